@@ -1,0 +1,1 @@
+//! F_T: Drop-DTW, where in a video each step is shown.

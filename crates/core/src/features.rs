@@ -1,0 +1,149 @@
+//! Rows of unit vectors, and how similar two of them are.
+
+/// A row-major matrix whose rows have length 1 (or 0, for "nothing here").
+#[derive(Clone, Debug, PartialEq)]
+pub struct Features {
+    dim: usize,
+    data: Vec<f32>,
+}
+
+/// Why numbers are no features.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FeaturesError {
+    /// The numbers do not divide into rows.
+    #[error("{numbers} numbers do not make rows of {dim}")]
+    Ragged {
+        /// How many numbers there are.
+        numbers: usize,
+        /// The length of a row.
+        dim: usize,
+    },
+    /// A row holds NaN or an infinity.
+    #[error("row {row} of the features holds a number that is not finite")]
+    NotFinite {
+        /// The first such row.
+        row: usize,
+    },
+}
+
+impl Features {
+    /// Rows of `dim` numbers each; every row is scaled to length 1.
+    pub fn new(dim: usize, mut data: Vec<f32>) -> Result<Self, FeaturesError> {
+        if dim == 0 || data.len() % dim != 0 {
+            return Err(FeaturesError::Ragged { numbers: data.len(), dim });
+        }
+        if let Some(at) = data.iter().position(|x| !x.is_finite()) {
+            return Err(FeaturesError::NotFinite { row: at / dim });
+        }
+        data.chunks_exact_mut(dim).for_each(normalise);
+        Ok(Self { dim, data })
+    }
+
+    /// No rows yet.
+    pub fn empty(dim: usize) -> Self {
+        assert!(dim > 0, "features have a dimension");
+        Self { dim, data: Vec::new() }
+    }
+
+    /// The length of a row.
+    pub fn dim(&self) -> usize {
+        self.dim
+    }
+
+    /// How many rows there are.
+    pub fn len(&self) -> usize {
+        self.data.len() / self.dim
+    }
+
+    /// Whether there is no row.
+    pub fn is_empty(&self) -> bool {
+        self.data.is_empty()
+    }
+
+    /// One row.
+    pub fn row(&self, row: usize) -> &[f32] {
+        &self.data[row * self.dim..(row + 1) * self.dim]
+    }
+
+    /// All rows in order.
+    pub fn rows(&self) -> impl ExactSizeIterator<Item = &[f32]> {
+        self.data.chunks_exact(self.dim)
+    }
+
+    /// All numbers, row after row.
+    pub fn as_slice(&self) -> &[f32] {
+        &self.data
+    }
+
+    /// Adds a row, scaled to length 1.
+    pub fn push(&mut self, row: &[f32]) {
+        assert_eq!(row.len(), self.dim, "a row has the features' dimension");
+        self.data.extend_from_slice(row);
+        let start = self.data.len() - self.dim;
+        normalise(&mut self.data[start..]);
+    }
+
+    /// The mean of the given rows, scaled to length 1: a clip's feature from its seconds.
+    pub fn mean_of(&self, rows: std::ops::Range<usize>) -> Vec<f32> {
+        let mut mean = vec![0.0; self.dim];
+        for row in rows {
+            mean.iter_mut().zip(self.row(row)).for_each(|(sum, x)| *sum += x);
+        }
+        normalise(&mut mean);
+        mean
+    }
+}
+
+/// The cosine of two unit vectors.
+pub fn similarity(a: &[f32], b: &[f32]) -> f32 {
+    debug_assert_eq!(a.len(), b.len());
+    // Eight running sums let the compiler use vector registers without reordering one sum.
+    let mut sums = [0.0f32; 8];
+    let (a8, b8) = (a.chunks_exact(8), b.chunks_exact(8));
+    let rest: f32 = a8.remainder().iter().zip(b8.remainder()).map(|(x, y)| x * y).sum();
+    for (x, y) in a8.zip(b8) {
+        for lane in 0..8 {
+            sums[lane] += x[lane] * y[lane];
+        }
+    }
+    sums.iter().sum::<f32>() + rest
+}
+
+/// Scales a vector to length 1; a zero vector stays as it is.
+pub fn normalise(vector: &mut [f32]) {
+    let length = vector.iter().map(|x| f64::from(*x).powi(2)).sum::<f64>().sqrt();
+    if length > 0.0 {
+        vector.iter_mut().for_each(|x| *x = (f64::from(*x) / length) as f32);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_get_length_one() {
+        let features = Features::new(2, vec![3.0, 4.0, 0.0, 0.0]).unwrap();
+        assert_eq!(features.row(0), [0.6, 0.8]);
+        assert_eq!(features.row(1), [0.0, 0.0]);
+        assert_eq!(features.mean_of(0..2), [0.6, 0.8]);
+    }
+
+    #[test]
+    fn bad_numbers_are_told() {
+        let ragged = FeaturesError::Ragged { numbers: 3, dim: 2 };
+        assert_eq!(Features::new(2, vec![1.0; 3]), Err(ragged));
+        let nan = Features::new(2, vec![1.0, 0.0, f32::NAN, 0.0]);
+        assert_eq!(nan, Err(FeaturesError::NotFinite { row: 1 }));
+    }
+
+    #[test]
+    fn similarity_is_the_dot_product_at_every_length() {
+        for n in 0..40 {
+            let a: Vec<f32> = (0..n).map(|i| i as f32).collect();
+            let b: Vec<f32> = (0..n).map(|i| (i % 3) as f32).collect();
+            let plain: f32 = a.iter().zip(&b).map(|(x, y)| x * y).sum();
+            assert_eq!(similarity(&a, &b), plain);
+        }
+    }
+}

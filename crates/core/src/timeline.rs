@@ -1,0 +1,1 @@
+//! V_R: the chosen sequence as cuts.

@@ -1,0 +1,122 @@
+//! V_R as a record: every step, the clip that shows it, why, and what else could. This is
+//! `demo.json`; rendering and every export read nothing else.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+/// The answer to a procedure.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Demonstration {
+    /// The version of this format.
+    pub version: u32,
+    /// What the procedure makes; may be empty.
+    pub title: String,
+    /// One entry per step of the procedure, in order.
+    pub steps: Vec<Step>,
+    /// What decided between the candidates, by name (`average-similarity`, `evaluator`).
+    pub scorer: String,
+    /// Its score of this sequence.
+    pub score: f32,
+    /// How many candidate sequences it was chosen from.
+    pub candidates: usize,
+    /// How often the source changes from one shown step to the next.
+    pub source_changes: usize,
+    /// The seed of everything random in between.
+    pub seed: u64,
+    /// The models used, by role, with the SHA-256 of their weights.
+    pub models: BTreeMap<String, String>,
+}
+
+/// One step of the procedure and what shows it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Step {
+    /// The step in the words of the procedure.
+    pub text: String,
+    /// The clip that shows it; none is an honest gap.
+    pub chosen: Option<Choice>,
+    /// Other clips that could show it, best first.
+    pub alternatives: Vec<Choice>,
+}
+
+/// A clip put forward for a step.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Choice {
+    /// The clip's row in the pool.
+    pub clip: u32,
+    /// The video it is from.
+    pub source: Source,
+    /// Where the library says the step is shown.
+    pub span: Interval,
+    /// What is cut out of the video, padding and limits applied.
+    pub cut: Interval,
+    /// How fast the cut plays; 1 is as filmed.
+    pub speed: f64,
+    /// The step in the words of its own video.
+    pub text: String,
+    /// What is said in the video during the span.
+    pub narration: String,
+    /// How well it fits the step of the procedure.
+    pub similarity: Similarity,
+}
+
+/// The video a clip is from, and who is to be credited.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Source {
+    /// The video's number in the library.
+    pub video: u32,
+    /// Its file.
+    pub path: PathBuf,
+    /// Its title, or its file name.
+    pub title: String,
+    /// Who published it.
+    pub uploader: Option<String>,
+    /// Where.
+    pub url: Option<String>,
+    /// Under which licence.
+    pub licence: Option<String>,
+}
+
+/// A stretch of a video in milliseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Interval {
+    /// First millisecond.
+    pub start_ms: u64,
+    /// One past the last millisecond.
+    pub end_ms: u64,
+}
+
+impl Interval {
+    /// How long it lasts, in milliseconds.
+    pub fn length_ms(self) -> u64 {
+        self.end_ms.saturating_sub(self.start_ms)
+    }
+}
+
+impl From<stitch_core::clip::Span> for Interval {
+    fn from(span: stitch_core::clip::Span) -> Self {
+        Self { start_ms: span.start(), end_ms: span.end() }
+    }
+}
+
+/// How well a clip fits a step: cosines, and what the method made of them.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Similarity {
+    /// Of the step's text to the clip's text.
+    pub text: f32,
+    /// Of the step's text to the clip's picture (or what the encoder takes for it).
+    pub clip: f32,
+    /// Of the two together; the threshold and the ranking use this one.
+    pub fused: f32,
+}
+
+impl Demonstration {
+    /// The current version of the format.
+    pub const VERSION: u32 = 1;
+
+    /// The steps that nothing in the library shows, by number from 0.
+    pub fn gaps(&self) -> impl Iterator<Item = usize> {
+        self.steps.iter().enumerate().filter(|(_, step)| step.chosen.is_none()).map(|(i, _)| i)
+    }
+}

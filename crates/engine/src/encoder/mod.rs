@@ -1,0 +1,1 @@
+//! F_M: text and seconds of video in one space.

@@ -1,0 +1,1 @@
+//! F_R: the probability that a sequence is a correct, coherent demonstration.

@@ -1,0 +1,1 @@
+//! The demonstration for other programs: JSON, subtitles, OTIO, EDL, a page.

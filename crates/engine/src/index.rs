@@ -1,0 +1,1 @@
+//! Indexing: from a video file to clips in the pool.

@@ -1,0 +1,23 @@
+//! The method applied to the world: videos, narration, models, the library on disk, and the
+//! demonstration as a file one can watch.
+//!
+//! Modules stand in flow order and import only upward. Nothing here prints or exits; whatever
+//! takes long reports to a [`progress::Progress`] and can be stopped through it.
+
+pub mod progress;
+pub mod files;
+pub mod fonts;
+pub mod media;
+pub mod transcript;
+pub mod recipe;
+pub mod models;
+pub mod sentence;
+pub mod summarise;
+pub mod encoder;
+pub mod library;
+pub mod index;
+pub mod scorer;
+pub mod evaluator;
+pub mod demonstrate;
+pub mod render;
+pub mod export;

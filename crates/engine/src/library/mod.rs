@@ -1,0 +1,1 @@
+//! The library on disk: what is small in SQLite, features beside it.

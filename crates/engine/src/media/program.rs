@@ -1,0 +1,165 @@
+//! Finding the programs this project works with, running them, and saying plainly what is missing.
+
+use std::ffi::OsStr;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use crate::progress::Stopped;
+
+/// A program of the system that this project starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Program {
+    /// Decodes, encodes, joins.
+    Ffmpeg,
+    /// Tells what is in a media file.
+    Ffprobe,
+    /// Speaks the made-up library's narration.
+    EspeakNg,
+}
+
+impl Program {
+    /// The name it is started by.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ffmpeg => "ffmpeg",
+            Self::Ffprobe => "ffprobe",
+            Self::EspeakNg => "espeak-ng",
+        }
+    }
+
+    /// The environment variable that overrides the name, for a program in an odd place.
+    pub fn variable(self) -> &'static str {
+        match self {
+            Self::Ffmpeg => "STITCH_FFMPEG",
+            Self::Ffprobe => "STITCH_FFPROBE",
+            Self::EspeakNg => "STITCH_ESPEAK_NG",
+        }
+    }
+
+    /// The command that installs it on Debian and Ubuntu.
+    pub fn install(self) -> &'static str {
+        match self {
+            Self::Ffmpeg | Self::Ffprobe => "sudo apt-get install ffmpeg",
+            Self::EspeakNg => "sudo apt-get install espeak-ng",
+        }
+    }
+
+    /// A command that starts it, with nothing on standard input.
+    pub fn command(self) -> Command {
+        let name = std::env::var_os(self.variable()).unwrap_or_else(|| self.name().into());
+        let mut command = Command::new(name);
+        command.stdin(Stdio::null());
+        command
+    }
+
+    /// Runs it to its end and returns what it wrote to standard output.
+    pub fn output<A: AsRef<OsStr>>(
+        self,
+        arguments: impl IntoIterator<Item = A>,
+    ) -> Result<Vec<u8>, MediaError> {
+        let done = self.command().args(arguments).output().map_err(|e| self.not_started(e))?;
+        if done.status.success() { Ok(done.stdout) } else { Err(self.failed(&done.stderr)) }
+    }
+
+    /// The error for a program that could not be started.
+    pub fn not_started(self, source: std::io::Error) -> MediaError {
+        match source.kind() {
+            std::io::ErrorKind::NotFound => MediaError::Missing { program: self },
+            _ => MediaError::NotStarted { program: self, source },
+        }
+    }
+
+    /// The error for a program that ended badly, from what it wrote to standard error.
+    pub fn failed(self, stderr: &[u8]) -> MediaError {
+        let text = String::from_utf8_lossy(stderr);
+        if let Some(codec) = missing_codec(&text) {
+            return MediaError::CodecMissing { program: self, codec };
+        }
+        if text.contains("No space left on device") {
+            return MediaError::DiskFull { program: self };
+        }
+        let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+        let tail = lines[lines.len().saturating_sub(4)..].join("\n");
+        MediaError::Failed { program: self, message: tail }
+    }
+}
+
+/// The codec or filter that ffmpeg says it was built without.
+fn missing_codec(text: &str) -> Option<String> {
+    let marks = ["Unknown encoder '", "Unknown decoder '", "No such filter: '"];
+    let (_, rest) = marks.iter().find_map(|mark| text.split_once(mark))?;
+    rest.split('\'').next().map(str::to_owned)
+}
+
+/// What can go wrong with a program or the media it works on.
+#[derive(Debug, thiserror::Error)]
+pub enum MediaError {
+    /// The program is not installed.
+    #[error("{} is not installed; install it with `{}`, or point {} at it",
+        program.name(), program.install(), program.variable())]
+    Missing {
+        /// Which program.
+        program: Program,
+    },
+    /// The program is there but the system would not start it.
+    #[error("{} could not be started: {source}", program.name())]
+    NotStarted {
+        /// Which program.
+        program: Program,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The program was built without a codec or filter that is needed.
+    #[error("this {} was built without `{codec}`; install a full build with `{}`",
+        program.name(), program.install())]
+    CodecMissing {
+        /// Which program.
+        program: Program,
+        /// The codec or filter.
+        codec: String,
+    },
+    /// The disk filled up while the program wrote.
+    #[error("the disk filled up while {} was writing; free some space and run the same command \
+        again", program.name())]
+    DiskFull {
+        /// Which program.
+        program: Program,
+    },
+    /// The program ended with an error of its own.
+    #[error("{} failed: {message}", program.name())]
+    Failed {
+        /// Which program.
+        program: Program,
+        /// The end of what it wrote to standard error.
+        message: String,
+    },
+    /// The media file is not what it should be.
+    #[error("{}: {reason}", path.display())]
+    Unusable {
+        /// Which file.
+        path: PathBuf,
+        /// What is wrong with it, and what to do.
+        reason: String,
+    },
+    /// A file could not be read or written.
+    #[error(transparent)]
+    File(#[from] crate::files::FileError),
+    /// The work was asked to stop.
+    #[error(transparent)]
+    Stopped(#[from] Stopped),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_what_is_missing_and_how_to_get_it() {
+        let missing = MediaError::Missing { program: Program::EspeakNg }.to_string();
+        assert!(missing.contains("sudo apt-get install espeak-ng"), "{missing}");
+        let codec = Program::Ffmpeg.failed(b"x\nUnknown encoder 'libx264'\n").to_string();
+        assert!(codec.contains("without `libx264`"), "{codec}");
+        let full = Program::Ffmpeg.failed(b"av_interleaved: No space left on device").to_string();
+        assert!(full.contains("disk filled up"), "{full}");
+    }
+}

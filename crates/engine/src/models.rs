@@ -1,0 +1,1 @@
+//! Models are folders: finding, pulling and checking them.

@@ -1,0 +1,34 @@
+//! How long work tells where it is, and how it is asked to stop.
+
+/// Receives what happens during long work. The command line shows it as bars or lines of JSON, the
+/// server as events; [`Silent`] ignores it.
+pub trait Progress: Sync {
+    /// A stage of `total` units begins, and ends any stage before it.
+    fn begin(&self, stage: &str, total: u64);
+    /// `units` more units of the stage are done.
+    fn advance(&self, units: u64);
+    /// Something went wrong that the work survives; the message says what and what to do.
+    fn warn(&self, message: &str);
+    /// Whether the work should stop at the next point where nothing is lost.
+    fn stopped(&self) -> bool {
+        false
+    }
+    /// `Err(Stopped)` once the work should stop, for use with `?`.
+    fn check(&self) -> Result<(), Stopped> {
+        if self.stopped() { Err(Stopped) } else { Ok(()) }
+    }
+}
+
+/// The work was asked to stop; what is done is kept, and the same command goes on from there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("stopped; the same command goes on from here")]
+pub struct Stopped;
+
+/// Progress that nobody watches.
+pub struct Silent;
+
+impl Progress for Silent {
+    fn begin(&self, _stage: &str, _total: u64) {}
+    fn advance(&self, _units: u64) {}
+    fn warn(&self, _message: &str) {}
+}

@@ -1,0 +1,1 @@
+//! Reading a procedure from what people have: plain lines, Markdown, JSON-LD, a recipe page.

@@ -1,0 +1,1 @@
+//! Scoring candidate sequences: the trait, and average similarity.

@@ -1,0 +1,1 @@
+//! all-mpnet-base-v2: a sentence as a unit vector.

@@ -1,0 +1,3 @@
+//! Training and measurement: the made-up library, data sets, baselines, metrics.
+
+pub mod world;

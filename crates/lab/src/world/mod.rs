@@ -1,0 +1,1 @@
+//! The made-up library: instructional videos drawn from a seed, with exact truth.
