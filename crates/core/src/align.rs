@@ -1,1 +1,0 @@
-//! F_T: Drop-DTW, where in a video each step is shown.

@@ -1,0 +1,150 @@
+//! F_T: Drop-DTW, where in a video each step is shown.
+//!
+//! Every step is matched to a stretch of seconds, in order; seconds that show no step are dropped
+//! at a cost of their own. [`drop_dtw`] matches every step; [`drop_dtw_with_missing_steps`] may
+//! leave steps out too, for summaries that come from elsewhere than this video.
+
+mod costs;
+mod alignment;
+mod lanes;
+mod exclusive;
+mod states;
+mod recall;
+
+pub use alignment::Alignment;
+pub use costs::{CostOptions, Costs};
+pub use recall::best_seconds;
+
+/// What an alignment may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AlignOptions {
+    /// A second shows at most one step.
+    pub exclusive: bool,
+    /// The seconds of a step follow one another without a dropped one between.
+    pub contiguous: bool,
+}
+
+impl Default for AlignOptions {
+    fn default() -> Self {
+        Self { exclusive: true, contiguous: true }
+    }
+}
+
+/// Why steps and seconds cannot be aligned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AlignError {
+    /// There is nothing to align.
+    #[error("there are no steps to align: give at least one")]
+    NoSteps,
+    /// Every step needs a second of its own.
+    #[error(
+        "{steps} steps do not fit into {seconds} seconds: merge steps, take a longer window, or \
+         allow missing steps"
+    )]
+    TooManySteps {
+        /// How many steps there are.
+        steps: usize,
+        /// How many seconds there are.
+        seconds: usize,
+    },
+    /// The costs are no full matrix.
+    #[error("{numbers} costs are not one for each of {seconds} seconds in every row")]
+    Ragged {
+        /// How many matching costs (or similarities) there are.
+        numbers: usize,
+        /// How many seconds there are.
+        seconds: usize,
+    },
+    /// A cost is NaN or minus infinity.
+    #[error("the cost of second {second} is not a number")]
+    NotANumber {
+        /// The first second with such a cost, from 0.
+        second: usize,
+    },
+    /// A step names a row of similarities that is not there.
+    #[error("step {step} uses row {row} of {rows} rows of similarities")]
+    NoSuchRow {
+        /// The step, from 0.
+        step: usize,
+        /// The row it names.
+        row: usize,
+        /// How many rows there are.
+        rows: usize,
+    },
+    /// One count of steps differs from another.
+    #[error("{expected} steps need as many {what}, not {given}")]
+    Count {
+        /// What is counted.
+        what: &'static str,
+        /// How many steps there are.
+        expected: usize,
+        /// How many were given.
+        given: usize,
+    },
+    /// Steps and seconds come from different encoders.
+    #[error(
+        "step features have {steps} numbers and second features {seconds}: encode both with one \
+         encoder"
+    )]
+    Dimensions {
+        /// The length of a step's feature.
+        steps: usize,
+        /// The length of a second's feature.
+        seconds: usize,
+    },
+    /// An option is outside its range.
+    #[error("{what} must lie {range}")]
+    Option {
+        /// Which option.
+        what: &'static str,
+        /// Where it must lie.
+        range: &'static str,
+    },
+    /// Infinite costs leave no way through.
+    #[error("no alignment has a finite cost: widen the windows of the steps")]
+    Impossible,
+}
+
+/// The cheapest alignment that shows every step.
+///
+/// ```
+/// use stitch_core::align::{AlignOptions, Costs, drop_dtw};
+///
+/// let matching = vec![
+///     0.1, 5.0, 5.0, 5.0, // the first step is shown in second 0
+///     5.0, 5.0, 0.2, 0.2, // the second step in seconds 2 and 3
+/// ];
+/// let costs = Costs::new(matching, vec![1.0; 4])?;
+/// let alignment = drop_dtw(&costs, &AlignOptions::default())?;
+/// assert_eq!(alignment.spans(), [Some(0..1), Some(2..4)]);
+/// # Ok::<(), stitch_core::align::AlignError>(())
+/// ```
+pub fn drop_dtw(costs: &Costs, options: &AlignOptions) -> Result<Alignment, AlignError> {
+    if !options.exclusive {
+        return states::align(costs, None, options);
+    }
+    let (steps, seconds) = (costs.steps(), costs.seconds());
+    if steps > seconds {
+        return Err(AlignError::TooManySteps { steps, seconds });
+    }
+    exclusive::align(costs, options.contiguous)
+}
+
+/// The cheapest alignment in which a step may be missing, at its own cost `step_drop`.
+///
+/// It is the cheapest over every choice of steps to keep: the drop costs of the others plus
+/// [`drop_dtw`] of those kept.
+pub fn drop_dtw_with_missing_steps(
+    costs: &Costs,
+    step_drop: &[f64],
+    options: &AlignOptions,
+) -> Result<Alignment, AlignError> {
+    let (expected, given) = (costs.steps(), step_drop.len());
+    if expected != given {
+        return Err(AlignError::Count { what: "drop costs", expected, given });
+    }
+    if step_drop.iter().any(|x| x.is_nan() || *x == f64::NEG_INFINITY) {
+        return Err(AlignError::Option { what: "a step's drop cost", range: "above -infinity" });
+    }
+    states::align(costs, Some(step_drop), options)
+}
