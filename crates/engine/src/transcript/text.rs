@@ -1,0 +1,276 @@
+//! Words out of foreign bytes: encodings, entities, markup and sound cues.
+
+use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252};
+
+/// The text of a file in UTF-8, UTF-16 (with or without a byte order mark) or, failing those,
+/// windows-1252, with every line end as `\n` and without NUL.
+pub fn decode(bytes: &[u8]) -> String {
+    let text = match Encoding::for_bom(bytes) {
+        Some((encoding, mark)) => encoding.decode_without_bom_handling(&bytes[mark..]).0,
+        None => guess(bytes).decode_without_bom_handling(bytes).0,
+    };
+    text.replace("\r\n", "\n").replace(['\r', '\u{2028}', '\u{2029}'], "\n").replace('\0', "")
+}
+
+/// The encoding of bytes that do not name one.
+fn guess(bytes: &[u8]) -> &'static Encoding {
+    let head = &bytes[..bytes.len().min(4096)];
+    let zeros = |odd: usize| head.iter().skip(odd).step_by(2).filter(|b| **b == 0).count();
+    let (even, odd, quarter) = (zeros(0), zeros(1), head.len() / 8);
+    if head.len() >= 4 && odd > quarter && odd > even * 4 {
+        UTF_16LE
+    } else if head.len() >= 4 && even > quarter && even > odd * 4 {
+        UTF_16BE
+    } else if std::str::from_utf8(bytes).is_ok() {
+        UTF_8
+    } else {
+        WINDOWS_1252
+    }
+}
+
+/// The text with `&amp;`, `&#39;`, `&#x27;` and the other common entities written out.
+pub fn entities(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('&') {
+        out.push_str(&rest[..at]);
+        rest = &rest[at..];
+        match entity(rest) {
+            Some((written, length)) => {
+                out.push_str(&written);
+                rest = &rest[length..];
+            }
+            None => {
+                out.push('&');
+                rest = &rest[1..];
+            }
+        }
+    }
+    out + rest
+}
+
+/// The entity that the text begins with, and how many bytes it takes.
+fn entity(text: &str) -> Option<(String, usize)> {
+    let end = text.bytes().take(12).position(|b| b == b';')?;
+    let name = text.get(1..end)?;
+    let character = match name.strip_prefix('#') {
+        Some(number) => char::from_u32(match number.strip_prefix(['x', 'X']) {
+            Some(hex) => u32::from_str_radix(hex, 16).ok()?,
+            None => number.parse().ok()?,
+        })?,
+        None => NAMED.iter().find(|(n, _)| *n == name)?.1,
+    };
+    let character = if character.is_control() { ' ' } else { character };
+    Some((character.to_string(), end + 1))
+}
+
+const NAMED: [(&str, char); 26] = [
+    ("amp", '&'),
+    ("lt", '<'),
+    ("gt", '>'),
+    ("quot", '"'),
+    ("apos", '\''),
+    ("nbsp", ' '),
+    ("lrm", ' '),
+    ("rlm", ' '),
+    ("ndash", '–'),
+    ("mdash", '—'),
+    ("hellip", '…'),
+    ("rsquo", '’'),
+    ("lsquo", '‘'),
+    ("rdquo", '”'),
+    ("ldquo", '“'),
+    ("deg", '°'),
+    ("frac12", '½'),
+    ("frac14", '¼'),
+    ("frac34", '¾'),
+    ("times", '×'),
+    ("eacute", 'é'),
+    ("egrave", 'è'),
+    ("ccedil", 'ç'),
+    ("ouml", 'ö'),
+    ("uuml", 'ü'),
+    ("auml", 'ä'),
+];
+
+/// The text without `<tags>`. A `<` that opens no tag (`a < b`) stays.
+pub fn without_tags(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('<') {
+        out.push_str(&rest[..at]);
+        rest = &rest[at..];
+        match tag_length(rest) {
+            Some(length) => rest = &rest[length..],
+            None => {
+                out.push('<');
+                rest = &rest[1..];
+            }
+        }
+    }
+    out + rest
+}
+
+/// How long the tag is that the text begins with; none where that is no tag.
+fn tag_length(text: &str) -> Option<usize> {
+    let opens = |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '!' | '?');
+    text[1..].chars().next().filter(|c| opens(*c))?;
+    Some(text.bytes().take(400).position(|b| b == b'>')? + 1)
+}
+
+/// The text without `{\an8}` and other override blocks, with `\N`, `\n` and `\h` as spaces.
+pub fn without_overrides(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find("{\\") {
+        let Some(length) = rest[at..].find('}') else { break };
+        out.push_str(&rest[..at]);
+        rest = &rest[at + length + 1..];
+    }
+    out.push_str(rest);
+    out.replace("\\N", " ").replace("\\n", " ").replace("\\h", " ")
+}
+
+/// One line of a caption as what is said in it: no markup, sounds, speakers' names or dashes.
+pub fn spoken(line: &str) -> String {
+    let line = entities(&without_overrides(&without_tags(line)));
+    // what was hidden behind entities may be markup too: &lt;i&gt;
+    let line = without_tags(&line).replace(['\u{200b}', '\u{feff}', '\u{200e}', '\u{200f}'], "");
+    let line = without_sounds(&line);
+    fold(without_speaker(line.trim()))
+}
+
+/// The text with every run of white space folded to one space.
+pub fn fold(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The line without `[Music]`, `(applause)`, notes and sung lines.
+fn without_sounds(line: &str) -> String {
+    let is_note = |c: char| matches!(c, '♪' | '♫' | '♬' | '♩');
+    if line.trim().starts_with(is_note) || line.trim_start().starts_with("# ") {
+        return String::new();
+    }
+    let line = line.replace(is_note, " ");
+    let line = without_bracketed(&line, '[', ']', |_| true);
+    let whole = line.trim().starts_with('(') && line.trim().ends_with(')');
+    without_bracketed(&line, '(', ')', |inside| whole || is_sound(inside))
+}
+
+/// The line without the short bracketed parts that `drop` names.
+fn without_bracketed(line: &str, open: char, close: char, drop: impl Fn(&str) -> bool) -> String {
+    let mut out = String::with_capacity(line.len());
+    let mut rest = line;
+    while let Some(at) = rest.find(open) {
+        let Some(length) = rest[at..].find(close) else { break };
+        let inside = &rest[at + 1..at + length];
+        out.push_str(&rest[..at]);
+        if !drop(inside) || inside.len() > 80 {
+            out.push_str(&rest[at..=at + length]);
+        }
+        rest = &rest[at + length + 1..];
+    }
+    out + rest
+}
+
+/// Whether the words in brackets name a sound rather than something said.
+fn is_sound(inside: &str) -> bool {
+    const SOUNDS: [&str; 24] = [
+        "music",
+        "applause",
+        "laugh",
+        "cheer",
+        "sigh",
+        "cough",
+        "chuckle",
+        "sizzl",
+        "inaudible",
+        "beep",
+        "whir",
+        "clatter",
+        "knock",
+        "clap",
+        "silence",
+        "noise",
+        "upbeat",
+        "whoosh",
+        "gasp",
+        "sniff",
+        "bang",
+        "buzz",
+        "foreign",
+        "drilling sound",
+    ];
+    let inside = inside.to_lowercase();
+    SOUNDS.iter().any(|sound| inside.contains(sound))
+}
+
+/// The line without a dash, `>>` or `NAME:` that says who speaks.
+fn without_speaker(line: &str) -> &str {
+    let line = line.trim_start_matches(['-', '–', '—', '>', ' ', '\u{a0}']);
+    match line.split_once(':') {
+        Some((name, said)) if is_speaker(name) => said.trim_start(),
+        _ => line,
+    }
+}
+
+/// Whether the words before a colon are a speaker's name: short and in capitals.
+fn is_speaker(name: &str) -> bool {
+    let shouted = name.chars().any(char::is_uppercase) && !name.chars().any(char::is_lowercase);
+    shouted && name.len() <= 30 && name.split_whitespace().count() <= 3
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decodes_what_people_have() {
+        let text = "Crème brûlée\nügly";
+        let utf16: Vec<u16> = text.encode_utf16().collect();
+        let little: Vec<u8> = utf16.iter().flat_map(|u| u.to_le_bytes()).collect();
+        let big: Vec<u8> = utf16.iter().flat_map(|u| u.to_be_bytes()).collect();
+        let marked = |mark: &[u8], body: &[u8]| [mark, body].concat();
+        let cases: [(&str, Vec<u8>); 7] = [
+            ("utf-8", text.into()),
+            ("utf-8 with mark", marked(b"\xef\xbb\xbf", text.as_bytes())),
+            ("utf-16le", little.clone()),
+            ("utf-16le with mark", marked(b"\xff\xfe", &little)),
+            ("utf-16be", big.clone()),
+            ("utf-16be with mark", marked(b"\xfe\xff", &big)),
+            ("windows-1252", WINDOWS_1252.encode(text).0.into_owned()),
+        ];
+        for (name, bytes) in cases {
+            assert_eq!(decode(&bytes), text, "{name}");
+        }
+        assert_eq!(decode(b"a\r\nb\rc"), "a\nb\nc");
+    }
+
+    #[test]
+    fn keeps_what_is_said() {
+        let cases = [
+            ("<i>Chop</i> the <font color=\"#fff\">onion</font>", "Chop the onion"),
+            ("{\\an8}Stir\\Nwell", "Stir well"),
+            ("{\\pos(3,4)\\b1}Stir{\\b0} it", "Stir it"),
+            ("salt &amp; pepper, it&#39;s &#x41;", "salt & pepper, it's A"),
+            ("&lt;i&gt;Stir&lt;/i&gt;", "Stir"),
+            ("if a < b & c", "if a < b & c"),
+            ("[Music]", ""),
+            ("[Applause] hello [Music]", "hello"),
+            ("♪ la la la ♪", ""),
+            ("(upbeat music) hi", "hi"),
+            ("(door closes)", ""),
+            ("add sugar (the brown one)", "add sugar (the brown one)"),
+            ("- Hello.", "Hello."),
+            (">> Hello.", "Hello."),
+            (">> JOHN: Hello.", "Hello."),
+            ("Step one: chop", "Step one: chop"),
+            ("&nbsp;", ""),
+            ("&#0;&bogus; &", "&bogus; &"),
+            ("{\\an8", "{\\an8"),
+        ];
+        for (line, expected) in cases {
+            assert_eq!(spoken(line), expected, "{line}");
+        }
+    }
+}
