@@ -4,7 +4,7 @@
 
 mod tree;
 mod tidy;
-//mod bench;
+mod bench;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -12,7 +12,7 @@ use std::process::ExitCode;
 const HELP: &str = "\
 cargo xtask COMMAND
 
-  tidy            check the rules of ARCHITECTURE.md; prints file:line: rule: message
+  tidy [RULE…]    check the rules of ARCHITECTURE.md; prints file:line: rule: message
   tidy --rules    list the rules
   licences        check only the licences of all dependencies against deny.toml
   bench [NAME…]   run the benchmark pairs and print the ratios; saves benches/results.json
@@ -23,11 +23,11 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let done = match words.as_slice() {
-        ["tidy"] => tidy::run(&root(), &tidy::RULES),
-        ["tidy", "--rules"] => tidy::list(&tidy::RULES),
-        ["licences"] => tidy::run(&root(), &[tidy::LICENCES]),
-        //        ["bench", "--list"] => bench::list(),
-        //        ["bench", names @ ..] => bench::run(&root(), names),
+        ["tidy", "--rules"] => tidy::list(),
+        ["tidy", rules @ ..] => tidy::run(&root(), rules),
+        ["licences"] => tidy::run(&root(), &["licence"]),
+        ["bench", "--list"] => bench::list(),
+        ["bench", names @ ..] => bench::run(&root(), names),
         _ => return help(&words),
     };
     done.unwrap_or_else(|message| {

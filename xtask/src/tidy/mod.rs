@@ -21,10 +21,6 @@ use std::process::ExitCode;
 use crate::tree::Tree;
 use breach::{Breach, Rule};
 
-/// Every dependency's licence is one that deny.toml allows.
-pub const LICENCES: Rule =
-    ("licence", "every dependency's licence is in deny.toml", licences::check);
-
 /// All rules: the name in messages, what it says, and the check.
 pub const RULES: [Rule; 11] = [
     ("parse", "every file is Rust and some module declares it", parses::check),
@@ -37,12 +33,14 @@ pub const RULES: [Rule; 11] = [
     ("crate-arrow", "core <- engine <- {lab, server} <- cli; xtask imports none", arrows::check),
     ("leftover", "nothing is left to be done in the code", leftovers::check),
     ("unwrap", "no `unwrap()` outside tests without `// cannot fail: why`", unwraps::check),
-    LICENCES,
+    ("licence", "every dependency's licence is in deny.toml", licences::check),
 ];
 
-/// Checks a tree, prints the breaches and says whether there were any.
-pub fn run(root: &Path, rules: &[Rule]) -> Result<ExitCode, String> {
-    let breaches = check(root, rules)?;
+/// Checks the rules of these names (all, where none is named), prints the breaches and says whether
+/// there were any.
+pub fn run(root: &Path, names: &[&str]) -> Result<ExitCode, String> {
+    let rules = named(names)?;
+    let breaches = check(root, &rules)?;
     for breach in &breaches {
         println!("{breach}");
     }
@@ -55,11 +53,20 @@ pub fn run(root: &Path, rules: &[Rule]) -> Result<ExitCode, String> {
 }
 
 /// Prints the rules.
-pub fn list(rules: &[Rule]) -> Result<ExitCode, String> {
-    for (name, says, _) in rules {
+pub fn list() -> Result<ExitCode, String> {
+    for (name, says, _) in RULES {
         println!("{name:14} {says}");
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn named(names: &[&str]) -> Result<Vec<Rule>, String> {
+    if names.is_empty() {
+        return Ok(RULES.to_vec());
+    }
+    let find = |name: &&str| RULES.into_iter().find(|rule| rule.0 == *name);
+    let unknown = |name: &&str| format!("no rule `{name}`; `cargo xtask tidy --rules` lists them");
+    names.iter().map(|name| find(name).ok_or_else(|| unknown(name))).collect()
 }
 
 /// All breaches of these rules, sorted by place.

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use super::{LICENCES, RULES, check};
+use super::{RULES, check};
 
 /// A tree that keeps every rule: a file's path and its text.
 const CLEAN: [(&str, &str); 14] = [
@@ -333,7 +333,7 @@ fn reports(plant: &[(&str, &str)], with_licences: bool) -> Vec<String> {
         write(folder.path(), "xtask/src/main.rs", "//! The program.\nfn main() {}\n");
     }
     let rules: Vec<_> =
-        RULES.into_iter().filter(|rule| with_licences || rule.0 != LICENCES.0).collect();
+        RULES.into_iter().filter(|rule| with_licences || rule.0 != "licence").collect();
     check(folder.path(), &rules).unwrap().iter().map(ToString::to_string).collect()
 }
 
