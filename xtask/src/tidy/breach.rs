@@ -60,7 +60,7 @@ impl fmt::Display for Breach {
 pub fn external(tree: &Tree, judge: impl Fn(&SourceFile, &str) -> Option<String>) -> Vec<Found> {
     let mut found = Vec::new();
     for krate in &tree.crates {
-        for reference in krate.references(&tree.files) {
+        for reference in &krate.references {
             let Target::External(path) = &reference.to else { continue };
             let file = &tree.files[krate.modules[reference.from].file];
             if let Some(message) = judge(file, &path.join("::")) {

@@ -16,7 +16,7 @@ type Needs = BTreeMap<usize, BTreeMap<usize, usize>>;
 pub fn check(tree: &Tree) -> Result<Vec<Found>, String> {
     let mut found = Vec::new();
     for krate in &tree.crates {
-        let needs = needs(krate, tree);
+        let needs = needs(krate);
         let mut told = BTreeSet::new();
         for &module in needs.keys() {
             let Some(cycle) = shortest_cycle(&needs, module) else { continue };
@@ -29,11 +29,11 @@ pub fn check(tree: &Tree) -> Result<Vec<Found>, String> {
     Ok(found)
 }
 
-fn needs(krate: &Crate, tree: &Tree) -> Needs {
+fn needs(krate: &Crate) -> Needs {
     let mut needs = Needs::new();
-    for reference in krate.references(&tree.files) {
+    for reference in &krate.references {
         let Target::Item(to) = reference.to else { continue };
-        if to != reference.from && !reference.facade && looks_down(krate, &reference).is_none() {
+        if to != reference.from && !reference.facade && looks_down(krate, reference).is_none() {
             needs.entry(reference.from).or_default().entry(to).or_insert(reference.line);
         }
     }

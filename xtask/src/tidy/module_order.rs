@@ -1,16 +1,18 @@
 //! Rule `module-order`: modules stand in flow order, and a module names only what was declared
 //! before it, at every level of the tree. A folder's own `mod.rs` may name all its children.
 
+use std::collections::BTreeSet;
+
 use super::breach::Found;
 use crate::tree::Tree;
 use crate::tree::modules::{Crate, Reference, Target};
 
-/// References to modules that are declared later.
+/// The first reference in each file to each module that is declared later.
 pub fn check(tree: &Tree) -> Result<Vec<Found>, String> {
     let mut found = Vec::new();
     for krate in &tree.crates {
-        for reference in krate.references(&tree.files) {
-            if let Some((above, user, later)) = looks_down(krate, &reference) {
+        for reference in &krate.references {
+            if let Some((above, user, later)) = looks_down(krate, reference) {
                 let file = &tree.files[krate.modules[reference.from].file].path;
                 let declared = &tree.files[krate.modules[above].file].path;
                 let (user, later) = (krate.name(user), krate.name(later));
@@ -23,6 +25,9 @@ pub fn check(tree: &Tree) -> Result<Vec<Found>, String> {
             }
         }
     }
+    found.sort();
+    let mut told = BTreeSet::new();
+    found.retain(|found: &Found| told.insert((found.file.clone(), found.message.clone())));
     Ok(found)
 }
 

@@ -1,6 +1,6 @@
 //! The module tree of a crate, and which module each path in it leads to.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::facts::{Declaration, Fact, What};
 use super::files::SourceFile;
@@ -8,10 +8,12 @@ use super::files::SourceFile;
 /// How many names may stand for one another before we stop following them.
 const DEPTH: usize = 16;
 
-/// A library or program: its modules, the root first, parents before children.
+/// A library or program.
 pub struct Crate {
-    /// The modules.
+    /// Its modules, the root first, parents before children.
     pub modules: Vec<Module>,
+    /// Everything that modules name outside tests, with the module it leads to.
+    pub references: Vec<Reference>,
 }
 
 /// One module.
@@ -81,7 +83,8 @@ impl Builder<'_> {
         let mut builder = Builder { files, modules: Vec::new() };
         builder.add(root, None, "", false);
         builder.read_file(0);
-        Crate { modules: builder.modules }
+        let references = Names::new(&builder.modules, files).all_references();
+        Crate { modules: builder.modules, references }
     }
 
     fn add(&mut self, file: usize, parent: Option<usize>, name: &str, test: bool) -> usize {
@@ -150,13 +153,6 @@ fn child(modules: &[Module], of: usize, name: &str) -> Option<usize> {
 }
 
 impl Crate {
-    /// Everything that modules name outside tests, with the module it leads to.
-    pub fn references(&self, files: &[SourceFile]) -> Vec<Reference> {
-        let names = Names { krate: self, files };
-        let shipped = (0..self.modules.len()).filter(|&module| !self.modules[module].test);
-        shipped.flat_map(|module| names.references(module)).collect()
-    }
-
     /// The files of this crate.
     pub fn files(&self) -> BTreeSet<usize> {
         self.modules.iter().map(|module| module.file).collect()
@@ -181,20 +177,32 @@ impl Crate {
 
 /// Looks up names the way the compiler does, as far as the rules need it.
 struct Names<'a> {
-    krate: &'a Crate,
-    files: &'a [SourceFile],
+    modules: &'a [Module],
+    bodies: Vec<Body<'a>>,
 }
 
-impl Names<'_> {
-    /// The facts in a module's own body.
-    fn facts(&self, module: usize) -> impl Iterator<Item = &Fact> {
-        let module = &self.krate.modules[module];
-        let facts = self.files[module.file].facts.as_deref().unwrap_or_default();
-        facts.iter().filter(|fact| fact.inside == module.inside)
+/// What a module's own body says.
+#[derive(Default)]
+struct Body<'a> {
+    facts: Vec<&'a Fact>,
+    items: BTreeSet<&'a str>,
+    imports: BTreeMap<&'a str, &'a [String]>,
+    globs: Vec<&'a [String]>,
+}
+
+impl<'a> Names<'a> {
+    fn new(modules: &'a [Module], files: &'a [SourceFile]) -> Self {
+        let bodies = modules.iter().map(|module| Body::read(module, &files[module.file]));
+        Self { modules, bodies: bodies.collect() }
+    }
+
+    fn all_references(&self) -> Vec<Reference> {
+        let shipped = (0..self.modules.len()).filter(|&module| !self.modules[module].test);
+        shipped.flat_map(|module| self.references(module)).collect()
     }
 
     fn references(&self, from: usize) -> Vec<Reference> {
-        let shipped = self.facts(from).filter(|fact| !fact.test);
+        let shipped = self.bodies[from].facts.iter().filter(|fact| !fact.test);
         let named = shipped.filter_map(|fact| {
             let (path, facade) = match &fact.what {
                 What::Path(path) => (path, false),
@@ -214,7 +222,7 @@ impl Names<'_> {
             _ if depth == 0 => None,
             "crate" | "$crate" => Some(Target::Module(0)),
             "self" => Some(Target::Module(from)),
-            "super" => self.krate.modules[from].parent.map(Target::Module),
+            "super" => self.modules[from].parent.map(Target::Module),
             name => self.look_up(from, name, path, depth - 1),
         };
         start.map_or_else(external, |start| self.walk(start, rest, depth))
@@ -229,7 +237,7 @@ impl Names<'_> {
             Target::Module(module) if depth == 0 => Target::Item(module),
             Target::Module(module) => {
                 let next = match name.as_str() {
-                    "super" => self.krate.modules[module].parent.map(Target::Module),
+                    "super" => self.modules[module].parent.map(Target::Module),
                     _ => self.look_up(module, name, rest, depth - 1),
                 };
                 next.map_or(Target::Item(module), |next| self.walk(next, after, depth - 1))
@@ -239,42 +247,50 @@ impl Names<'_> {
 
     /// What a name means in a module: a child, something defined there, or something brought in.
     fn look_up(&self, module: usize, name: &str, path: &[String], depth: usize) -> Option<Target> {
-        if let Some(child) = child(&self.krate.modules, module, name) {
+        if let Some(child) = child(self.modules, module, name) {
             return Some(Target::Module(child));
         }
-        if self.facts(module).any(|fact| matches!(&fact.what, What::Item(item) if item == name)) {
+        if self.bodies[module].items.contains(name) {
             return Some(Target::Item(module));
         }
-        self.brought_in(module, name, path, depth)
+        if let Some(import) = self.bodies[module].imports.get(name) {
+            // `use png;` names the crate png: looking `png` up again would go in circles.
+            let circular = import.len() == 1 && import.first() == path.first();
+            return (!circular).then(|| self.resolve(module, import, depth));
+        }
+        self.in_globs(module, name, path, depth)
     }
 
-    fn brought_in(
-        &self,
-        module: usize,
-        name: &str,
-        path: &[String],
-        depth: usize,
-    ) -> Option<Target> {
-        let imports = || {
-            self.facts(module).filter_map(|fact| match &fact.what {
-                What::Import(import) => Some(import),
-                _ => None,
-            })
-        };
-        let by_name = imports().find(|import| import.name.as_deref() == Some(name));
-        if let Some(import) = by_name {
-            // `use png;` names the crate png: looking `png` up again would go in circles.
-            let circular = import.path.first() == path.first() && import.path.len() == 1;
-            return (!circular).then(|| self.resolve(module, &import.path, depth));
+    fn in_globs(&self, module: usize, name: &str, path: &[String], depth: usize) -> Option<Target> {
+        if depth == 0 {
+            return None;
         }
-        let globs = imports().filter(|import| import.name.is_none());
-        globs.filter(|_| depth > 0).find_map(|import| {
-            match self.resolve(module, &import.path, depth) {
+        self.bodies[module].globs.iter().find_map(|glob| {
+            match self.resolve(module, glob, depth - 1) {
                 Target::Module(other) if other != module => {
                     self.look_up(other, name, path, depth - 1)
                 }
                 _ => None,
             }
         })
+    }
+}
+
+impl<'a> Body<'a> {
+    fn read(module: &Module, file: &'a SourceFile) -> Self {
+        let mut body = Self::default();
+        let facts = file.facts.as_deref().unwrap_or_default();
+        for fact in facts.iter().filter(|fact| fact.inside == module.inside) {
+            body.facts.push(fact);
+            match &fact.what {
+                What::Item(name) => _ = body.items.insert(name),
+                What::Import(import) => match &import.name {
+                    Some(name) => _ = body.imports.insert(name, &import.path),
+                    None => body.globs.push(&import.path),
+                },
+                _ => {}
+            }
+        }
+        body
     }
 }
