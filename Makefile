@@ -1,0 +1,35 @@
+# The two commands are `make demo` and `make test`; `make help` lists the rest.
+
+CARGO ?= cargo
+# One profile and one selection of packages everywhere: another selection would unify features
+# anew and build the machine-learning crates a second time.
+ALL := --release --workspace
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint suite bench setup
+
+help: ## list the commands
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
+
+demo: ## from nothing to a video: sets up, renders the made-up library, makes a demonstration
+	@scripts/demo.sh
+
+test: setup lint suite ## everything that must pass: format, clippy, the house rules, all tests
+
+setup: ## check what is needed and install what is missing where that is allowed
+	@scripts/setup.sh
+
+lint: ## format, clippy without warnings, and the rules of ARCHITECTURE.md
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy $(ALL) --all-targets --quiet -- -D warnings
+	$(CARGO) xtask tidy
+
+suite: ## the tests and the examples in the documentation
+	@if $(CARGO) nextest --version >/dev/null 2>&1; then \
+		$(CARGO) nextest run $(ALL) && $(CARGO) test $(ALL) --doc; \
+	else \
+		$(CARGO) test $(ALL); \
+	fi
+
+bench: ## ours against what a user would pick instead, as ratios
+	$(CARGO) xtask bench

@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# The whole way from nothing to a demonstration. Every step knows what is already done, so a second
+# run takes seconds.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+out=${STITCH_DEMO:-demo}
+stitch="${CARGO_TARGET_DIR:-target}/release/stitch"
+
+step() { printf '\n== %s\n' "$1"; }
+
+step "what is needed"
+scripts/setup.sh
+
+step "the program (the first time this takes minutes)"
+cargo build --release --workspace
+
+step "the sentence model"
+"$stitch" models pull all-mpnet-base-v2
+
+step "the made-up library: 24 videos of cooking, woodworking and gardening"
+"$stitch" world render --out "$out/library"
+
+step "the index"
+"$stitch" index "$out/library" --library "$out/index"
+
+step "the demonstration"
+"$stitch" make examples/vegan-taco.txt --library "$out/index" --out "$out/vegan-taco"

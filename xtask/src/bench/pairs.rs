@@ -1,0 +1,214 @@
+//! The table of benchmarks: what each side runs, which of its numbers are compared, and the bars.
+
+/// One benchmark.
+pub struct Pair {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// What it compares.
+    pub says: &'static str,
+    /// The package folder of our side and its bench target, which prints one JSON object.
+    pub ours: (&'static str, &'static str),
+    /// The other side, where a user has another choice.
+    pub theirs: Option<Rival>,
+    /// The lines of the table.
+    pub rows: &'static [Row],
+}
+
+/// What a user would pick instead, as a Python script that prints one JSON object.
+#[derive(Clone, Copy)]
+pub struct Rival {
+    /// What it is.
+    pub what: &'static str,
+    /// The script, from the root.
+    pub script: &'static str,
+    /// What pip must install for it, from the root.
+    pub requirements: &'static str,
+}
+
+/// One line of the table.
+pub struct Row {
+    /// What is measured.
+    pub label: &'static str,
+    /// The key of our number.
+    pub ours: &'static str,
+    /// The key of theirs; empty where there is none.
+    pub theirs: &'static str,
+    /// How the number is read.
+    pub unit: Unit,
+    /// What it has to reach.
+    pub bar: Bar,
+}
+
+/// How a number is read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Unit {
+    /// Less is better.
+    Seconds,
+    /// Less is better.
+    Megabytes,
+    /// More is better.
+    PerSecond,
+}
+
+/// What a number has to reach.
+#[derive(Clone, Copy)]
+pub enum Bar {
+    /// Nothing: it is there to be seen.
+    None,
+    /// Ours is at least so many times better than theirs.
+    Times(f64),
+    /// Ours is at most this much.
+    AtMost(f64),
+}
+
+const fn row(
+    label: &'static str,
+    ours: &'static str,
+    theirs: &'static str,
+    unit: Unit,
+    bar: Bar,
+) -> Row {
+    Row { label, ours, theirs, unit, bar }
+}
+
+use Bar::{AtMost, None as NoBar, Times};
+use Unit::{Megabytes, PerSecond, Seconds};
+
+/// All benchmarks.
+pub const PAIRS: [Pair; 5] = [
+    Pair {
+        name: "drop-dtw",
+        says: "Drop-DTW against a Python loop and NumPy; the covers",
+        ours: ("crates/core", "ratios"),
+        theirs: Some(Rival {
+            what: "Python and NumPy",
+            script: "benches/drop_dtw.py",
+            requirements: "benches/requirements-drop-dtw.txt",
+        }),
+        rows: &[
+            row(
+                "Drop-DTW 10x300, Python loop",
+                "drop_dtw_10x300_s",
+                "python_10x300_s",
+                Seconds,
+                Times(1000.0),
+            ),
+            row(
+                "Drop-DTW 10x300, NumPy",
+                "drop_dtw_10x300_s",
+                "numpy_10x300_s",
+                Seconds,
+                Times(20.0),
+            ),
+            row(
+                "Drop-DTW 20x3600, Python loop",
+                "drop_dtw_20x3600_s",
+                "python_20x3600_s",
+                Seconds,
+                Times(1000.0),
+            ),
+            row(
+                "Drop-DTW 20x3600, NumPy",
+                "drop_dtw_20x3600_s",
+                "numpy_20x3600_s",
+                Seconds,
+                Times(20.0),
+            ),
+            row("Drop-DTW 20x3600", "drop_dtw_20x3600_s", "", Seconds, AtMost(0.001)),
+            row(
+                "greedy cover, 20 steps x 1,000 videos",
+                "greedy_20x1000_s",
+                "",
+                Seconds,
+                AtMost(0.020),
+            ),
+            row(
+                "exact K-best, 20 steps x 1,000 videos",
+                "k_best_20x1000_s",
+                "",
+                Seconds,
+                AtMost(0.050),
+            ),
+        ],
+    },
+    Pair {
+        name: "world",
+        says: "drawing and encoding the made-up library",
+        ours: ("crates/lab", "world"),
+        theirs: None,
+        rows: &[row(
+            "made-up library, video seconds per CPU second",
+            "world_video_seconds_per_cpu_second",
+            "",
+            PerSecond,
+            NoBar,
+        )],
+    },
+    Pair {
+        name: "mpnet",
+        says: "sentence vectors against sentence-transformers",
+        ours: ("crates/engine", "mpnet"),
+        theirs: Some(Rival {
+            what: "sentence-transformers",
+            script: "benches/mpnet.py",
+            requirements: "benches/requirements-mpnet.txt",
+        }),
+        rows: &[row(
+            "MPNet, sentences per second",
+            "mpnet_sentences_per_second",
+            "sentence_transformers_sentences_per_second",
+            PerSecond,
+            Times(1.0),
+        )],
+    },
+    Pair {
+        name: "render",
+        says: "ten 12 s clips of mixed sources against moviepy",
+        ours: ("crates/engine", "render"),
+        theirs: Some(Rival {
+            what: "moviepy",
+            script: "benches/render.py",
+            requirements: "benches/requirements-render.txt",
+        }),
+        rows: &[
+            row(
+                "render ten clips, CPU seconds",
+                "render_cpu_s",
+                "moviepy_cpu_s",
+                Seconds,
+                Times(4.0),
+            ),
+            row(
+                "render ten clips, wall seconds",
+                "render_wall_s",
+                "moviepy_wall_s",
+                Seconds,
+                NoBar,
+            ),
+            row(
+                "render ten clips, peak memory",
+                "render_peak_mb",
+                "moviepy_peak_mb",
+                Megabytes,
+                AtMost(500.0),
+            ),
+        ],
+    },
+    Pair {
+        name: "decode",
+        says: "sampling 8 frames per second against PyAV",
+        ours: ("crates/engine", "decode"),
+        theirs: Some(Rival {
+            what: "PyAV",
+            script: "benches/decode.py",
+            requirements: "benches/requirements-decode.txt",
+        }),
+        rows: &[row(
+            "sampling, video seconds per CPU second",
+            "decode_video_seconds_per_cpu_second",
+            "pyav_video_seconds_per_cpu_second",
+            PerSecond,
+            Times(1.0),
+        )],
+    },
+];

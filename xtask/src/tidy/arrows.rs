@@ -1,0 +1,34 @@
+//! Rule `crate-arrow`: core <- engine <- {lab, server} <- cli, and xtask imports none of them.
+
+use super::breach::Found;
+use crate::tree::Tree;
+
+/// Each package's folder and the packages of ours it may depend on.
+const ARROWS: [(&str, &[&str]); 6] = [
+    ("crates/core", &[]),
+    ("crates/engine", &["stitch-core"]),
+    ("crates/lab", &["stitch-core", "stitch-engine"]),
+    ("crates/server", &["stitch-core", "stitch-engine"]),
+    ("crates/cli", &["stitch-core", "stitch-engine", "stitch-lab", "stitch-server"]),
+    ("xtask", &[]),
+];
+
+/// Dependencies between our packages that the table does not have.
+pub fn check(tree: &Tree) -> Result<Vec<Found>, String> {
+    let mut found = Vec::new();
+    for manifest in &tree.manifests {
+        let Some((_, allowed)) = ARROWS.iter().find(|(folder, _)| *folder == manifest.folder)
+        else {
+            let message = "this package has no place in the table of crate arrows";
+            found.push(Found::at(&manifest.path, 1, message));
+            continue;
+        };
+        for one in &manifest.dependencies {
+            if one.name.starts_with("stitch") && !allowed.contains(&one.name.as_str()) {
+                let message = format!("{} may not depend on `{}`", manifest.folder, one.name);
+                found.push(Found::at(&manifest.path, one.line, message));
+            }
+        }
+    }
+    Ok(found)
+}

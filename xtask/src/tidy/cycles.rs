@@ -1,0 +1,66 @@
+//! Rule `module-cycle`: no module needs itself through others. What `module-order` reports is left
+//! to it; the cycle that remains is a `mod.rs` whose own code uses a child that uses the `mod.rs`.
+//! Re-exports (`pub use`) do not count: a name that passes through one leads to where it is defined.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use super::breach::Found;
+use super::module_order::looks_down;
+use crate::tree::Tree;
+use crate::tree::modules::{Crate, Target};
+
+/// Who needs whom, and on which line first.
+type Needs = BTreeMap<usize, BTreeMap<usize, usize>>;
+
+/// One report per knot of modules, at the first line that ties it.
+pub fn check(tree: &Tree) -> Result<Vec<Found>, String> {
+    let mut found = Vec::new();
+    for krate in &tree.crates {
+        let needs = needs(krate);
+        let mut told = BTreeSet::new();
+        for &module in needs.keys() {
+            let Some(cycle) = shortest_cycle(&needs, module) else { continue };
+            if told.is_disjoint(&cycle.iter().copied().collect()) {
+                found.push(report(tree, krate, &needs, &cycle));
+            }
+            told.extend(cycle);
+        }
+    }
+    Ok(found)
+}
+
+fn needs(krate: &Crate) -> Needs {
+    let mut needs = Needs::new();
+    for reference in &krate.references {
+        let Target::Item(to) = reference.to else { continue };
+        if to != reference.from && !reference.facade && looks_down(krate, reference).is_none() {
+            needs.entry(reference.from).or_default().entry(to).or_insert(reference.line);
+        }
+    }
+    needs
+}
+
+/// The shortest way from a module back to it, both ends included.
+fn shortest_cycle(needs: &Needs, start: usize) -> Option<Vec<usize>> {
+    let mut ways = VecDeque::from([vec![start]]);
+    let mut seen = BTreeSet::new();
+    while let Some(way) = ways.pop_front() {
+        for &next in needs.get(way.last()?).into_iter().flat_map(BTreeMap::keys) {
+            let longer = [way.as_slice(), &[next]].concat();
+            if next == start {
+                return Some(longer);
+            }
+            if seen.insert(next) {
+                ways.push_back(longer);
+            }
+        }
+    }
+    None
+}
+
+fn report(tree: &Tree, krate: &Crate, needs: &Needs, cycle: &[usize]) -> Found {
+    let names: Vec<String> = cycle.iter().map(|&module| krate.name(module)).collect();
+    let file = &tree.files[krate.modules[cycle[0]].file].path;
+    let message = format!("{}: move what both need into a module of its own", names.join(" -> "));
+    Found::at(file, needs[&cycle[0]][&cycle[1]], message)
+}

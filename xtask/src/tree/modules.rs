@@ -1,0 +1,296 @@
+//! The module tree of a crate, and which module each path in it leads to.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::facts::{Declaration, Fact, What};
+use super::files::SourceFile;
+
+/// How many names may stand for one another before we stop following them.
+const DEPTH: usize = 16;
+
+/// A library or program.
+pub struct Crate {
+    /// Its modules, the root first, parents before children.
+    pub modules: Vec<Module>,
+    /// Everything that modules name outside tests, with the module it leads to.
+    pub references: Vec<Reference>,
+}
+
+/// One module.
+pub struct Module {
+    /// Its path from the crate root: `["media", "probe"]`.
+    pub path: Vec<String>,
+    /// The index of the file that holds its body.
+    pub file: usize,
+    /// The inline modules around it in that file.
+    inside: Vec<String>,
+    /// Its parent; none for the root.
+    pub parent: Option<usize>,
+    /// Its place among its parent's children.
+    pub position: usize,
+    /// Its children in the order of declaration.
+    children: Vec<usize>,
+    /// Whether only tests compile it.
+    pub test: bool,
+}
+
+/// Where a path leads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// A module of this crate.
+    Module(usize),
+    /// Something defined in this module of the crate.
+    Item(usize),
+    /// Something in another crate, by its full path.
+    External(Vec<String>),
+}
+
+/// One module naming something, outside tests.
+pub struct Reference {
+    /// The module that names it.
+    pub from: usize,
+    /// What it names.
+    pub to: Target,
+    /// The line.
+    pub line: usize,
+    /// Whether this is a `pub use`.
+    pub facade: bool,
+}
+
+/// Builds the module tree of every crate root, and marks the files that only tests compile.
+pub fn build(files: &mut [SourceFile]) -> Vec<Crate> {
+    let roots = (0..files.len()).filter(|&file| is_root(&files[file].path));
+    let crates: Vec<Crate> = roots.map(|file| Builder::build(files, file)).collect();
+    for module in crates.iter().flat_map(|krate| &krate.modules) {
+        files[module.file].aside |= module.test && module.inside.is_empty();
+    }
+    crates
+}
+
+/// `src/lib.rs`, `src/main.rs` and `src/bin/*.rs`.
+fn is_root(path: &str) -> bool {
+    let parts: Vec<&str> = path.split('/').collect();
+    matches!(parts.as_slice(), [.., "src", "lib.rs" | "main.rs"] | [.., "src", "bin", _])
+}
+
+struct Builder<'a> {
+    files: &'a [SourceFile],
+    modules: Vec<Module>,
+}
+
+impl Builder<'_> {
+    fn build(files: &[SourceFile], root: usize) -> Crate {
+        let mut builder = Builder { files, modules: Vec::new() };
+        builder.add(root, None, "", false);
+        builder.read_file(0);
+        let references = Names::new(&builder.modules, files).all_references();
+        Crate { modules: builder.modules, references }
+    }
+
+    fn add(&mut self, file: usize, parent: Option<usize>, name: &str, test: bool) -> usize {
+        let index = self.modules.len();
+        let (mut path, mut position, mut inside) = (Vec::new(), 0, Vec::new());
+        if let Some(parent) = parent {
+            let above = &mut self.modules[parent];
+            position = above.children.len();
+            above.children.push(index);
+            path = [above.path.as_slice(), &[name.to_owned()]].concat();
+            if above.file == file {
+                inside = [above.inside.as_slice(), &[name.to_owned()]].concat();
+            }
+        }
+        let children = Vec::new();
+        self.modules.push(Module { path, file, inside, parent, position, children, test });
+        index
+    }
+
+    /// Adds every module that the file of this module declares, and theirs.
+    fn read_file(&mut self, module: usize) {
+        let files = self.files;
+        let file = self.modules[module].file;
+        for fact in files[file].facts.as_deref().unwrap_or_default() {
+            let What::Module(declaration) = &fact.what else { continue };
+            self.declare(module, fact, declaration);
+        }
+    }
+
+    fn declare(&mut self, top: usize, fact: &Fact, declaration: &Declaration) {
+        let Some(parent) = self.descend(top, &fact.inside) else { return };
+        let file = self.modules[top].file;
+        let test = fact.test || self.modules[top].test;
+        if declaration.inline {
+            self.add(file, Some(parent), &declaration.name, test);
+        } else if let Some(found) = self.find_file(file, fact, declaration) {
+            let child = self.add(found, Some(parent), &declaration.name, test);
+            self.read_file(child);
+        }
+    }
+
+    fn descend(&self, top: usize, inside: &[String]) -> Option<usize> {
+        inside.iter().try_fold(top, |module, name| child(&self.modules, module, name))
+    }
+
+    fn find_file(&self, from: usize, fact: &Fact, declaration: &Declaration) -> Option<usize> {
+        let path = &self.files[from].path;
+        let (folder, name) = path.rsplit_once('/')?;
+        let mut base = folder.to_owned();
+        if !matches!(name, "lib.rs" | "main.rs" | "mod.rs") {
+            base = path.trim_end_matches(".rs").to_owned();
+        }
+        fact.inside.iter().for_each(|part| base = format!("{base}/{part}"));
+        let name = &declaration.name;
+        let candidates = match &declaration.path {
+            Some(path) => vec![format!("{folder}/{path}")],
+            None => vec![format!("{base}/{name}.rs"), format!("{base}/{name}/mod.rs")],
+        };
+        self.files.iter().position(|file| candidates.contains(&file.path))
+    }
+}
+
+fn child(modules: &[Module], of: usize, name: &str) -> Option<usize> {
+    let children = &modules[of].children;
+    children.iter().copied().find(|&child| modules[child].path.last().is_some_and(|n| n == name))
+}
+
+impl Crate {
+    /// The files of this crate.
+    pub fn files(&self) -> BTreeSet<usize> {
+        self.modules.iter().map(|module| module.file).collect()
+    }
+
+    /// How a reader would call a module: `media::probe`, or `the crate root`.
+    pub fn name(&self, module: usize) -> String {
+        match self.modules[module].path.as_slice() {
+            [] => "the crate root".to_owned(),
+            path => path.join("::"),
+        }
+    }
+
+    /// The module and its ancestors, the root first.
+    pub fn line_of_descent(&self, module: usize) -> Vec<usize> {
+        let parent = |&at: &usize| self.modules[at].parent;
+        let mut line: Vec<usize> = std::iter::successors(Some(module), parent).collect();
+        line.reverse();
+        line
+    }
+}
+
+/// Looks up names the way the compiler does, as far as the rules need it.
+struct Names<'a> {
+    modules: &'a [Module],
+    bodies: Vec<Body<'a>>,
+}
+
+/// What a module's own body says.
+#[derive(Default)]
+struct Body<'a> {
+    facts: Vec<&'a Fact>,
+    items: BTreeSet<&'a str>,
+    imports: BTreeMap<&'a str, &'a [String]>,
+    globs: Vec<&'a [String]>,
+}
+
+impl<'a> Names<'a> {
+    fn new(modules: &'a [Module], files: &'a [SourceFile]) -> Self {
+        let bodies = modules.iter().map(|module| Body::read(module, &files[module.file]));
+        Self { modules, bodies: bodies.collect() }
+    }
+
+    fn all_references(&self) -> Vec<Reference> {
+        let shipped = (0..self.modules.len()).filter(|&module| !self.modules[module].test);
+        shipped.flat_map(|module| self.references(module)).collect()
+    }
+
+    fn references(&self, from: usize) -> Vec<Reference> {
+        let shipped = self.bodies[from].facts.iter().filter(|fact| !fact.test);
+        let named = shipped.filter_map(|fact| {
+            let (path, facade) = match &fact.what {
+                What::Path(path) => (path, false),
+                What::Import(import) => (&import.path, import.public),
+                _ => return None,
+            };
+            Some(Reference { from, to: self.resolve(from, path, DEPTH), line: fact.line, facade })
+        });
+        named.collect()
+    }
+
+    /// Where a path that stands in a module leads.
+    fn resolve(&self, from: usize, path: &[String], depth: usize) -> Target {
+        let external = || Target::External(path.to_vec());
+        let Some((first, rest)) = path.split_first() else { return external() };
+        let start = match first.as_str() {
+            _ if depth == 0 => None,
+            "crate" | "$crate" => Some(Target::Module(0)),
+            "self" => Some(Target::Module(from)),
+            "super" => self.modules[from].parent.map(Target::Module),
+            name => self.look_up(from, name, path, depth - 1),
+        };
+        start.map_or_else(external, |start| self.walk(start, rest, depth))
+    }
+
+    /// Follows the rest of a path from where its beginning leads.
+    fn walk(&self, start: Target, rest: &[String], depth: usize) -> Target {
+        let Some((name, after)) = rest.split_first() else { return start };
+        match start {
+            Target::Item(module) => Target::Item(module),
+            Target::External(path) => Target::External([path.as_slice(), rest].concat()),
+            Target::Module(module) if depth == 0 => Target::Item(module),
+            Target::Module(module) => {
+                let next = match name.as_str() {
+                    "super" => self.modules[module].parent.map(Target::Module),
+                    _ => self.look_up(module, name, rest, depth - 1),
+                };
+                next.map_or(Target::Item(module), |next| self.walk(next, after, depth - 1))
+            }
+        }
+    }
+
+    /// What a name means in a module: a child, something defined there, or something brought in.
+    fn look_up(&self, module: usize, name: &str, path: &[String], depth: usize) -> Option<Target> {
+        if let Some(child) = child(self.modules, module, name) {
+            return Some(Target::Module(child));
+        }
+        if self.bodies[module].items.contains(name) {
+            return Some(Target::Item(module));
+        }
+        if let Some(import) = self.bodies[module].imports.get(name) {
+            // `use png;` names the crate png: looking `png` up again would go in circles.
+            let circular = import.len() == 1 && import.first() == path.first();
+            return (!circular).then(|| self.resolve(module, import, depth));
+        }
+        self.in_globs(module, name, path, depth)
+    }
+
+    fn in_globs(&self, module: usize, name: &str, path: &[String], depth: usize) -> Option<Target> {
+        if depth == 0 {
+            return None;
+        }
+        self.bodies[module].globs.iter().find_map(|glob| {
+            match self.resolve(module, glob, depth - 1) {
+                Target::Module(other) if other != module => {
+                    self.look_up(other, name, path, depth - 1)
+                }
+                _ => None,
+            }
+        })
+    }
+}
+
+impl<'a> Body<'a> {
+    fn read(module: &Module, file: &'a SourceFile) -> Self {
+        let mut body = Self::default();
+        let facts = file.facts.as_deref().unwrap_or_default();
+        for fact in facts.iter().filter(|fact| fact.inside == module.inside) {
+            body.facts.push(fact);
+            match &fact.what {
+                What::Item(name) => _ = body.items.insert(name),
+                What::Import(import) => match &import.name {
+                    Some(name) => _ = body.imports.insert(name, &import.path),
+                    None => body.globs.push(&import.path),
+                },
+                _ => {}
+            }
+        }
+        body
+    }
+}
