@@ -2,8 +2,9 @@
 //! complete, distinct and sorted.
 
 use proptest::prelude::*;
+use std::collections::HashSet;
 use stitch_core::clip::{Clip, ClipId, Span, VideoId};
-use stitch_core::cover::{KBestOptions, Sequence, k_best, source_changes};
+use stitch_core::cover::{KBestOptions, Sequence, greedy, k_best, source_changes};
 use stitch_core::features::Features;
 use stitch_core::map::{Match, StepMap};
 use stitch_core::pool::Pool;
@@ -103,6 +104,41 @@ proptest! {
             .into_iter().map(|candidate| (candidate.score, candidate.sequence)).collect();
         prop_assert_eq!(found, all);
     }
+
+    #[test]
+    fn greedy_covers_are_whole_distinct_sorted_and_start_with_the_fewest_changes(
+        (pool, map) in small_case(), most in 1usize..40
+    ) {
+        let found = greedy(&map, &pool, most);
+        let all = every_sequence(&map);
+        prop_assert_eq!(found.len(), most.min(all.len()));
+        let valid: HashSet<&Sequence> = all.iter().collect();
+        prop_assert!(found.iter().all(|sequence| valid.contains(sequence)));
+        prop_assert_eq!(found.iter().collect::<HashSet<_>>().len(), found.len());
+        let key = |s: &Sequence| (source_changes(s, &pool), -(similarity(&map, s) * 8.0) as i64);
+        prop_assert!(found.is_sorted_by_key(key));
+        let fewest = all.iter().map(|s| source_changes(s, &pool)).min().unwrap();
+        prop_assert_eq!(source_changes(&found[0], &pool), fewest);
+    }
+
+    #[test]
+    fn every_video_that_shows_all_is_among_the_covers((pool, map) in small_case()) {
+        let found = greedy(&map, &pool, 3);
+        for video in (0..3).map(VideoId) {
+            let of_video = |m: &Match| pool.clip(m.clip).video == video;
+            let shows_all = map.steps.iter().all(|step| step.is_empty() || step.iter().any(of_video));
+            let shown = |s: &Sequence| s.0.iter().flatten().all(|c| pool.clip(*c).video == video);
+            prop_assert!(!shows_all || found.iter().any(shown), "video {:?}", video);
+        }
+    }
+}
+
+#[test]
+fn a_cover_keeps_the_order_of_its_source_where_it_can() {
+    let pool = pool(&[(0, 1), (0, 5), (0, 7)]);
+    let map = step_map(&[vec![(1, 4), (2, 8)], vec![(0, 8), (1, 1), (2, 1)]]);
+    let found = greedy(&map, &pool, 1);
+    assert_eq!(found[0].0, [Some(ClipId(2)), Some(ClipId(2))]);
 }
 
 #[test]
@@ -127,5 +163,7 @@ fn nothing_to_show_is_one_sequence_of_gaps() {
     let found = k_best(&map, &pool, 5, &options);
     assert_eq!(found.len(), 1);
     assert_eq!(found[0].sequence, Sequence(vec![None, None]));
+    assert_eq!(greedy(&map, &pool, 5), [Sequence(vec![None, None])]);
     assert!(k_best(&map, &pool, 0, &options).is_empty());
+    assert!(greedy(&map, &pool, 0).is_empty());
 }

@@ -36,8 +36,7 @@ pub struct Candidate {
 /// Steps without a match are gaps: they neither change the source nor break the order. Scores are
 /// exact to 2⁻³⁰ a step.
 pub fn k_best(map: &StepMap, pool: &Pool, k: usize, options: &KBestOptions) -> Vec<Candidate> {
-    let weights =
-        Weights { switch: parts(options.switch_cost), order: parts(options.order_cost) };
+    let weights = Weights { switch: parts(options.switch_cost), order: parts(options.order_cost) };
     let graph = Graph::new(map, pool);
     let best = best_paths(&graph, &weights, k).into_iter();
     best.map(|path| Candidate { sequence: graph.sequence(&path.states), score: score(path.score) })

@@ -1,6 +1,6 @@
 //! V'_R: candidate sequences from few sources that together show every step.
 //!
-//! `greedy` is the paper's adaptive search-space reduction: set covers, each from other sources.
+//! [`greedy`] is the paper's adaptive search-space reduction: set covers, each from other sources.
 //! [`k_best`] is exact: the best sequences by similarity, less a cost for every change of source
 //! and for every step back in time within a source.
 
@@ -8,6 +8,9 @@ mod sequence;
 mod graph;
 mod suffix;
 mod k_best;
+mod sources;
+mod greedy;
 
+pub use greedy::greedy;
 pub use k_best::{Candidate, KBestOptions, k_best};
 pub use sequence::{Sequence, source_changes};
