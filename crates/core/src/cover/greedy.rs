@@ -1,0 +1,132 @@
+//! The paper's adaptive search-space reduction: the sequences of many small set covers.
+
+use super::graph::{Graph, Weights};
+use super::k_best::best_paths;
+use super::sequence::Sequence;
+use super::sources::Sources;
+use super::suffix::Suffixes;
+use crate::clip::VideoId;
+use crate::map::StepMap;
+use crate::pool::Pool;
+use std::collections::HashSet;
+
+/// Up to `most` sequences, each showing every step that has a match, fewest changes of source
+/// first, then the most similar.
+///
+/// Videos that show everything come first. Then covers by several videos: grown greedily from
+/// every video, by what they add and by how far they serve without a break, runners-up included.
+/// Each cover gives its best sequence: fewest changes, then fewest steps back in time within a
+/// source, then most similar. Where there are too few covers, their next-best sequences follow,
+/// so that `most` come whenever there are so many.
+pub fn greedy(map: &StepMap, pool: &Pool, most: usize) -> Vec<Sequence> {
+    let graph = Graph::new(map, pool);
+    let mut chosen = Chosen::new(&graph, most);
+    let sources = Sources::new(&graph);
+    // A cover's sequence may be less similar than the cover promised: look at more than asked.
+    let plenty = most.saturating_mul(2);
+    let mut covers = sources.whole(plenty);
+    if covers.len() < most {
+        covers.extend(sources.by_runs(most));
+        covers.extend(sources.by_sets(plenty));
+    }
+    let covers: Vec<Vec<VideoId>> = covers.iter().map(|cover| sources.videos(cover)).collect();
+    covers.iter().for_each(|cover| chosen.add_best(cover));
+    chosen.sort();
+    chosen.fill(&covers);
+    chosen.sort();
+    chosen.sequences.into_iter().map(|found| graph.sequence(&found.path)).collect()
+}
+
+/// A path through the whole graph, as it is sorted.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Found {
+    changes: usize,
+    /// The similarity with its sign turned, so that the most similar sorts first.
+    distance: i64,
+    path: Vec<u32>,
+}
+
+/// The distinct sequences chosen so far.
+struct Chosen<'a> {
+    graph: &'a Graph,
+    weights: Weights,
+    most: usize,
+    sequences: Vec<Found>,
+    seen: HashSet<Vec<u32>>,
+}
+
+impl<'a> Chosen<'a> {
+    fn new(graph: &'a Graph, most: usize) -> Self {
+        let weights = fewest_changes_first(graph);
+        Self { graph, weights, most, sequences: Vec::new(), seen: HashSet::new() }
+    }
+
+    /// The best sequence from these videos.
+    fn add_best(&mut self, videos: &[VideoId]) {
+        let part = self.graph.restrict(videos);
+        let suffixes = Suffixes::new(&part, &self.weights);
+        let mut path = Vec::from_iter(suffixes.best_start(&part));
+        suffixes.follow(&mut path);
+        self.add(&part, &path);
+    }
+
+    fn add(&mut self, part: &Graph, path: &[u32]) {
+        let whole: Vec<u32> =
+            path.iter().enumerate().map(|(i, s)| self.whole(part, i, *s)).collect();
+        if !self.seen.insert(whole.clone()) {
+            return;
+        }
+        let states: Vec<_> =
+            self.graph.layers.iter().zip(&whole).map(|(l, s)| l.states[*s as usize]).collect();
+        let changes = states.windows(2).filter(|pair| pair[0].source != pair[1].source).count();
+        let distance = -states.iter().map(|state| state.gain).sum::<i64>();
+        self.sequences.push(Found { changes, distance, path: whole });
+    }
+
+    /// A state of a part of the graph in the whole of it.
+    fn whole(&self, part: &Graph, layer: usize, state: u32) -> u32 {
+        let (part, whole) = (&part.layers[layer], &self.graph.layers[layer]);
+        let source = part.states[state as usize].source;
+        let (from, to) = (part.group(source).start, whole.group(source).start);
+        (state as usize - from + to) as u32
+    }
+
+    fn sort(&mut self) {
+        self.sequences.sort_unstable();
+        self.sequences.truncate(self.most);
+    }
+
+    /// The covers' next-best sequences, then the best of all, until there are enough.
+    fn fill(&mut self, covers: &[Vec<VideoId>]) {
+        let covers = &covers[..covers.len().min(self.most)];
+        for cover in covers {
+            let missing = self.most.saturating_sub(self.sequences.len());
+            if missing == 0 {
+                return;
+            }
+            let part = self.graph.restrict(cover);
+            self.fill_from(&part, missing.div_ceil(covers.len()) + 1);
+        }
+        if self.sequences.len() < self.most {
+            self.fill_from(self.graph, self.most);
+        }
+    }
+
+    fn fill_from(&mut self, part: &Graph, k: usize) {
+        for path in best_paths(part, &self.weights, k) {
+            if self.sequences.len() < self.most {
+                self.add(part, &path.states);
+            }
+        }
+    }
+}
+
+/// One change outweighs all steps back, one step back outweighs all similarity, for as many steps
+/// as a procedure may have.
+fn fewest_changes_first(graph: &Graph) -> Weights {
+    let steps = graph.layers.len().max(1) as i64;
+    let gains = graph.layers.iter().flat_map(|layer| &layer.states).map(|state| state.gain.abs());
+    let switch = i64::MAX / 4 / steps;
+    let order = 2 * steps * gains.max().unwrap_or(0) + 1;
+    Weights { switch, order: order.min(switch / (steps + 1)) }
+}

@@ -1,0 +1,265 @@
+//! The exact K best sequences by similarity, changes of source and order within a source.
+//!
+//! Every way on from a match is ranked; a path is the list of ranks it takes, and the best path
+//! takes rank 0 throughout. Raising the last rank that is not 0, or any rank after it, gives each
+//! other path once and never a better one: a heap of those yields the paths best first.
+
+use super::graph::{Graph, Layer, Weights, parts, score};
+use super::sequence::Sequence;
+use super::suffix::Suffixes;
+use crate::clip::ClipId;
+use crate::map::StepMap;
+use crate::pool::Pool;
+use std::cmp::{Ordering, Reverse};
+use std::collections::{BinaryHeap, HashMap};
+
+/// What makes a sequence worse, in units of similarity; beyond a million counts as a million.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct KBestOptions {
+    /// For every change of source between shown steps.
+    pub switch_cost: f64,
+    /// For every shown step whose clip starts before the previous shown step's of the same source.
+    pub order_cost: f64,
+}
+
+/// A sequence and its score.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Candidate {
+    /// One clip per step.
+    pub sequence: Sequence,
+    /// The sum of similarities less the costs.
+    pub score: f64,
+}
+
+/// The `k` best sequences, best first; among equals the one with the earlier clips in the pool.
+///
+/// Steps without a match are gaps: they neither change the source nor break the order. Scores are
+/// exact to 2⁻³⁰ a step.
+pub fn k_best(map: &StepMap, pool: &Pool, k: usize, options: &KBestOptions) -> Vec<Candidate> {
+    let weights = Weights { switch: parts(options.switch_cost), order: parts(options.order_cost) };
+    let graph = Graph::new(map, pool);
+    let best = best_paths(&graph, &weights, k).into_iter();
+    best.map(|path| Candidate { sequence: graph.sequence(&path.states), score: score(path.score) })
+        .collect()
+}
+
+/// The `k` best paths through a graph, best first.
+pub(super) fn best_paths(graph: &Graph, weights: &Weights, k: usize) -> Vec<Path> {
+    let mut search = Search::new(graph, weights, k);
+    let mut found = Vec::new();
+    while found.len() < k {
+        let Some(path) = search.open.pop() else { break };
+        search.open_children(&path);
+        found.push(path);
+    }
+    found
+}
+
+/// A path and where it leaves its best continuation for the last time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Path {
+    pub score: i64,
+    pub states: Vec<u32>,
+    /// The clips of the states, which break ties.
+    clips: Vec<ClipId>,
+    last_choice: usize,
+    rank: usize,
+}
+
+impl Ord for Path {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.score.cmp(&other.score).then_with(|| other.clips.cmp(&self.clips))
+    }
+}
+
+impl PartialOrd for Path {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+struct Search<'a> {
+    graph: &'a Graph,
+    weights: &'a Weights,
+    suffixes: Suffixes,
+    /// For each layer its states best first, as far as `k` paths can need them.
+    ranked: Vec<Vec<u32>>,
+    /// The ranked ways on from the states met so far; the start is `u32::MAX` before layer 0.
+    ways: HashMap<(usize, u32), Ways>,
+    open: BinaryHeap<Path>,
+    /// The k best scores ever opened: nothing below the worst of them is needed.
+    floor: BinaryHeap<Reverse<i64>>,
+    k: usize,
+}
+
+const START: u32 = u32::MAX;
+
+impl<'a> Search<'a> {
+    fn new(graph: &'a Graph, weights: &'a Weights, k: usize) -> Self {
+        let suffixes = Suffixes::new(graph, weights);
+        let layers = graph.layers.iter().zip(&suffixes.values);
+        let ranked = layers.map(|(layer, values)| rank(layer, values, k)).collect();
+        let (ways, open, floor) = (HashMap::new(), BinaryHeap::new(), BinaryHeap::new());
+        let mut search = Self { graph, weights, suffixes, ranked, ways, open, floor, k };
+        search.open_best();
+        search
+    }
+
+    fn open_best(&mut self) {
+        let mut states = Vec::from_iter(self.suffixes.best_start(self.graph));
+        let value = states.first().map_or(0, |state| self.suffixes.values[0][*state as usize]);
+        self.suffixes.follow(&mut states);
+        let clips = self.clips(&states);
+        self.open.push(Path { score: value, states, clips, last_choice: 0, rank: 0 });
+    }
+
+    /// Opens every path that differs from this one by one rank, at its last choice or after.
+    fn open_children(&mut self, path: &Path) {
+        let mut so_far = 0;
+        for layer in 0..path.states.len() {
+            let from = layer.checked_sub(1).map_or(START, |before| path.states[before]);
+            if layer >= path.last_choice {
+                let rank = if layer == path.last_choice { path.rank + 1 } else { 1 };
+                if let Some((value, state)) = self.way(layer, from, rank) {
+                    self.open_child(path, layer, rank, so_far + value, state);
+                }
+            }
+            so_far += self.paid(layer, from, path.states[layer]);
+        }
+    }
+
+    /// Opens the path that goes to `state` at `layer` and on from there as well as can be.
+    fn open_child(&mut self, path: &Path, layer: usize, rank: usize, score: i64, state: u32) {
+        if self.floor.len() >= self.k {
+            if self.floor.peek().is_some_and(|floor| score < floor.0) {
+                return;
+            }
+            self.floor.pop();
+        }
+        self.floor.push(Reverse(score));
+        let mut states = Vec::with_capacity(path.states.len());
+        states.extend_from_slice(&path.states[..layer]);
+        states.push(state);
+        self.suffixes.follow(&mut states);
+        let clips = self.clips(&states);
+        self.open.push(Path { score, states, clips, last_choice: layer, rank });
+    }
+
+    fn clips(&self, states: &[u32]) -> Vec<ClipId> {
+        let layers = self.graph.layers.iter().zip(states);
+        layers.map(|(layer, state)| layer.states[*state as usize].clip).collect()
+    }
+
+    /// The gain of a state less the cost of coming to it.
+    fn paid(&self, layer: usize, from: u32, to: u32) -> i64 {
+        let to = &self.graph.layers[layer].states[to as usize];
+        match from {
+            START => to.gain,
+            _ => {
+                let from = &self.graph.layers[layer - 1].states[from as usize];
+                to.gain - self.weights.between(from, to)
+            }
+        }
+    }
+
+    /// The way of this rank into `layer` from a state of the layer before, and its value.
+    fn way(&mut self, layer: usize, from: u32, rank: usize) -> Option<(i64, u32)> {
+        let near = Near {
+            layer: &self.graph.layers[layer],
+            values: &self.suffixes.values[layer],
+            ranked: &self.ranked[layer],
+            switch: if from == START { 0 } else { self.weights.switch },
+        };
+        let (graph, weights) = (self.graph, self.weights);
+        let ways = self.ways.entry((layer, from)).or_insert_with(|| match from {
+            START => Ways::default(),
+            _ => near.same_source(&graph.layers[layer - 1].states[from as usize], weights),
+        });
+        near.get(ways, rank)
+    }
+}
+
+/// The states of a layer best first, as many as `k` ways on from anywhere can need: besides the
+/// ways themselves only those of the state's own source are passed over.
+fn rank(layer: &Layer, values: &[i64], k: usize) -> Vec<u32> {
+    let own = layer.groups.iter().map(|(_, group)| group.len()).max().unwrap_or(0);
+    let needed = k.saturating_add(own).saturating_add(1);
+    let key = |state: &u32| (-values[*state as usize], layer.states[*state as usize].clip);
+    let mut ranked: Vec<u32> = (0..values.len() as u32).collect();
+    if needed < ranked.len() {
+        ranked.select_nth_unstable_by_key(needed, key);
+        ranked.truncate(needed);
+    }
+    ranked.sort_unstable_by_key(key);
+    ranked
+}
+
+/// The ways on from one state, best first, as far as they were asked for.
+#[derive(Default)]
+struct Ways {
+    found: Vec<(i64, u32)>,
+    /// The states of the same source, worst first, so that the best is taken from the end.
+    same: Vec<(i64, u32)>,
+    /// The source, and how many of the layer's ranked states were looked at.
+    source: Option<crate::clip::VideoId>,
+    looked_at: usize,
+}
+
+/// A layer as it is seen from the one before.
+struct Near<'a> {
+    layer: &'a Layer,
+    values: &'a [i64],
+    ranked: &'a [u32],
+    switch: i64,
+}
+
+impl Near<'_> {
+    /// The ways on that stay in the source, none found yet.
+    fn same_source(&self, from: &super::graph::State, weights: &Weights) -> Ways {
+        let group = self.layer.group(from.source);
+        let value = |i: usize| self.values[i] - weights.between(from, &self.layer.states[i]);
+        let mut same: Vec<(i64, u32)> = group.map(|i| (value(i), i as u32)).collect();
+        same.sort_unstable_by_key(|way| Reverse(self.key(*way)));
+        Ways { same, source: Some(from.source), ..Ways::default() }
+    }
+
+    /// Ways sort best first by it.
+    fn key(&self, (value, state): (i64, u32)) -> (i64, ClipId) {
+        (-value, self.layer.states[state as usize].clip)
+    }
+
+    /// The way of this rank, if there are so many.
+    fn get(&self, ways: &mut Ways, rank: usize) -> Option<(i64, u32)> {
+        while ways.found.len() <= rank {
+            let next = self.next(ways)?;
+            ways.found.push(next);
+        }
+        Some(ways.found[rank])
+    }
+
+    /// The better of the next way in the same source and the next way elsewhere.
+    fn next(&self, ways: &mut Ways) -> Option<(i64, u32)> {
+        let other = self.next_elsewhere(ways);
+        let same = ways.same.last().copied();
+        let stays = match (same, other) {
+            (Some(same), Some(other)) => self.key(same) < self.key(other),
+            (same, _) => same.is_some(),
+        };
+        if stays {
+            return ways.same.pop();
+        }
+        ways.looked_at += 1;
+        other
+    }
+
+    /// The next way to another source; it is not yet taken.
+    fn next_elsewhere(&self, ways: &mut Ways) -> Option<(i64, u32)> {
+        loop {
+            let state = *self.ranked.get(ways.looked_at)?;
+            if Some(self.layer.states[state as usize].source) != ways.source {
+                return Some((self.values[state as usize] - self.switch, state));
+            }
+            ways.looked_at += 1;
+        }
+    }
+}

@@ -1,0 +1,15 @@
+//! One candidate: a clip for each step, or an honest gap.
+
+use crate::clip::{ClipId, VideoId};
+use crate::pool::Pool;
+
+/// V'_R: for each step its clip; none where nothing shows it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Sequence(pub Vec<Option<ClipId>>);
+
+/// How often the source changes from one shown step to the next.
+pub fn source_changes(sequence: &Sequence, pool: &Pool) -> usize {
+    let videos: Vec<VideoId> =
+        sequence.0.iter().flatten().map(|clip| pool.clip(*clip).video).collect();
+    videos.windows(2).filter(|pair| pair[0] != pair[1]).count()
+}

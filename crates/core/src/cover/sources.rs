@@ -1,0 +1,206 @@
+//! S_i: the steps that each video can show, and small sets of videos that show all of them.
+
+use super::graph::Graph;
+use crate::clip::VideoId;
+use std::cmp::Reverse;
+use std::collections::HashSet;
+
+/// For each video the shown steps it has a match for.
+pub(super) struct Sources {
+    videos: Vec<VideoId>,
+    layers: usize,
+    /// One bit per layer, `words` words per video.
+    shown: Vec<u64>,
+    words: usize,
+    /// The best gain of each video at each layer, where it has one.
+    gains: Vec<i64>,
+}
+
+/// Some videos, by their rows in [`Sources`], sorted.
+pub(super) type Cover = Vec<u32>;
+
+/// Some videos and what they show together.
+struct Partial {
+    sources: Cover,
+    covered: Vec<u64>,
+    gain: i64,
+}
+
+impl Partial {
+    fn count(&self) -> u32 {
+        self.covered.iter().map(|word| word.count_ones()).sum()
+    }
+
+    /// Sorts the partial covers that show the most first, then the most similar.
+    fn key(&self) -> (Reverse<u32>, i64, Cover) {
+        (Reverse(self.count()), -self.gain, self.sources.clone())
+    }
+}
+
+impl Sources {
+    pub fn new(graph: &Graph) -> Self {
+        let mut videos: Vec<VideoId> =
+            graph.layers.iter().flat_map(|layer| layer.groups.iter().map(|g| g.0)).collect();
+        videos.sort_unstable();
+        videos.dedup();
+        let (layers, words) = (graph.layers.len(), graph.layers.len().div_ceil(64));
+        let (shown, gains) = (vec![0; words * videos.len()], vec![0; layers * videos.len()]);
+        let mut sources = Self { videos, layers, shown, words, gains };
+        for (at, layer) in graph.layers.iter().enumerate() {
+            let mut source = 0;
+            for (video, group) in &layer.groups {
+                source += sources.videos[source..].partition_point(|other| other < video);
+                let best = layer.states[group.clone()].iter().map(|state| state.gain).max();
+                sources.shown[source * words + at / 64] |= 1 << (at % 64);
+                sources.gains[source * layers + at] = best.unwrap_or(0);
+            }
+        }
+        sources
+    }
+
+    /// The videos of a cover.
+    pub fn videos(&self, cover: &Cover) -> Vec<VideoId> {
+        cover.iter().map(|source| self.videos[*source as usize]).collect()
+    }
+
+    /// The videos that show every step, the most similar first.
+    pub fn whole(&self, most: usize) -> Vec<Cover> {
+        let mut whole: Vec<Partial> = self.singles().filter(|one| self.is_complete(one)).collect();
+        whole.sort_by_cached_key(Partial::key);
+        whole.into_iter().take(most).map(|one| one.sources).collect()
+    }
+
+    /// Covers by runs: a video that shows the first step, as far as it serves, then at each break
+    /// the video that serves furthest. The best of them has the fewest changes there can be.
+    pub fn by_runs(&self, most: usize) -> Vec<Cover> {
+        let (furthest, mut starts) = self.furthest();
+        starts.sort_unstable();
+        let cover = |(Reverse(reach), _, source): (Reverse<usize>, i64, u32)| {
+            let mut cover = vec![source];
+            let mut at = reach;
+            while at < self.layers {
+                let (end, _, Reverse(next)) = furthest[at];
+                cover.push(next);
+                at = end;
+            }
+            cover.sort_unstable();
+            cover.dedup();
+            cover
+        };
+        starts.into_iter().take(most).map(cover).collect()
+    }
+
+    /// For each layer how far a video serves from there, its gain and the video, at best; and the
+    /// same of the first layer for each video that shows it.
+    #[allow(clippy::type_complexity)]
+    fn furthest(&self) -> (Vec<(usize, i64, Reverse<u32>)>, Vec<(Reverse<usize>, i64, u32)>) {
+        let mut furthest = vec![(0, 0, Reverse(0)); self.layers];
+        let mut starts = Vec::new();
+        for source in 0..self.videos.len() {
+            let (mut reach, mut gain) = (self.layers, 0);
+            for layer in (0..self.layers).rev() {
+                if !self.shows(source, layer) {
+                    (reach, gain) = (layer, 0);
+                    continue;
+                }
+                gain += self.gains[source * self.layers + layer];
+                furthest[layer] = furthest[layer].max((reach, gain, Reverse(source as u32)));
+            }
+            if reach > 0 && self.shows(source, 0) {
+                starts.push((Reverse(reach), -gain, source as u32));
+            }
+        }
+        (furthest, starts)
+    }
+
+    /// Set covers: every video starts one, and each is completed greedily by the videos that show
+    /// the most of what is missing, the runners-up included.
+    pub fn by_sets(&self, most: usize) -> Vec<Cover> {
+        let mut covers = Vec::new();
+        let mut seen = HashSet::new();
+        let mut beam: Vec<Partial> = self.singles().filter(|one| !self.is_complete(one)).collect();
+        while !beam.is_empty() && covers.len() < most {
+            beam.sort_by_cached_key(Partial::key);
+            beam.truncate(most);
+            let width = (4 * most / beam.len()).clamp(2, 32);
+            let grown = beam.iter().flat_map(|partial| self.grow(partial, width));
+            let new = grown.filter(|grown| seen.insert(grown.sources.clone()));
+            let (mut complete, partial): (Vec<Partial>, Vec<Partial>) =
+                new.partition(|grown| self.is_complete(grown));
+            complete.sort_by_cached_key(Partial::key);
+            covers.extend(complete.into_iter().map(|cover| cover.sources));
+            beam = partial;
+        }
+        covers.truncate(most);
+        covers
+    }
+
+    fn singles(&self) -> impl Iterator<Item = Partial> {
+        let nothing = || Partial { sources: vec![], covered: vec![0; self.words], gain: 0 };
+        (0..self.videos.len()).map(move |source| {
+            let gain = self.new_gain(source, &vec![0; self.words]);
+            self.with(&nothing(), source, gain)
+        })
+    }
+
+    fn is_complete(&self, partial: &Partial) -> bool {
+        partial.count() as usize == self.layers
+    }
+
+    /// The partial cover with each of the `width` videos that add the most to it, then the most
+    /// similar.
+    fn grow(&self, partial: &Partial, width: usize) -> Vec<Partial> {
+        let mut additions: Vec<(Reverse<u32>, u32)> = (0..self.videos.len())
+            .map(|source| (Reverse(self.new_count(source, &partial.covered)), source as u32))
+            .filter(|(count, _)| count.0 > 0)
+            .collect();
+        if additions.len() > width {
+            let least = additions.select_nth_unstable(width - 1).1.0;
+            additions.retain(|(count, _)| *count <= least);
+        }
+        let mut ranked: Vec<(Reverse<u32>, i64, u32)> = additions
+            .into_iter()
+            .map(|(count, source)| {
+                (count, -self.new_gain(source as usize, &partial.covered), source)
+            })
+            .collect();
+        ranked.sort_unstable();
+        ranked.truncate(width);
+        ranked.iter().map(|(_, gain, source)| self.with(partial, *source as usize, -gain)).collect()
+    }
+
+    fn with(&self, partial: &Partial, source: usize, gain: i64) -> Partial {
+        let mut sources = partial.sources.clone();
+        let at = sources.partition_point(|other| (*other as usize) < source);
+        sources.insert(at, source as u32);
+        let covered = self.mask(source).iter().zip(&partial.covered).map(|(a, b)| a | b).collect();
+        Partial { sources, covered, gain: partial.gain + gain }
+    }
+
+    fn mask(&self, source: usize) -> &[u64] {
+        &self.shown[source * self.words..(source + 1) * self.words]
+    }
+
+    fn shows(&self, source: usize, layer: usize) -> bool {
+        self.mask(source)[layer / 64] >> (layer % 64) & 1 == 1
+    }
+
+    /// How many layers the video adds to those covered.
+    fn new_count(&self, source: usize, covered: &[u64]) -> u32 {
+        self.mask(source).iter().zip(covered).map(|(mask, c)| (mask & !c).count_ones()).sum()
+    }
+
+    /// The gain of the layers that the video adds to those covered.
+    fn new_gain(&self, source: usize, covered: &[u64]) -> i64 {
+        let gains = &self.gains[source * self.layers..(source + 1) * self.layers];
+        let mut sum = 0;
+        for (word, (mask, covered)) in self.mask(source).iter().zip(covered).enumerate() {
+            let mut new = mask & !covered;
+            while new != 0 {
+                sum += gains[word * 64 + new.trailing_zeros() as usize];
+                new &= new - 1;
+            }
+        }
+        sum
+    }
+}
