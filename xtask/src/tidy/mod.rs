@@ -11,6 +11,7 @@ mod purity;
 mod arrows;
 mod leftovers;
 mod unwraps;
+mod documents;
 mod licences;
 #[cfg(test)]
 mod tests;
@@ -22,7 +23,7 @@ use crate::tree::Tree;
 use breach::{Breach, Rule};
 
 /// All rules: the name in messages, what it says, and the check.
-pub const RULES: [Rule; 11] = [
+pub const RULES: [Rule; 13] = [
     ("parse", "every file is Rust and some module declares it", parses::check),
     ("opening", "every file opens with a `//!` line that says its subject", opening::check),
     ("module-order", "modules import only those declared before them", module_order::check),
@@ -33,6 +34,8 @@ pub const RULES: [Rule; 11] = [
     ("crate-arrow", "core <- engine <- {lab, server} <- cli; xtask imports none", arrows::check),
     ("leftover", "nothing is left to be done in the code", leftovers::check),
     ("unwrap", "no `unwrap()` outside tests without `// cannot fail: why`", unwraps::check),
+    ("argued", "ARCHITECTURE.md says why each dependency is there", documents::argued),
+    ("link", "what the documents link to is there", documents::links),
     ("licence", "every dependency's licence is in deny.toml", licences::check),
 ];
 
