@@ -21,7 +21,7 @@ setup: ## check what is needed and install what is missing where that is allowed
 
 lint: ## format, clippy without warnings, and the rules of ARCHITECTURE.md
 	$(CARGO) fmt --all --check
-	$(CARGO) clippy $(ALL) --all-targets --quiet -- -D warnings
+	$(CARGO) clippy $(ALL) --all-targets -- -D warnings
 	$(CARGO) xtask tidy
 
 suite: ## the tests and the examples in the documentation

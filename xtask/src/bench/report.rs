@@ -1,5 +1,6 @@
 //! The table of ratios, on the terminal and in benches/results.json.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use serde_json::{Map, Value, json};
@@ -58,15 +59,14 @@ impl Result {
         Line { label: row.label, ours, theirs, ratio, holds, bar: row.bar, unit: row.unit }
     }
 
-    /// `name: skipped: why` for each side that gave nothing.
+    /// `name (side): skipped: why` for each side, or number of a side, that is not there.
     fn skipped(&self) -> Vec<String> {
         let rival = self.pair.theirs.map_or("", |rival| rival.what);
-        let sides = [("ours", Some(&self.ours)), (rival, self.theirs.as_ref())];
-        let silent = sides.into_iter().filter_map(|(side, numbers)| {
-            let why = numbers?.as_ref().err()?;
-            Some(format!("{} ({side}): skipped: {why}", self.pair.name))
-        });
-        silent.collect()
+        let mut told = absent("ours", &self.ours, self.pair.rows.iter().map(|row| row.ours));
+        if let Some(theirs) = &self.theirs {
+            told.extend(absent(rival, theirs, self.pair.rows.iter().map(|row| row.theirs)));
+        }
+        told.into_iter().map(|why| format!("{} {why}", self.pair.name)).collect()
     }
 
     fn json(&self, machine: &Value) -> Value {
@@ -82,6 +82,16 @@ impl Result {
             "machine": machine,
         })
     }
+}
+
+/// Why a side gives nothing, or which of its numbers are not there.
+fn absent(side: &str, numbers: &Numbers, keys: impl Iterator<Item = &'static str>) -> Vec<String> {
+    if let Err(why) = numbers {
+        return vec![format!("({side}): skipped: {why}")];
+    }
+    let wanted: BTreeSet<&str> = keys.filter(|key| !key.is_empty()).collect();
+    let missing = wanted.into_iter().filter(|key| number(numbers, key).is_none());
+    missing.map(|key| format!("({side}): skipped: it printed no `{key}`")).collect()
 }
 
 fn number(numbers: &Numbers, key: &str) -> Option<f64> {
@@ -187,6 +197,10 @@ mod tests {
             "{text}"
         );
         assert!(text.contains("videos | 30.00 ms | – | – | ≤ 20.00 ms | **missed** |"), "{text}");
+        assert!(
+            text.contains("drop-dtw (ours): skipped: it printed no `k_best_20x1000_s`"),
+            "{text}"
+        );
         assert!(text.contains("on a CPU, 2 cores, 2 threads, r."), "{text}");
     }
 

@@ -6,8 +6,9 @@ use std::path::Path;
 use super::{RULES, check};
 
 /// A tree that keeps every rule: a file's path and its text.
-const CLEAN: [(&str, &str); 14] = [
+const CLEAN: [(&str, &str); 15] = [
     ("Cargo.toml", "[workspace]\nresolver = '3'\nmembers = ['crates/*', 'xtask']\n"),
+    ("ARCHITECTURE.md", "[Core](crates/core), [web](https://x.y/z), `rayon`, `serde_json`.\n"),
     ("deny.toml", "[licenses]\nallow = ['MIT']\n"),
     ("crates/core/Cargo.toml", "[package]\nname = 'stitch-core'\nlicense = 'MIT'\n"),
     ("crates/core/src/lib.rs", "//! The method.\npub mod clip;\npub mod cover;\n"),
@@ -236,6 +237,14 @@ fn breaches() -> Vec<Case> {
                 "[package]\nname = 'xtask'\n[dependencies]\nstitch-core.workspace = true\n",
             )],
             &["xtask/Cargo.toml:4: crate-arrow: xtask may not depend on `stitch-core`"],
+        ),
+        case(
+            &[("xtask/Cargo.toml", "[package]\nname = 'xtask'\n[dependencies]\nlodash = '1'\n")],
+            &["xtask/Cargo.toml:4: argued: ARCHITECTURE.md does not say why `lodash`"],
+        ),
+        case(
+            &[("docs/page.md", "# A\n```\n[a](b)\n```\n[up](../deny.toml#x) [gone](b.md#c)\n")],
+            &["docs/page.md:5: link: `b.md` is not there"],
         ),
         case(
             &[("crates/odd/Cargo.toml", "[package]\nname = 'odd'\n")],

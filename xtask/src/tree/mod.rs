@@ -4,9 +4,11 @@ pub mod facts;
 pub mod files;
 pub mod modules;
 pub mod manifest;
+pub mod document;
 
 use std::path::{Path, PathBuf};
 
+use document::Document;
 use files::SourceFile;
 use manifest::Manifest;
 use modules::Crate;
@@ -21,6 +23,8 @@ pub struct Tree {
     pub crates: Vec<Crate>,
     /// Every package's Cargo.toml.
     pub manifests: Vec<Manifest>,
+    /// Every Markdown page.
+    pub documents: Vec<Document>,
 }
 
 impl Tree {
@@ -30,6 +34,7 @@ impl Tree {
         let mut files = files::read(root, &paths)?;
         let crates = modules::build(&mut files);
         let manifests = manifest::read(root, &paths)?;
-        Ok(Self { root: root.to_owned(), files, crates, manifests })
+        let documents = document::read(root, &paths)?;
+        Ok(Self { root: root.to_owned(), files, crates, manifests, documents })
     }
 }
