@@ -1,0 +1,2 @@
+//! Stub.
+pub use super::plain::handle as wash;
