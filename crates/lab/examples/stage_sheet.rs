@@ -29,7 +29,8 @@ fn main() -> Result<(), Box<dyn Error>> {
             }
         }
     }
-    write(out, &panels, moments.len() as u32)
+    let columns = std::env::var("COLUMNS").ok().and_then(|c| c.parse().ok()).unwrap_or(moments.len() as u32);
+    write(out, &panels, columns)
 }
 
 fn write(out: &str, panels: &[Pixmap], columns: u32) -> Result<(), Box<dyn Error>> {

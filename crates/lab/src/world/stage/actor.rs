@@ -11,11 +11,11 @@ pub fn body_behind(b: &mut Brush, look: &Look, seconds: f32) {
     if look.stance != Stance::Facing {
         return;
     }
-    let base = look.horizon() - look.focus().1;
+    let base = look.back();
     let breath = 2.0 * wave(seconds, 0.3);
     b.moved(0.0, base, |b| {
-        head(b, look, (0.0, -390.0 + breath), 0.0, 0.0, seconds);
         torso(b, look, 0.0, breath);
+        head(b, look, (0.0, -398.0 + breath), 0.0, 0.0, seconds);
     });
     // the counter's edge in front of the body
     b.slab(-330.0, base, 660.0, 16.0, 5.0, SHADE.fade(0.25));
@@ -25,11 +25,9 @@ pub fn body_behind(b: &mut Brush, look: &Look, seconds: f32) {
 pub fn talk(b: &mut Brush, look: &Look, seconds: f32) {
     let sway = 10.0 * wave(seconds, 0.21);
     let facing = Look { stance: Stance::Facing, ..look.clone() };
-    let floor = look.horizon().max(330.0) + 40.0;
-    b.placed((800.0, floor + 330.0), 0.0, 1.32, |b| {
-        b.shadow(0.0, 40.0, 420.0, 60.0, 0.3);
-        head(b, look, (sway, -412.0 + 4.0 * wave(seconds, 0.9)), sway * 0.25, talking(seconds), seconds);
+    b.placed((800.0, 985.0), 0.0, 1.5, |b| {
         torso(b, look, sway * 0.4, 0.0);
+        head(b, look, (sway, -404.0 + 4.0 * wave(seconds, 0.9)), sway * 0.25, talking(seconds), seconds);
         gestures(b, &facing, seconds);
     });
 }
@@ -43,14 +41,14 @@ fn talking(seconds: f32) -> f32 {
 
 fn gestures(b: &mut Brush, look: &Look, seconds: f32) {
     let root = Hand::Left.root(look);
-    let still = look.horizon() - look.focus().1;
+    let still = look.back();
     // hands::arm works in the act's space; shift so that the shoulders meet this torso's
     b.moved(0.0, -still, |b| {
         let (l, r) = (wave(seconds, 0.37), wave(seconds + 0.9, 0.43));
-        let left = (root.0 - 70.0 + 34.0 * l, root.1 + 190.0 - 60.0 * l.max(0.0));
-        let right = (-root.0 + 60.0 + 40.0 * r, root.1 + 150.0 - 70.0 * r);
-        hands::open(b, look, Hand::Left, left, -50.0 + 16.0 * l);
-        hands::open(b, look, Hand::Right, right, 60.0 + 18.0 * r);
+        let left = (root.0 - 96.0 + 34.0 * l, root.1 + 66.0 - 34.0 * l);
+        let right = (-root.0 + 92.0 + 40.0 * r, root.1 + 58.0 - 44.0 * r);
+        hands::open(b, look, Hand::Left, left, 14.0 * l);
+        hands::open(b, look, Hand::Right, right, 14.0 * r);
     });
 }
 

@@ -24,7 +24,7 @@ impl Hand {
     pub fn root(self, look: &Look) -> Spot {
         let side = self.sign();
         match look.stance {
-            Stance::Facing => (side * 175.0, look.horizon() - look.focus().1 - 190.0),
+            Stance::Facing => (side * 175.0, look.back() - 190.0),
             Stance::Own => (side * 560.0, 620.0),
             Stance::Sides => (side * 1040.0, -60.0),
         }
@@ -107,7 +107,9 @@ fn elbow_of(look: &Look, hand: Hand, root: Spot, at: Spot) -> Spot {
     let out = (upper * upper - along * along).max(0.0).sqrt();
     let way = direction(root, at);
     let stretch = (reach / span).max(1.0);
-    towards(towards(root, way, along * stretch), way - 90.0 * hand.sign(), out)
+    let raised = at.1 < root.1 + 130.0; // a raised hand's elbow hangs below it
+    let turn = if raised { 90.0 } else { -90.0 };
+    towards(towards(root, way, along * stretch), way + turn * hand.sign(), out)
 }
 
 fn upper_arm(b: &mut Brush, look: &Look, root: Spot, elbow: Spot) {

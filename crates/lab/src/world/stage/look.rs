@@ -87,7 +87,7 @@ impl Look {
             glow: dice.pick([rgb(0xffdc9c), rgb(0xffe9c8), rgb(0xd5e8ff), rgb(0xffc98a)]),
             vignette: dice.pick([0.0, 0.0, 0.16, 0.26]),
             mirror: dice.chance(0.5),
-            zoom: dice.range(1.04, 1.2),
+            zoom: dice.range(1.16, 1.32),
             shake: dice.pick([0.0, 2.0, 5.0]),
             stance: stance_for(tilt, &mut dice),
             skin,
@@ -114,6 +114,11 @@ impl Look {
     /// Where the surface ends at the back.
     pub fn horizon(&self) -> f32 {
         lerp(400.0, 150.0, (self.tilt - 0.36) / 0.3)
+    }
+
+    /// Where the surface ends at the back, in the act's space.
+    pub fn back(&self) -> f32 {
+        (self.horizon() - self.focus().1) / self.zoom
     }
 
     /// The point of the surface where the work stands.

@@ -12,7 +12,7 @@ pub fn plate(b: &mut Brush, look: &Look, title: &str, subtitle: &str, progress: 
     let (paper, letters) = colours(look);
     let height = 92.0 + lines.len() as f32 * size * 1.08 + if subtitle.is_empty() { 0.0 } else { 66.0 };
     let width = plate_width(&lines, size, subtitle);
-    let (x, y) = (800.0 - width / 2.0, 440.0 - height / 2.0 + 40.0 * (1.0 - come));
+    let (x, y) = (800.0 - width / 2.0, 400.0 - height / 2.0 + 40.0 * (1.0 - come));
     b.faded(come, |b| {
         (0..3).for_each(|i| {
             let grow = 8.0 * i as f32;
@@ -32,7 +32,7 @@ pub fn plate(b: &mut Brush, look: &Look, title: &str, subtitle: &str, progress: 
 
 /// The largest size at which the title stands on at most three lines.
 fn fit(title: &str) -> (f32, Vec<String>) {
-    for size in [124.0, 104.0, 88.0, 72.0] {
+    for size in [112.0, 96.0, 84.0, 72.0] {
         let lines = text::wrap(title, Weight::SemiBold, size, 1120.0);
         if lines.len() <= 2 {
             return (size, lines);

@@ -50,7 +50,7 @@ impl Shot<'_> {
     pub fn reach(&self, hand: Hand, at: Spot) -> Spot {
         let side = if hand == Hand::Left { -1.0 } else { 1.0 };
         let rest = match self.look.stance {
-            Stance::Facing => (side * 330.0, self.look.horizon() - self.look.focus().1 + 60.0),
+            Stance::Facing => (side * 330.0, self.look.back() + 60.0),
             Stance::Own => (side * 420.0, 520.0),
             Stance::Sides => (side * 900.0, -40.0),
         };
@@ -114,7 +114,7 @@ pub fn still_life(b: &mut Brush, look: &Look) {
         Domain::Gardening => [(Kind::Pot, State::Filled), (Kind::Pot, State::Empty), (Kind::Basil, State::Seedling)],
     };
     in_act_space(b, look, |b| {
-        let at = [(-480.0, 40.0), (450.0, 30.0), (560.0, 110.0)];
+        let at = [(-430.0, 120.0), (360.0, 100.0), (520.0, 150.0)];
         for ((kind, state), at) in all.into_iter().zip(at) {
             b.placed(at, 0.0, 0.8, |b| props::draw_thing(b, look, kind, state));
         }

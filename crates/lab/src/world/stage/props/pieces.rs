@@ -198,12 +198,12 @@ pub fn heap(b: &mut Brush, look: &Look, kind: Kind, state: State, rx: f32, amoun
         (Kind::Cucumber, _) => 1900.0,
         (Kind::Lettuce, State::Shredded) => 1100.0,
         (Kind::TortillaChips, _) => 1800.0,
-        _ => 640.0,
+        _ => 560.0,
     };
-    let count = ((rx * rx * (0.45 + look.tilt) * 1.9 / size) as usize).clamp(8, 96);
+    let count = ((rx * rx * (0.45 + look.tilt) * 1.9 / size) as usize).clamp(8, 110);
     let grown = rx * amount.clamp(0.0, 1.0).sqrt();
     b.shadow(6.0, 12.0, grown * 1.2 + 20.0, (grown * 1.2 + 20.0) * look.tilt, 0.35);
-    for (i, at) in spots(look, rx, count, amount, rx * 0.34) {
+    for (i, at) in spots(look, rx, count, amount, rx * 0.2) {
         let mut dice = Dice::new(i as u64 * 31 + kind as u64);
         b.moved(at.0, at.1, |b| piece(b, look, kind, state, &mut dice));
     }

@@ -160,11 +160,13 @@ fn clutter(b: &mut Brush, look: &Look, dice: &mut Dice) {
         let x = 800.0 + side * dice.range(610.0, 690.0);
         b.shadow(x + 10.0, y, 130.0, 36.0, 0.35);
         match dice.below(3) {
-            0 => drop(bits::plant(b, x, y, 1.4, dice.pick([rgb(0xc4683f), look.accent2, look.trim]), dice)),
+            0 => {
+                bits::plant(b, x, y, 1.4, dice.pick([rgb(0xc4683f), look.accent2, look.trim]), dice);
+            }
             1 => crate_of(b, look, x, y, dice),
             _ => (0..3).for_each(|i| {
-                let t = i as f32;
-                drop(bits::plant(b, x - 70.0 + 70.0 * t, y + 12.0 * (t - 1.0).abs(), 0.8, rgb(0xb9603c).light(0.1 * t), dice));
+                let (t, clay) = (i as f32, rgb(0xb9603c).light(0.1 * i as f32));
+                bits::plant(b, x - 70.0 + 70.0 * t, y + 12.0 * (t - 1.0).abs(), 0.8, clay, dice);
             }),
         }
     }

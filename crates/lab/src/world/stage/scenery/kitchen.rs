@@ -167,7 +167,9 @@ fn clutter(b: &mut Brush, look: &Look, dice: &mut Dice) {
         let x = 800.0 + side * dice.range(600.0, 690.0);
         b.shadow(x + 20.0, y, 130.0, 34.0, 0.35);
         match dice.below(4) {
-            0 => drop(bits::plant(b, x, y, 1.15, dice.pick([look.accent, look.ware, look.front]), dice)),
+            0 => {
+                bits::plant(b, x, y, 1.15, dice.pick([look.accent, look.ware, look.front]), dice);
+            }
             1 => {
                 bits::jar(b, x - 80.0, y, 70.0, 130.0, look.accent2);
                 bits::jar(b, x + 2.0, y + 12.0, 78.0, 100.0, look.accent);

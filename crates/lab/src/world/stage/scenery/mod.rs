@@ -27,8 +27,8 @@ pub fn paint(b: &mut Brush, look: &Look) {
 fn light(b: &mut Brush, look: &Look) {
     let all = slab(-MARGIN.0, -MARGIN.1, 1600.0 + 2.0 * MARGIN.0, 900.0 + 2.0 * MARGIN.1, 0.0);
     let (bright, shady) = if look.light < 0.0 { (-100.0, 1700.0) } else { (1700.0, -100.0) };
-    b.fill(&all, across(shady, bright, SHADE.fade(0.20), SHADE.fade(0.0)));
-    b.fill(&all, round_light((bright, 60.0), 1300.0, look.glow.fade(0.42), look.glow.fade(0.0)));
+    b.fill(&all, across(shady, bright, SHADE.fade(0.11), SHADE.fade(0.0)));
+    b.fill(&all, round_light((bright, 60.0), 1100.0, look.glow.fade(0.30), look.glow.fade(0.0)));
     if look.vignette > 0.0 {
         let (clear, dark) = (SHADE.fade(0.0), SHADE.fade(look.vignette * 1.6));
         b.fill(&all, round_light((800.0, 480.0), 1250.0, clear, dark));
