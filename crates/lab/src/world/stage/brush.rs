@@ -1,0 +1,394 @@
+//! A small drawing vocabulary over tiny-skia, in a virtual space of 1600 by 900: shapes, inks,
+//! soft shadows and moves that nest.
+
+use tiny_skia::{
+    Color, FillRule, GradientStop, LineCap, LineJoin, LinearGradient, Mask, Paint, Path, PathBuilder,
+    Pixmap, Point, RadialGradient, Rect, Shader, SpreadMode, Stroke, Transform,
+};
+
+/// A point of the virtual space.
+pub type Spot = (f32, f32);
+
+/// A colour with opacity, each part in 0..=1.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Colour {
+    pub red: f32,
+    pub green: f32,
+    pub blue: f32,
+    pub alpha: f32,
+}
+
+/// The opaque colour 0xRRGGBB.
+pub const fn rgb(hex: u32) -> Colour {
+    Colour {
+        red: ((hex >> 16) & 255) as f32 / 255.0,
+        green: ((hex >> 8) & 255) as f32 / 255.0,
+        blue: (hex & 255) as f32 / 255.0,
+        alpha: 1.0,
+    }
+}
+
+/// White, for highlights.
+pub const WHITE: Colour = rgb(0xffffff);
+/// The colour of shadows: never quite black.
+pub const SHADE: Colour = rgb(0x1d1420);
+
+impl Colour {
+    /// The same colour, `alpha` times as opaque.
+    pub fn fade(self, alpha: f32) -> Self {
+        Colour { alpha: (self.alpha * alpha).clamp(0.0, 1.0), ..self }
+    }
+
+    /// From this colour to `other` as `t` goes from 0 to 1.
+    pub fn mix(self, other: Colour, t: f32) -> Self {
+        let t = t.clamp(0.0, 1.0);
+        let part = |a: f32, b: f32| a + (b - a) * t;
+        Colour {
+            red: part(self.red, other.red),
+            green: part(self.green, other.green),
+            blue: part(self.blue, other.blue),
+            alpha: part(self.alpha, other.alpha),
+        }
+    }
+
+    /// Darker, and a little towards the shade's violet as shadows are.
+    pub fn dark(self, t: f32) -> Self {
+        self.mix(Colour { alpha: self.alpha, ..rgb(0x2a1430) }, t)
+    }
+
+    /// Lighter, and a little warm.
+    pub fn light(self, t: f32) -> Self {
+        self.mix(Colour { alpha: self.alpha, ..rgb(0xfffaf0) }, t)
+    }
+
+    /// How bright it looks, 0..=1.
+    pub fn brightness(self) -> f32 {
+        0.299 * self.red + 0.587 * self.green + 0.114 * self.blue
+    }
+
+    fn skia(self, alpha: f32) -> Color {
+        let c = |v: f32| v.clamp(0.0, 1.0);
+        Color::from_rgba(c(self.red), c(self.green), c(self.blue), c(self.alpha * alpha))
+            .unwrap_or(Color::TRANSPARENT)
+    }
+}
+
+/// What fills a shape.
+#[derive(Clone, Copy, Debug)]
+pub enum Ink {
+    /// One colour.
+    Flat(Colour),
+    /// A gradient along a line.
+    Linear { from: Spot, to: Spot, start: Colour, end: Colour },
+    /// A gradient out from a point.
+    Radial { centre: Spot, radius: f32, inner: Colour, outer: Colour },
+}
+
+impl From<Colour> for Ink {
+    fn from(colour: Colour) -> Self {
+        Ink::Flat(colour)
+    }
+}
+
+/// A gradient from the height `top` to the height `bottom`.
+pub fn down(top: f32, bottom: f32, start: Colour, end: Colour) -> Ink {
+    Ink::Linear { from: (0.0, top), to: (0.0, bottom), start, end }
+}
+
+/// A gradient from `left` to `right`.
+pub fn across(left: f32, right: f32, start: Colour, end: Colour) -> Ink {
+    Ink::Linear { from: (left, 0.0), to: (right, 0.0), start, end }
+}
+
+/// A gradient out from a point, as a rounded body in light from there has.
+pub fn round_light(centre: Spot, radius: f32, inner: Colour, outer: Colour) -> Ink {
+    Ink::Radial { centre, radius, inner, outer }
+}
+
+/// A closed path of an ellipse.
+pub fn oval(x: f32, y: f32, rx: f32, ry: f32) -> Option<Path> {
+    PathBuilder::from_oval(Rect::from_ltrb(x - rx, y - ry, x + rx, y + ry)?)
+}
+
+/// A rectangle with corners rounded by `r`.
+pub fn slab(x: f32, y: f32, w: f32, h: f32, r: f32) -> Option<Path> {
+    let r = r.min(w / 2.0).min(h / 2.0).max(0.0);
+    let mut p = PathBuilder::new();
+    let (x1, y1, c) = (x + w, y + h, r * 0.448);
+    p.move_to(x + r, y);
+    p.line_to(x1 - r, y);
+    p.cubic_to(x1 - c, y, x1, y + c, x1, y + r);
+    p.line_to(x1, y1 - r);
+    p.cubic_to(x1, y1 - c, x1 - c, y1, x1 - r, y1);
+    p.line_to(x + r, y1);
+    p.cubic_to(x + c, y1, x, y1 - c, x, y1 - r);
+    p.line_to(x, y + r);
+    p.cubic_to(x, y + c, x + c, y, x + r, y);
+    p.close();
+    p.finish()
+}
+
+/// Straight lines through the points, closed.
+pub fn polygon(points: &[Spot]) -> Option<Path> {
+    let mut p = PathBuilder::new();
+    let (&first, rest) = points.split_first()?;
+    p.move_to(first.0, first.1);
+    rest.iter().for_each(|s| p.line_to(s.0, s.1));
+    p.close();
+    p.finish()
+}
+
+/// A smooth closed outline through the points.
+pub fn smooth(points: &[Spot]) -> Option<Path> {
+    spline(points, true)
+}
+
+/// A smooth open line through the points.
+pub fn curve(points: &[Spot]) -> Option<Path> {
+    spline(points, false)
+}
+
+/// Catmull-Rom through the points.
+fn spline(points: &[Spot], closed: bool) -> Option<Path> {
+    let n = points.len();
+    let first = points.first()?;
+    let at = |i: isize| {
+        let i = if closed { i.rem_euclid(n as isize) } else { i.clamp(0, n as isize - 1) };
+        points[i as usize]
+    };
+    let mut p = PathBuilder::new();
+    p.move_to(first.0, first.1);
+    for i in 0..(if closed { n } else { n - 1 }) as isize {
+        let (a, b, c, d) = (at(i - 1), at(i), at(i + 1), at(i + 2));
+        p.cubic_to(
+            b.0 + (c.0 - a.0) / 6.0,
+            b.1 + (c.1 - a.1) / 6.0,
+            c.0 - (d.0 - b.0) / 6.0,
+            c.1 - (d.1 - b.1) / 6.0,
+            c.0,
+            c.1,
+        );
+    }
+    if closed {
+        p.close();
+    }
+    p.finish()
+}
+
+/// A limb: from `a`, `wa` thick, to `b`, `wb` thick, with round ends.
+pub fn limb(a: Spot, wa: f32, b: Spot, wb: f32) -> Option<Path> {
+    let (dx, dy) = (b.0 - a.0, b.1 - a.1);
+    let length = dx.hypot(dy).max(0.01);
+    let (ux, uy) = (dx / length, dy / length);
+    let (nx, ny) = (-uy, ux);
+    let k = 1.33;
+    let (ra, rb) = (wa / 2.0, wb / 2.0);
+    let mut p = PathBuilder::new();
+    p.move_to(a.0 + nx * ra, a.1 + ny * ra);
+    p.line_to(b.0 + nx * rb, b.1 + ny * rb);
+    let (ex, ey) = (ux * rb * k, uy * rb * k);
+    let (fx, fy) = (ux * ra * k, uy * ra * k);
+    p.cubic_to(
+        b.0 + nx * rb + ex,
+        b.1 + ny * rb + ey,
+        b.0 - nx * rb + ex,
+        b.1 - ny * rb + ey,
+        b.0 - nx * rb,
+        b.1 - ny * rb,
+    );
+    p.line_to(a.0 - nx * ra, a.1 - ny * ra);
+    p.cubic_to(
+        a.0 - nx * ra - fx,
+        a.1 - ny * ra - fy,
+        a.0 + nx * ra - fx,
+        a.1 + ny * ra - fy,
+        a.0 + nx * ra,
+        a.1 + ny * ra,
+    );
+    p.close();
+    p.finish()
+}
+
+/// A brush on a canvas: where it stands, how opaque it paints, and what it may touch.
+pub struct Brush<'a> {
+    canvas: &'a mut Pixmap,
+    at: Transform,
+    alpha: f32,
+    mask: Option<Mask>,
+}
+
+impl<'a> Brush<'a> {
+    /// A brush in the canvas's own pixels moved by `at`.
+    pub fn new(canvas: &'a mut Pixmap, at: Transform) -> Self {
+        Brush { canvas, at, alpha: 1.0, mask: None }
+    }
+
+    /// Draws with the origin moved to (x, y).
+    pub fn moved(&mut self, x: f32, y: f32, draw: impl FnOnce(&mut Self)) {
+        self.within(Transform::from_translate(x, y), draw);
+    }
+
+    /// Draws with the origin at `at`, turned by `degrees` clockwise and made `scale` as large.
+    pub fn placed(&mut self, at: Spot, degrees: f32, scale: f32, draw: impl FnOnce(&mut Self)) {
+        let t = Transform::from_translate(at.0, at.1).pre_rotate(degrees).pre_scale(scale, scale);
+        self.within(t, draw);
+    }
+
+    /// Draws with the axes stretched separately.
+    pub fn stretched(&mut self, sx: f32, sy: f32, draw: impl FnOnce(&mut Self)) {
+        self.within(Transform::from_scale(sx, sy), draw);
+    }
+
+    /// Draws under a further transform.
+    pub fn within(&mut self, transform: Transform, draw: impl FnOnce(&mut Self)) {
+        let before = self.at;
+        self.at = before.pre_concat(transform);
+        draw(self);
+        self.at = before;
+    }
+
+    /// Draws `alpha` as opaque; nothing where that is nought.
+    pub fn faded(&mut self, alpha: f32, draw: impl FnOnce(&mut Self)) {
+        if alpha <= 0.004 {
+            return;
+        }
+        let before = self.alpha;
+        self.alpha = before * alpha.min(1.0);
+        draw(self);
+        self.alpha = before;
+    }
+
+    /// Draws only inside `path`. Costs a mask of the canvas's size, so not per particle.
+    pub fn clipped(&mut self, path: &Option<Path>, draw: impl FnOnce(&mut Self)) {
+        let Some(path) = path else { return };
+        let before = self.mask.take();
+        let mask = match &before {
+            Some(outer) => {
+                let mut inner = outer.clone();
+                inner.intersect_path(path, FillRule::Winding, true, self.at);
+                Some(inner)
+            }
+            None => Mask::new(self.canvas.width(), self.canvas.height()).map(|mut mask| {
+                mask.fill_path(path, FillRule::Winding, true, self.at);
+                mask
+            }),
+        };
+        self.mask = mask;
+        draw(self);
+        self.mask = before;
+    }
+
+    /// Fills a path.
+    pub fn fill(&mut self, path: &Option<Path>, ink: impl Into<Ink>) {
+        let Some(path) = path else { return };
+        let paint = self.paint(ink.into());
+        self.canvas.fill_path(path, &paint, FillRule::Winding, self.at, self.mask.as_ref());
+    }
+
+    /// Draws along a path with round ends.
+    pub fn trace(&mut self, path: &Option<Path>, width: f32, ink: impl Into<Ink>) {
+        let Some(path) = path else { return };
+        let stroke = Stroke {
+            width,
+            line_cap: LineCap::Round,
+            line_join: LineJoin::Round,
+            ..Stroke::default()
+        };
+        let paint = self.paint(ink.into());
+        self.canvas.stroke_path(path, &paint, &stroke, self.at, self.mask.as_ref());
+    }
+
+    /// An ellipse.
+    pub fn oval(&mut self, x: f32, y: f32, rx: f32, ry: f32, ink: impl Into<Ink>) {
+        self.fill(&oval(x, y, rx, ry), ink);
+    }
+
+    /// The outline of an ellipse.
+    pub fn ring(&mut self, x: f32, y: f32, rx: f32, ry: f32, width: f32, ink: impl Into<Ink>) {
+        self.trace(&oval(x, y, rx, ry), width, ink);
+    }
+
+    /// A rounded rectangle.
+    pub fn slab(&mut self, x: f32, y: f32, w: f32, h: f32, r: f32, ink: impl Into<Ink>) {
+        self.fill(&slab(x, y, w, h, r), ink);
+    }
+
+    /// A polygon.
+    pub fn polygon(&mut self, points: &[Spot], ink: impl Into<Ink>) {
+        self.fill(&polygon(points), ink);
+    }
+
+    /// A smooth closed shape.
+    pub fn blob(&mut self, points: &[Spot], ink: impl Into<Ink>) {
+        self.fill(&smooth(points), ink);
+    }
+
+    /// A smooth line.
+    pub fn line(&mut self, points: &[Spot], width: f32, ink: impl Into<Ink>) {
+        self.trace(&curve(points), width, ink);
+    }
+
+    /// A tapered limb.
+    pub fn limb(&mut self, a: Spot, wa: f32, b: Spot, wb: f32, ink: impl Into<Ink>) {
+        self.fill(&limb(a, wa, b, wb), ink);
+    }
+
+    /// A soft shadow on the surface.
+    pub fn shadow(&mut self, x: f32, y: f32, rx: f32, ry: f32, strength: f32) {
+        self.glow(x, y, rx, ry, SHADE.fade(strength));
+    }
+
+    /// A soft spot of colour that fades out.
+    pub fn glow(&mut self, x: f32, y: f32, rx: f32, ry: f32, colour: Colour) {
+        if rx < 0.5 || ry < 0.5 {
+            return;
+        }
+        let t = Transform::from_translate(x, y).pre_scale(1.0, ry / rx);
+        let ink = round_light((0.0, 0.0), rx, colour, colour.fade(0.0));
+        self.within(t, |b| b.oval(0.0, 0.0, rx, rx, ink));
+    }
+
+    fn paint(&self, ink: Ink) -> Paint<'static> {
+        let shader = self.shader(ink);
+        Paint { shader, anti_alias: true, ..Paint::default() }
+    }
+
+    fn shader(&self, ink: Ink) -> Shader<'static> {
+        let stops = |start: Colour, end: Colour| {
+            vec![
+                GradientStop::new(0.0, start.skia(self.alpha)),
+                GradientStop::new(1.0, end.skia(self.alpha)),
+            ]
+        };
+        let (pad, still) = (SpreadMode::Pad, Transform::identity());
+        let point = |s: Spot| Point::from_xy(s.0, s.1);
+        match ink {
+            Ink::Flat(colour) => Shader::SolidColor(colour.skia(self.alpha)),
+            Ink::Linear { from, to, start, end } => {
+                LinearGradient::new(point(from), point(to), stops(start, end), pad, still)
+                    .unwrap_or(Shader::SolidColor(end.skia(self.alpha)))
+            }
+            Ink::Radial { centre, radius, inner, outer } => {
+                let (c, s) = (point(centre), stops(inner, outer));
+                RadialGradient::new(c, 0.0, c, radius, s, pad, still)
+                    .unwrap_or(Shader::SolidColor(outer.skia(self.alpha)))
+            }
+        }
+    }
+}
+
+/// The point `a` moved by `length` towards `degrees`.
+pub fn towards(a: Spot, degrees: f32, length: f32) -> Spot {
+    let r = degrees.to_radians();
+    (a.0 + r.cos() * length, a.1 + r.sin() * length)
+}
+
+/// The direction from `a` to `b` in degrees.
+pub fn direction(a: Spot, b: Spot) -> f32 {
+    (b.1 - a.1).atan2(b.0 - a.0).to_degrees()
+}
+
+/// From `a` to `b` as `t` goes from 0 to 1.
+pub fn between(a: Spot, b: Spot, t: f32) -> Spot {
+    (a.0 + (b.0 - a.0) * t, a.1 + (b.1 - a.1) * t)
+}
