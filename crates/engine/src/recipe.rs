@@ -1,1 +1,0 @@
-//! Reading a procedure from what people have: plain lines, Markdown, JSON-LD, a recipe page.

@@ -1,0 +1,176 @@
+//! A recipe page: its JSON-LD, else its microdata, else the list under a heading that names the
+//! method.
+
+use scraper::{ElementRef, Html, Selector};
+use serde_json::Value;
+
+use super::json;
+use super::outline::{Block, Draft, Topic, draft, topic};
+use crate::transcript::text::{entities, fold, without_tags};
+
+/// The procedure on a page; none if nothing on it is one.
+pub fn page(text: &str) -> Option<Draft> {
+    if depth(text) > DEEPEST {
+        return None; // the standard's way to read tags takes time by the square of their depth
+    }
+    let page = Html::parse_document(text);
+    let found = linked_data(&page).or_else(|| microdata(&page)).or_else(|| headed(&page))?;
+    let title = if found.title.is_empty() { title(&page) } else { found.title };
+    Some(Draft { title, steps: found.steps })
+}
+
+/// Every element that the selector matches, less those nested deeper than any page a person
+/// reads: their texts hold each other, and reading all would take as long as depth times size.
+fn all<'a>(page: &'a Html, selector: &str) -> Vec<ElementRef<'a>> {
+    let Ok(selector) = Selector::parse(selector) else { return Vec::new() };
+    page.select(&selector).filter(|element| element.ancestors().nth(DEEPEST).is_none()).collect()
+}
+
+/// How deep a page may nest.
+const DEEPEST: usize = 300;
+
+/// How deep the tags nest, about: tags that close by themselves are not counted.
+fn depth(text: &str) -> usize {
+    const CLOSE_THEMSELVES: [&str; 20] = [
+        "p", "li", "br", "img", "hr", "meta", "link", "input", "source", "td", "tr", "th", "dt",
+        "dd", "option", "col", "wbr", "base", "area", "path",
+    ];
+    let (mut now, mut most) = (0_usize, 0);
+    for part in text.split('<').skip(1) {
+        let end = part.find(|c: char| !c.is_ascii_alphanumeric() && c != '/').unwrap_or(part.len());
+        let name = part[..end].to_ascii_lowercase();
+        let itself = part.split('>').next().is_some_and(|tag| tag.ends_with('/'));
+        match name.strip_prefix('/') {
+            Some(_) => now = now.saturating_sub(1),
+            None if name.is_empty() || itself || CLOSE_THEMSELVES.contains(&name.as_str()) => {}
+            None => now += 1,
+        }
+        most = most.max(now);
+    }
+    most
+}
+
+fn linked_data(page: &Html) -> Option<Draft> {
+    let scripts = all(page, "script[type*='ld+json' i]");
+    scripts.iter().find_map(|script| {
+        let value = lenient(&script.text().collect::<String>())?;
+        let list = json::steps(&value).ok()??;
+        let steps: Vec<String> = list.steps.into_iter().map(|step| step.text).collect();
+        Some(Draft { title: list.title, steps })
+    })
+}
+
+/// JSON as pages have it: in a comment or CDATA, with line breaks inside strings.
+fn lenient(text: &str) -> Option<Value> {
+    let from = text.find(['{', '['])?;
+    let to = text.rfind(['}', ']'])?;
+    let text = text.get(from..=to)?;
+    let folded = || text.replace(|c: char| c.is_control(), " ");
+    serde_json::from_str(text).or_else(|_| serde_json::from_str(&folded())).ok()
+}
+
+fn microdata(page: &Html) -> Option<Draft> {
+    let parts = all(page, "[itemprop~='recipeInstructions'], [itemprop~='step']");
+    let mut steps: Vec<String> = parts.iter().flat_map(|part| parts_of(*part)).collect();
+    steps.dedup();
+    let name =
+        all(page, "[itemtype*='Recipe'] [itemprop='name'], [itemtype*='HowTo'] [itemprop='name']");
+    let title = name.first().map_or_else(String::new, |name| text_of(*name));
+    (!steps.is_empty()).then_some(Draft { title, steps })
+}
+
+/// The items or paragraphs of an element, or its whole text.
+fn parts_of(element: ElementRef) -> Vec<String> {
+    for selector in ["li", "p"] {
+        let Ok(parts) = Selector::parse(selector) else { continue };
+        let texts: Vec<String> =
+            element.select(&parts).map(text_of).filter(|t| !t.is_empty()).collect();
+        if !texts.is_empty() {
+            return texts;
+        }
+    }
+    let inner: String = element.text().collect::<Vec<_>>().join("\n");
+    let lines: Vec<String> = inner.lines().map(fold).filter(|line| !line.is_empty()).collect();
+    lines
+}
+
+fn text_of(element: ElementRef) -> String {
+    fold(&element.text().collect::<Vec<_>>().join(" ")).replace(" .", ".").replace(" ,", ",")
+}
+
+/// The list under a heading that names the method; without such a heading the longest numbered
+/// list, if it is the only candidate worth the name.
+fn headed(page: &Html) -> Option<Draft> {
+    let blocks = blocks(page);
+    let is_method =
+        |b: &Block| matches!(b, Block::Heading(_, text) if topic(text) == Topic::Method);
+    if blocks.iter().any(is_method) {
+        let found = draft(&blocks);
+        return (!found.steps.is_empty()).then_some(found);
+    }
+    let lists = all(page, "ol").into_iter().map(parts_of);
+    let longest = lists.max_by_key(Vec::len).filter(|steps| steps.len() >= 3)?;
+    Some(Draft { title: String::new(), steps: longest })
+}
+
+/// The page's headings, list items and paragraphs in reading order, without what frames it.
+fn blocks(page: &Html) -> Vec<Block> {
+    all(page, "h1, h2, h3, h4, h5, h6, li, p").into_iter().filter_map(block).collect()
+}
+
+const FRAME: [&str; 8] =
+    ["nav", "footer", "aside", "script", "style", "form", "noscript", "template"];
+
+/// The block that an element is.
+fn block(element: ElementRef) -> Option<Block> {
+    let inside = |names: &[&str]| {
+        let mut above = element.ancestors().filter_map(ElementRef::wrap);
+        above.any(|parent| names.contains(&parent.value().name()))
+    };
+    if inside(&FRAME) {
+        return None;
+    }
+    let name = element.value().name();
+    let text = || Some(text_of(element)).filter(|text| !text.is_empty());
+    match name {
+        "h1" | "h2" | "h3" | "h4" | "h5" | "h6" => {
+            let level = name.bytes().nth(1).map_or(6, |digit| digit - b'0');
+            Some(Block::Heading(level, text()?))
+        }
+        "li" => Some(Block::Item { numbered: is_numbered(element), text: text()? }),
+        "p" if !inside(&["li"]) => Some(Block::Text(text()?)),
+        _ => None,
+    }
+}
+
+/// Whether the nearest list around the item is a numbered one.
+fn is_numbered(item: ElementRef) -> bool {
+    let mut above = item.ancestors().filter_map(ElementRef::wrap).map(|e| e.value().name());
+    above.find(|name| matches!(*name, "ol" | "ul")) == Some("ol")
+}
+
+/// The page's own name for itself.
+fn title(page: &Html) -> String {
+    let heading = all(page, "h1").first().map(|h| text_of(*h)).filter(|text| !text.is_empty());
+    let named = || all(page, "title").first().map(|t| text_of(*t));
+    heading.or_else(named).unwrap_or_default()
+}
+
+/// The words of a text that may contain tags and entities, twice encoded ones too.
+pub fn words(text: &str) -> String {
+    fold(&entities(&without_tags(&entities(&without_tags(&breaks(text))))))
+}
+
+/// As [`words`], with the line breaks that tags stand for.
+pub fn text_lines(text: &str) -> String {
+    entities(&without_tags(&breaks(text)))
+}
+
+/// Tags that end a line as line breaks.
+fn breaks(text: &str) -> String {
+    let mut text = text.to_string();
+    for tag in ["<br>", "<br/>", "<br />", "</p>", "</li>", "</div>", "<BR>", "</P>", "</LI>"] {
+        text = text.replace(tag, "\n");
+    }
+    text
+}

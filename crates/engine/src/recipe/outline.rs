@@ -1,0 +1,349 @@
+//! Headings, list items and paragraphs of any document, and which of them are the steps.
+
+use crate::lexicon::{self, Tense};
+
+/// One line or block of a document.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Block {
+    /// A heading; 1 is the largest.
+    Heading(u8, String),
+    /// An item of a list.
+    Item {
+        /// Whether the list is numbered.
+        numbered: bool,
+        /// What it says; may be empty where the text follows on the next lines.
+        text: String,
+    },
+    /// A line that goes on with the item before it.
+    More(String),
+    /// A line of running text.
+    Text(String),
+    /// An empty line.
+    Blank,
+}
+
+/// The title and steps of a document.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Draft {
+    /// What the procedure makes; may be empty.
+    pub title: String,
+    /// The steps.
+    pub steps: Vec<String>,
+}
+
+/// What a heading announces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Topic {
+    /// The steps.
+    Method,
+    /// What is needed.
+    Needs,
+    /// Notes, nutrition, comments and other things that are no steps.
+    Aside,
+    /// Anything else.
+    Other,
+}
+
+/// What a heading is about.
+pub fn topic(heading: &str) -> Topic {
+    const METHOD: [&str; 13] = [
+        "instruction",
+        "method",
+        "direction",
+        "steps",
+        "preparation",
+        "procedure",
+        "how to make",
+        "how to do",
+        "what to do",
+        "how to prepare",
+        "zubereitung",
+        "préparation",
+        "preparación",
+    ];
+    const NEEDS: [&str; 14] = [
+        "ingredient",
+        "you will need",
+        "you'll need",
+        "what you need",
+        "materials",
+        "tools",
+        "equipment",
+        "supplies",
+        "shopping list",
+        "cut list",
+        "parts list",
+        "zutaten",
+        "ingrédients",
+        "utensils",
+    ];
+    const ASIDE: [&str; 19] = [
+        "note",
+        "nutrition",
+        "tips",
+        "storage",
+        "comment",
+        "review",
+        "related",
+        "about",
+        "faq",
+        "introduction",
+        "variations",
+        "substitutions",
+        "share",
+        "subscribe",
+        "more recipes",
+        "story",
+        "why you",
+        "serving suggestion",
+        "contents",
+    ];
+    let heading = heading.to_lowercase();
+    let names = |list: &[&str]| list.iter().any(|word| heading.contains(word));
+    let short = heading.split_whitespace().count() <= 8;
+    match heading.trim() {
+        "how to" | "step by step" | "step-by-step" | "make it" | "prep" => Topic::Method,
+        _ if short && names(&NEEDS) => Topic::Needs,
+        _ if short && names(&METHOD) => Topic::Method,
+        _ if short && names(&ASIDE) => Topic::Aside,
+        _ => Topic::Other,
+    }
+}
+
+/// A stretch of a document under one heading.
+struct Section<'a> {
+    topic: Topic,
+    blocks: &'a [Block],
+}
+
+/// The steps of a document: those under a heading that names the method, else its numbered list,
+/// else its list, else its lines or paragraphs.
+pub fn draft(blocks: &[Block]) -> Draft {
+    let sections = sections(blocks);
+    let method: Vec<&Section> = sections.iter().filter(|s| s.topic == Topic::Method).collect();
+    let other = || sections.iter().filter(|s| s.topic == Topic::Other).collect();
+    let chosen: Vec<&Section> = if method.is_empty() { other() } else { method };
+    let steps = steps(&chosen);
+    Draft { title: title(blocks), steps }
+}
+
+/// The document cut at its headings; a heading without a topic of its own has that of the larger
+/// heading above it ("For the sauce" under "Method").
+fn sections(blocks: &[Block]) -> Vec<Section<'_>> {
+    let mut sections = Vec::new();
+    let mut above: Vec<(u8, Topic)> = Vec::new();
+    let mut from = 0;
+    for (i, block) in blocks.iter().enumerate() {
+        if let Block::Heading(level, text) = block {
+            sections.push(Section { topic: current(&above), blocks: &blocks[from..i] });
+            above.retain(|(l, _)| l < level);
+            let topic = match topic(text) {
+                Topic::Other => current(&above),
+                topic => topic,
+            };
+            above.push((*level, topic));
+            from = i + 1;
+        }
+    }
+    sections.push(Section { topic: current(&above), blocks: &blocks[from..] });
+    sections
+}
+
+fn current(above: &[(u8, Topic)]) -> Topic {
+    above.last().map_or(Topic::Other, |(_, topic)| *topic)
+}
+
+/// The largest heading before the method and the ingredients, which says what is made.
+fn title(blocks: &[Block]) -> String {
+    let names_part = |b: &Block| {
+        matches!(b, Block::Heading(_, text) if matches!(topic(text), Topic::Method | Topic::Needs))
+    };
+    let headings = blocks.iter().take_while(|b| !names_part(b)).filter_map(|block| match block {
+        Block::Heading(level, text) if topic(text) == Topic::Other => Some((level, text)),
+        _ => None,
+    });
+    // the first of the largest
+    headings.min_by_key(|(level, _)| **level).map_or_else(String::new, |(_, text)| text.clone())
+}
+
+/// The steps in these sections.
+fn steps(sections: &[&Section]) -> Vec<String> {
+    let has = |wanted: fn(&Block) -> bool| sections.iter().flat_map(|s| s.blocks).any(wanted);
+    let numbered = has(|b| matches!(b, Block::Item { numbered: true, .. }));
+    let items = has(|b| matches!(b, Block::Item { .. }));
+    if items {
+        return sections
+            .iter()
+            .flat_map(|s| list(s.blocks, numbered))
+            .filter(|s| is_step(s))
+            .collect();
+    }
+    let paragraphs: Vec<Vec<String>> = sections.iter().flat_map(|s| paragraphs(s.blocks)).collect();
+    without_ingredients(prose(paragraphs))
+}
+
+/// The items of a list, with the lines that go on with them. Where there is a numbered list, other
+/// lists are what it needs or notes on it.
+fn list(blocks: &[Block], numbered_only: bool) -> Vec<String> {
+    let mut items: Vec<String> = Vec::new();
+    let mut open = false; // whether lines belong to the last item
+    let last_item = blocks.iter().rposition(|b| matches!(b, Block::Item { .. })).unwrap_or(0);
+    for (i, block) in blocks.iter().enumerate() {
+        match block {
+            Block::Item { numbered, text } if *numbered || !numbered_only || !items.is_empty() => {
+                items.push(text.clone());
+                open = true;
+            }
+            Block::Item { .. } => {}
+            Block::More(text) | Block::Text(text) if open => {
+                if let Some(last) = items.last_mut() {
+                    *last = format!("{last} {text}");
+                }
+            }
+            // "Enjoy!" after the list is no part of its last step
+            Block::Blank if i > last_item && items.last().is_some_and(|s| !s.is_empty()) => {
+                open = false
+            }
+            _ => {}
+        }
+    }
+    items
+}
+
+/// Running text as paragraphs of lines.
+fn paragraphs(blocks: &[Block]) -> Vec<Vec<String>> {
+    let mut paragraphs = vec![Vec::new()];
+    for block in blocks {
+        match block {
+            Block::Text(text) | Block::More(text) if !is_about(text) => {
+                if let Some(last) = paragraphs.last_mut() {
+                    last.push(text.clone());
+                }
+            }
+            Block::Blank => paragraphs.push(Vec::new()),
+            _ => {}
+        }
+    }
+    paragraphs.retain(|lines| !lines.is_empty());
+    paragraphs
+}
+
+/// Steps out of paragraphs: a step a line; where lines are wrapped text, a step a paragraph; a
+/// single block of text, a step a sentence.
+fn prose(paragraphs: Vec<Vec<String>>) -> Vec<String> {
+    let wrapped = paragraphs.iter().any(|lines| is_wrapped(lines));
+    let blocks: Vec<String> = if wrapped {
+        paragraphs.iter().map(|lines| lines.join(" ")).collect()
+    } else {
+        paragraphs.into_iter().flatten().collect()
+    };
+    match &blocks[..] {
+        [only] => sentences(only),
+        _ => blocks,
+    }
+}
+
+/// Whether the lines are one text broken at a margin: long lines that go on in the next.
+fn is_wrapped(lines: &[String]) -> bool {
+    let goes_on = |pair: &&[String]| {
+        let open = !pair[0].ends_with(['.', '!', '?', ':', ';', ')']);
+        open && pair[0].len() >= 40
+            && pair[1].starts_with(|c: char| c.is_lowercase() || c.is_numeric())
+    };
+    let small = lines.windows(2).filter(goes_on).count();
+    small * 2 >= lines.len().saturating_sub(1) && small > 0
+}
+
+/// The sentences of a text.
+pub fn sentences(text: &str) -> Vec<String> {
+    let mut sentences = vec![String::new()];
+    let words: Vec<&str> = text.split_whitespace().collect();
+    for (i, word) in words.iter().enumerate() {
+        if let Some(last) = sentences.last_mut() {
+            *last += if last.is_empty() { "" } else { " " };
+            *last += word;
+        }
+        let next = words.get(i + 1);
+        let begins = next.is_some_and(|next| next.starts_with(|c: char| !c.is_lowercase()));
+        if begins && closes(word) {
+            sentences.push(String::new());
+        }
+    }
+    sentences.retain(|s| !s.is_empty());
+    sentences
+}
+
+/// Whether a sentence may end with this word; not with `tbsp.` or `No.`
+fn closes(word: &str) -> bool {
+    const SHORT: [&str; 14] = [
+        "tbsp", "tsp", "oz", "lb", "lbs", "approx", "no", "min", "mins", "hr", "hrs", "e.g", "i.e",
+        "dr",
+    ];
+    let bare = word.trim_end_matches(['"', '\'', '”', '’', ')']);
+    let Some(body) = bare.strip_suffix(['.', '!', '?', '…', '。']) else { return false };
+    !SHORT.iter().any(|short| body.eq_ignore_ascii_case(short))
+}
+
+/// Whether the line says something about the procedure ("Serves 4") instead of being a step.
+pub fn is_about(line: &str) -> bool {
+    const KEYS: [&str; 28] = [
+        "servings",
+        "serves",
+        "serving size",
+        "yield",
+        "yields",
+        "makes",
+        "prep time",
+        "preparation time",
+        "cook time",
+        "cooking time",
+        "total time",
+        "time",
+        "ready in",
+        "difficulty",
+        "level",
+        "calories",
+        "author",
+        "by",
+        "source",
+        "url",
+        "course",
+        "cuisine",
+        "category",
+        "tags",
+        "keywords",
+        "rating",
+        "published",
+        "cost",
+    ];
+    let low = line.trim().to_lowercase();
+    let key_of = |key: &&str| {
+        let Some(rest) = low.strip_prefix(*key) else { return false };
+        let quantity = rest.trim_start().starts_with(|c: char| c.is_ascii_digit());
+        rest.trim_start().starts_with(':') || (rest.starts_with(' ') && quantity && low.len() < 40)
+    };
+    let address = (low.starts_with("http://") || low.starts_with("https://")) && !low.contains(' ');
+    address || KEYS.iter().any(|key| key_of(&key)) || !low.chars().any(char::is_alphanumeric)
+}
+
+fn is_step(text: &str) -> bool {
+    !text.trim().is_empty() && !is_about(text)
+}
+
+/// The lines without those that are ingredients, unless nothing else is there.
+fn without_ingredients(steps: Vec<String>) -> Vec<String> {
+    let kept: Vec<String> = steps.iter().filter(|s| !is_ingredient(s)).cloned().collect();
+    if kept.is_empty() { steps } else { kept }
+}
+
+/// Whether the line is a quantity of something: `200 g flour`, `½ onion`, `2 cloves garlic`.
+fn is_ingredient(line: &str) -> bool {
+    let mut words = line.split_whitespace();
+    let Some(first) = words.next() else { return false };
+    let quantity = first.starts_with(|c: char| c.is_ascii_digit() || "½¼¾⅓⅔⅛".contains(c));
+    let acts = |word: &str| {
+        let word = word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
+        lexicon::verb(&word).is_some_and(|form| form.tense == Tense::Plain)
+    };
+    quantity && line.split_whitespace().count() <= 9 && !words.next().is_some_and(acts)
+}

@@ -1,0 +1,332 @@
+//! Procedures as people write them, and files that are none.
+
+use proptest::prelude::*;
+
+use super::*;
+
+/// Title and steps, a line each.
+fn read(name: &str, text: &str) -> String {
+    match read_procedure(name, text.as_bytes()) {
+        Ok(procedure) => format!("{} | {}", procedure.title(), procedure.steps().join(" | ")),
+        Err(error) => format!("error: {error}"),
+    }
+}
+
+#[test]
+fn plain_text_in_every_form() {
+    let cases = [
+        ("Chop the onion\nFry it\nServe", " | Chop the onion | Fry it | Serve"),
+        ("Chop the onion\n\nFry it\n\nServe", " | Chop the onion | Fry it | Serve"),
+        ("Vegan taco\n\nChop the onion\nFry it", "Vegan taco | Chop the onion | Fry it"),
+        ("Vegan taco\n1. Chop\n2. Fry", "Vegan taco | Chop | Fry"),
+        ("1) Chop\r\n2) Fry\r\n", " | Chop | Fry"),
+        ("(1) Chop\n(2) Fry", " | Chop | Fry"),
+        ("Step 1: Chop\nStep 2 - Fry\nStep three: Eat", " | Chop | Fry | Eat"),
+        ("STEP 1\nChop the onion.\nKeep it.\n\nSTEP 2\nFry.", " | Chop the onion. Keep it. | Fry."),
+        ("a) Chop\nb) Fry", " | Chop | Fry"),
+        ("- Chop\n- Fry", " | Chop | Fry"),
+        ("• Chop\n• Fry", " | Chop | Fry"),
+        ("☐ Chop\n☐ Fry", " | Chop | Fry"),
+        ("1. Chop the onion\n   very finely\n2. Fry", " | Chop the onion very finely | Fry"),
+        ("1. Chop\n\n2. Fry. Then rest.\n\nEnjoy!", " | Chop | Fry. Then rest."),
+        ("Chop the onion. Fry it. Serve.", " | Chop the onion. | Fry it. | Serve."),
+        ("Chop the onion. Keep it.\nFry.", " | Chop the onion. Keep it. | Fry."),
+        (
+            "Taco\nServes 4\nPrep time: 10 min\n\nIngredients\n2 onions\n1 lime\n\nMethod\nChop.\nFry.\n\nNotes\nGood.",
+            "Taco | Chop. | Fry.",
+        ),
+        (
+            "Taco\n\nINGREDIENTS:\n- 2 onions\n- 1 lime\n\nDIRECTIONS:\n1. Chop\n2. Fry",
+            "Taco | Chop | Fry",
+        ),
+        ("2 onions\n200 g flour\n½ lime\nChop the onions\nFry", " | Chop the onions | Fry"),
+        ("Method:\nFor the sauce:\nChop.\nFry.\nFor the rest:\nBake.", " | Chop. | Fry. | Bake."),
+        (
+            "Take a large onion and peel it with a knife until the\nskin is off. Then chop it as finely as you can into\nsmall pieces.",
+            " | Take a large onion and peel it with a knife until the skin is off. | Then chop it as finely as you can into small pieces.",
+        ),
+        ("Add 1.5 l of water\n1.5 l more\nBoil", " | Add 1.5 l of water | Boil"),
+        ("Add 1 tbsp. Sugar is fine too. Stir.", " | Add 1 tbsp. Sugar is fine too. | Stir."),
+        ("Zwiebel schneiden\nBraten", " | Zwiebel schneiden | Braten"),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(read("r.txt", text), expected, "{text}");
+    }
+}
+
+#[test]
+fn markdown() {
+    let text = "---\ntitle: Front\ntags: [a]\n---\n# Vegan *taco*\n\nA story about my [aunt](http://x).\n\n\
+        ![taco](t.png)\n\n## Ingredients\n\n- 2 onions\n- salt\n\n## Instructions\n\n### Filling\n\n\
+        1. **Chop** the [onion](http://o).\n2. Fry in `oil`,\n   gently.\n\n### Finish\n\n1. Serve.\n\n\
+        ## Notes\n\n- Keeps well.\n";
+    assert_eq!(read("r.md", text), "Vegan taco | Chop the onion. | Fry in oil, gently. | Serve.");
+    assert_eq!(read("r.txt", text), read("r.md", text));
+    assert_eq!(read("r.md", "**Method**\n* Chop\n* Fry_it_up"), " | Chop | Fry_it_up");
+    assert_eq!(read("r.md", "Taco\n====\n\nChop it\n\nFry it"), "Taco | Chop it | Fry it");
+    assert_eq!(read("r.md", "---\ntitle: \"Taco\"\n---\n- Chop\n- Fry"), "Taco | Chop | Fry");
+}
+
+#[test]
+fn json_in_every_shape() {
+    let cases = [
+        (r#"{"title": "T", "steps": ["Chop", "Fry"]}"#, "T | Chop | Fry"),
+        (r#"{"title": "T", "steps": [{"text": "Chop"}, {"text": "Fry"}]}"#, "T | Chop | Fry"),
+        (r#"["Chop", "Fry"]"#, " | Chop | Fry"),
+        (
+            r#"{"@type": "Recipe", "name": "T", "recipeInstructions": "Chop it.\nFry it."}"#,
+            "T | Chop it. | Fry it.",
+        ),
+        (
+            r#"{"@type": "Recipe", "name": "T", "recipeInstructions": "<p>Chop it. Fry &amp; eat.</p>"}"#,
+            "T | Chop it. | Fry & eat.",
+        ),
+        (
+            r#"{"@type": ["Thing", "http://schema.org/Recipe"], "recipeInstructions": ["1. Chop", "2. Fry"]}"#,
+            " | Chop | Fry",
+        ),
+        (
+            r#"{"@graph": [{"@type": "WebSite", "name": "W"}, {"@type": "Recipe", "name": "T",
+                "recipeInstructions": [{"@type": "HowToSection", "name": "Sauce", "itemListElement":
+                [{"@type": "HowToStep", "name": "Chop", "text": "Chop it."}]},
+                {"@type": "HowToStep", "text": "Fry."}]}]}"#,
+            "T | Chop it. | Fry.",
+        ),
+        (
+            r#"[{"@type": "HowTo", "name": "T", "step": [{"@type": "HowToStep", "itemListElement":
+                [{"@type": "HowToDirection", "text": "Saw."}, {"@type": "HowToTip", "text": "Careful"},
+                 {"@type": "HowToDirection", "text": "Sand."}]}]}]"#,
+            "T | Saw. Sand.",
+        ),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(read("r.json", text), expected, "{text}");
+    }
+}
+
+#[test]
+fn whole_pages() {
+    let linked = r#"<!DOCTYPE html><html><head><title>Site</title><script type="application/ld+json">
+        {"@context": "https://schema.org", "@type": "Recipe", "name": "Taco &amp; lime",
+         "recipeInstructions": [{"@type": "HowToStep", "text": "Chop
+         it."}, {"@type": "HowToStep", "text": "Fry."}]}</script></head>
+        <body><ol><li>Home<li>About<li>More</ol></body></html>"#;
+    assert_eq!(read("r.html", linked), "Taco & lime | Chop it. | Fry.");
+    let micro = "<html><body><div itemscope itemtype='http://schema.org/Recipe'><h1 itemprop=name>Taco</h1>\
+        <ul><li itemprop=recipeIngredient>2 onions</ul>\
+        <div itemprop='recipeInstructions'><ol><li>Chop <b>it</b>.<li>Fry.</ol></div></div></body></html>";
+    assert_eq!(read("page", micro), "Taco | Chop it. | Fry.");
+    let headed = "<html><body><nav><ol><li>Home<li>Recipes<li>Blog<li>Shop</ol></nav><h1>Taco</h1><p>My story.\
+        <h2>Ingredients</h2><ul><li>2 onions</ul><h2>Method</h2><ol><li>Chop.<li>Fry.</ol><h2>Comments</h2>\
+        <ol><li>Nice!<li>Yum</ol></body></html>";
+    assert_eq!(read("page.htm", headed), "Taco | Chop. | Fry.");
+    let none = "<html><body><p>Hello there, nothing to see.</p></body></html>";
+    assert!(read("x.html", none).contains("web page without recipe data"));
+}
+
+#[test]
+fn says_what_was_found_and_what_to_do() {
+    let mut said: Vec<String> =
+        ["", " \n\n", "---", "{\"a\": ", "{\"a\": 1}", "<html></html>", "Serves 4"]
+            .iter()
+            .map(|text| read("r", text))
+            .collect();
+    let many: String = (0..501).map(|i| format!("{i}. Step number {i}\n")).collect();
+    said.push(read("r", &many.replace("0. ", "1. ")));
+    said.push(read_procedure("r.pdf", b"%PDF-1.7").unwrap_err().to_string());
+    said.push(read_procedure("r", &vec![b'a'; (20 << 20) + 1]).unwrap_err().to_string());
+    insta::assert_snapshot!(said.join("\n"));
+}
+
+#[test]
+fn three_hundred_steps_are_kept() {
+    let text: String = (1..=300).map(|i| format!("{i}. Chop onion number {i}\n")).collect();
+    let procedure = read_procedure("long.txt", text.as_bytes()).unwrap();
+    assert_eq!(procedure.steps().len(), 300);
+    assert_eq!(procedure.steps()[299], "Chop onion number 300");
+}
+
+#[test]
+fn encodings() {
+    let text = "1. Crème schlagen\n2. Servieren";
+    let utf16: Vec<u8> =
+        std::iter::once(0xfeff_u16).chain(text.encode_utf16()).flat_map(u16::to_be_bytes).collect();
+    let latin = encoding_rs::WINDOWS_1252.encode(text).0.into_owned();
+    for bytes in [utf16, latin, text.into()] {
+        assert_eq!(read_procedure("r", &bytes).unwrap().steps()[0], "Crème schlagen");
+    }
+}
+
+fn list(text: &str) -> String {
+    match read_step_list(text.as_bytes()) {
+        Ok(list) => {
+            let step = |s: &GivenStep| format!("{:?}-{:?} {}", s.start_ms, s.end_ms, s.text);
+            let steps: Vec<String> = list.steps.iter().map(step).collect();
+            format!("{} | {}", list.title, steps.join(" | ")).replace("Some", "")
+        }
+        Err(error) => format!("error: {error}"),
+    }
+}
+
+#[test]
+fn step_lists_with_times() {
+    let cases = [
+        (
+            r#"{"title": "T", "steps": [{"text": "Chop", "start": 1.5, "end": "0:10"}, {"text": "Fry"}]}"#,
+            "T | (1500)-(10000) Chop | None-None Fry",
+        ),
+        (
+            r#"{"@type": "HowTo", "name": "T", "step": [{"@type": "HowToStep", "text": "Chop",
+                "video": {"@type": "Clip", "startOffset": 3, "endOffset": "PT1M"}}]}"#,
+            "T | (3000)-(60000) Chop",
+        ),
+        (
+            r##"{"@type": "Recipe", "name": "T", "recipeInstructions": [
+                {"@type": "HowToStep", "text": "Fry", "video": {"@id": "#b"}},
+                {"@type": "HowToStep", "text": "Chop", "video": {"@id": "#a"}}],
+                "video": {"@type": "VideoObject", "hasPart": [
+                {"@type": "Clip", "@id": "#a", "name": "a", "startOffset": 1, "endOffset": 2},
+                {"@type": "Clip", "@id": "#b", "name": "b", "startOffset": 3, "endOffset": 4}]}}"##,
+            "T | (3000)-(4000) Fry | (1000)-(2000) Chop",
+        ),
+        (
+            r#"{"@type": "HowTo", "video": {"hasPart": [{"name": "Saw", "startOffset": 1, "endOffset": 2}]}}"#,
+            " | (1000)-(2000) Saw",
+        ),
+        (
+            "Stool\n0:05 Saw the legs\n1:00 - Sand",
+            "Stool | (5000)-(60000) Saw the legs | (60000)-None Sand",
+        ),
+        (
+            "[0:05-0:10] Saw\n[1:00:00-1:00:05] Sand",
+            " | (5000)-(10000) Saw | (3600000)-(3605000) Sand",
+        ),
+        ("1. Saw\n2. Sand", " | None-None Saw | None-None Sand"),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(list(text), expected, "{text}");
+    }
+    insta::assert_snapshot!(
+        [
+            r#"{"steps": [{"text": "Chop", "start": 9, "end": 3}]}"#,
+            r#"{"steps": [{"text": "Chop", "end": 3}]}"#,
+            r#"{"steps": [{"text": "Chop"}, {"text": "Fry", "start": "soon"}]}"#,
+            r#"{"steps": []}"#,
+            "0:10-0:05 Chop",
+            "",
+        ]
+        .map(list)
+        .join("\n")
+    );
+}
+
+/// Text made of the pieces that recipes are made of.
+fn recipe_like() -> impl Strategy<Value = String> {
+    let piece = proptest::sample::select(vec![
+        "1. ",
+        "2) ",
+        "- ",
+        "* ",
+        "# ",
+        "\n",
+        "\n\n",
+        "Method",
+        ":",
+        "Ingredients",
+        "Chop it",
+        "Step 3",
+        "a) ",
+        "[",
+        "](",
+        ")",
+        "**",
+        "`",
+        "```\n",
+        "---\n",
+        "title: x",
+        "<p>",
+        "<ol><li>",
+        "</ol>",
+        "<html>",
+        "&amp;",
+        "{",
+        "}",
+        "\"steps\"",
+        "\"text\":",
+        "[",
+        "]",
+        ",",
+        "\"@type\": \"Recipe\"",
+        "é",
+        "1️⃣",
+        "\t",
+        "  ",
+        "0:10-",
+        "½",
+        "<!--",
+        "-->",
+        "<script type='application/ld+json'>",
+        "\\",
+        "_",
+        "|",
+        "Serves 4",
+        ".",
+    ]);
+    proptest::collection::vec(piece, 0..50).prop_map(|pieces| pieces.concat())
+}
+
+fn is_sound(steps: &[String]) -> bool {
+    !steps.is_empty() && steps.iter().all(|step| step.chars().any(char::is_alphanumeric))
+}
+
+proptest! {
+    #[test]
+    fn any_bytes_are_read_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
+        for name in ["a.txt", "a.md", "a.html", "a.json"] {
+            if let Ok(procedure) = read_procedure(name, &bytes) {
+                prop_assert!(is_sound(procedure.steps()));
+            }
+        }
+        let _ = read_step_list(&bytes);
+    }
+
+    #[test]
+    fn anything_like_a_recipe_is_read_or_refused(text in recipe_like()) {
+        for name in ["a.txt", "a.md", "a.html"] {
+            if let Ok(procedure) = read_procedure(name, text.as_bytes()) {
+                prop_assert!(is_sound(procedure.steps()));
+            }
+        }
+        if let Ok(list) = read_step_list(text.as_bytes()) {
+            prop_assert!(list.steps.iter().all(|s| s.end_ms.is_none() || s.start_ms < s.end_ms));
+        }
+    }
+
+    #[test]
+    fn numbered_lines_come_back_as_they_are(
+        steps in proptest::collection::vec("[A-Z][a-z]{2,8}( [a-z]{1,8}){1,6}", 1..300)
+    ) {
+        let text: String = steps.iter().enumerate().map(|(i, s)| format!("{}. {s}\n", i + 1)).collect();
+        let procedure = read_procedure("r.txt", text.as_bytes()).unwrap();
+        prop_assert_eq!(procedure.steps(), &steps[..]);
+    }
+}
+
+#[test]
+fn hostile_sizes_take_no_time() {
+    let large = [
+        "[".repeat(1 << 20),
+        "<ol><li>".repeat(1 << 15),
+        "<div>".repeat(1 << 15),
+        "&".repeat(1 << 20),
+        "<".repeat(1 << 20),
+        "a.\n".repeat(1 << 18),
+        "**[a](".repeat(1 << 17),
+        format!("{{\"steps\": {}", "[".repeat(1 << 20)),
+    ];
+    for text in large {
+        for name in ["a.txt", "a.md", "a.html"] {
+            let _ = read_procedure(name, text.as_bytes());
+        }
+    }
+}
