@@ -11,6 +11,7 @@ pub mod media;
 pub mod transcript;
 pub mod recipe;
 pub mod models;
+pub mod kernels;
 pub mod sentence;
 pub mod summarise;
 pub mod encoder;
