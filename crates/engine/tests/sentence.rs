@@ -1,0 +1,118 @@
+//! The sentence encoder gives the numbers of the Python libraries it stands in for.
+
+use std::path::{Path, PathBuf};
+
+use safetensors::SafeTensors;
+use stitch_core::features::similarity;
+use stitch_engine::sentence::{SentenceEncoder, SentenceError};
+
+fn data(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
+}
+
+#[derive(serde::Deserialize)]
+struct Golden {
+    text: String,
+    row: Vec<f32>,
+}
+
+#[test]
+fn a_small_random_model_gives_the_numbers_of_transformers() {
+    let encoder = SentenceEncoder::load(&data("tiny-mpnet")).unwrap();
+    let golden = std::fs::read(data("tiny-mpnet/golden.json")).unwrap();
+    let golden: Vec<Golden> = serde_json::from_slice(&golden).unwrap();
+    let texts: Vec<&str> = golden.iter().map(|golden| golden.text.as_str()).collect();
+    let together = encoder.encode(&texts).unwrap();
+    for (i, golden) in golden.iter().enumerate() {
+        for (ours, theirs) in together.row(i).iter().zip(&golden.row) {
+            assert!((ours - theirs).abs() < 2e-6, "{:?}: {ours} {theirs}", golden.text);
+        }
+        // A text's row does not depend on its company.
+        let alone = encoder.encode(&[golden.text.as_str()]).unwrap();
+        assert!(similarity(alone.row(0), together.row(i)) > 0.999_999);
+    }
+}
+
+#[test]
+fn order_is_kept_and_repeats_are_equal() {
+    let encoder = SentenceEncoder::load(&data("tiny-mpnet")).unwrap();
+    let texts = ["chop the onion", "", "fry", "chop the onion", "fry"];
+    let rows = encoder.encode(&texts).unwrap();
+    assert_eq!(rows.len(), 5);
+    assert_eq!(rows.row(0), rows.row(3));
+    assert_eq!(rows.row(2), rows.row(4));
+    assert_ne!(rows.row(0), rows.row(2));
+    assert!(encoder.encode(&[""; 0]).unwrap().is_empty());
+}
+
+/// Runs where all-mpnet-base-v2 is installed.
+#[test]
+#[allow(clippy::print_stderr)] // a skipped test should say so
+fn the_real_model_gives_the_numbers_of_sentence_transformers() {
+    let home = std::env::var_os("STITCH_HOME").map(PathBuf::from);
+    let cache = || Some(PathBuf::from(std::env::var_os("HOME")?).join(".cache/stitch"));
+    let folder = home.or_else(cache).unwrap_or_default().join("models/all-mpnet-base-v2");
+    if !folder.join("model.safetensors").exists() {
+        eprintln!("skipped: run `stitch models pull all-mpnet-base-v2` first");
+        return;
+    }
+    let encoder = SentenceEncoder::load(&folder).unwrap();
+    let texts = std::fs::read(data("mpnet.json")).unwrap();
+    let texts: Vec<String> = serde_json::from_slice(&texts).unwrap();
+    let bytes = std::fs::read(data("mpnet.safetensors")).unwrap();
+    let golden = SafeTensors::deserialize(&bytes).unwrap();
+    let golden = golden.tensor("sentences").unwrap().data();
+    let golden: Vec<f32> =
+        golden.as_chunks().0.iter().map(|b| half::f16::from_le_bytes(*b).to_f32()).collect();
+    let ours = encoder.encode(&texts).unwrap();
+    for ((text, ours), theirs) in texts.iter().zip(ours.rows()).zip(golden.chunks_exact(768)) {
+        let cosine = similarity(ours, theirs) / similarity(theirs, theirs).sqrt();
+        assert!(cosine > 1.0 - 1e-4, "{cosine} for {text:?}");
+    }
+}
+
+/// A copy of the small model with one file changed.
+fn broken(name: &str, change: impl Fn(Vec<u8>) -> Vec<u8>) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    for entry in std::fs::read_dir(data("tiny-mpnet")).unwrap() {
+        let entry = entry.unwrap();
+        std::fs::copy(entry.path(), folder.path().join(entry.file_name())).unwrap();
+    }
+    let path = folder.path().join(name);
+    std::fs::write(&path, change(std::fs::read(&path).unwrap())).unwrap();
+    let error = SentenceEncoder::load(folder.path()).err().expect("a broken model is refused");
+    assert!(!matches!(error, SentenceError::Tensor(_)), "{error}");
+    error.to_string().replace(&folder.path().display().to_string(), "MODEL")
+}
+
+fn replace(bytes: Vec<u8>, from: &str, to: &str) -> Vec<u8> {
+    let at = bytes.windows(from.len()).position(|window| window == from.as_bytes()).unwrap();
+    [&bytes[..at], to.as_bytes(), &bytes[at + from.len()..]].concat()
+}
+
+#[test]
+fn a_broken_model_says_what_is_wrong() {
+    let weights = "model.safetensors";
+    let renamed = |bytes| replace(bytes, "attn.q.weight", "attn.Q.weight");
+    let messages = [
+        broken(weights, renamed),
+        broken(weights, |bytes| bytes[..bytes.len() / 2].to_vec()),
+        broken(weights, |_| Vec::new()),
+        broken(weights, |_| b"PK\x03\x04 archive/data.pkl".to_vec()),
+        broken(weights, |_| b"\x80\x02}q\x00.".to_vec()),
+        broken(weights, |mut bytes| {
+            let end = bytes.len();
+            bytes[end - 4..].copy_from_slice(&f32::NAN.to_le_bytes());
+            bytes
+        }),
+        broken("config.json", |bytes| {
+            replace(bytes, "\"intermediate_size\": 64", "\"intermediate_size\": 65")
+        }),
+        broken("config.json", |bytes| {
+            replace(bytes, "\"num_attention_heads\": 4", "\"num_attention_heads\": 5")
+        }),
+        broken("config.json", |_| b"{\"hidden_size\": 32}".to_vec()),
+        broken("tokenizer.json", |_| b"{}".to_vec()),
+    ];
+    insta::assert_snapshot!(messages.join("\n"));
+}
