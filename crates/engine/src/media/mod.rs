@@ -1,5 +1,12 @@
 //! ffmpeg, ffprobe and espeak-ng: the only place that starts processes.
 
 pub mod program;
+pub mod child;
+pub mod probe;
+pub mod frames;
+pub mod cut;
+pub mod join;
 
+pub use frames::{Decode, Frame, Frames, Sampling, text_stream, thumbnail};
+pub use probe::{Probe, describe, probe};
 pub use program::{MediaError, Program};

@@ -1,0 +1,351 @@
+//! What is in a media file, and whether it is what it says.
+
+use std::path::Path;
+
+use serde::Deserialize;
+
+use super::child::{run, url};
+use super::program::{MediaError, Program};
+use crate::progress::Progress;
+
+/// What a usable video file holds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Probe {
+    /// How long it lasts, in milliseconds.
+    pub duration_ms: u64,
+    /// Width as shown: rotation and pixel shape applied.
+    pub width: u32,
+    /// Height as shown.
+    pub height: u32,
+    /// Frames per second, on average.
+    pub fps: f64,
+    /// Whether the time between frames changes.
+    pub variable_rate: bool,
+    /// The picture's codec, as ffmpeg calls it.
+    pub video_codec: String,
+    /// The first sound stream.
+    pub audio: Option<Audio>,
+    /// The streams that hold text (pictures of text are left out).
+    pub texts: Vec<TextStream>,
+}
+
+/// A sound stream.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Audio {
+    /// Its codec.
+    pub codec: String,
+    /// How many channels.
+    pub channels: u32,
+    /// Samples per second.
+    pub rate: u32,
+}
+
+/// A stream of subtitles held as text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TextStream {
+    /// Its number in the file.
+    pub index: u32,
+    /// Its codec.
+    pub codec: String,
+    /// Its language as the file names it (`eng`).
+    pub language: Option<String>,
+}
+
+/// Codecs whose subtitles are text.
+const TEXT_CODECS: [&str; 7] =
+    ["subrip", "srt", "ass", "ssa", "mov_text", "webvtt", "text"];
+/// What ffmpeg can read but nobody means by a video: text as a terminal shows it, single pictures.
+const NOT_VIDEO: [&str; 4] = ["tty", "image2", "_pipe", "bin"];
+/// Media that ends this many seconds before what its header says (or a twentieth) is cut off.
+const SHORT_BY_S: f64 = 3.0;
+
+/// What the file holds, after a look at whether its first picture decodes and its end is there.
+pub fn probe(path: &Path, progress: &dyn Progress) -> Result<Probe, MediaError> {
+    let probe = describe(path, progress)?;
+    first_picture(path, progress)?;
+    end_is_there(path, probe.duration_ms as f64 / 1000.0, progress)?;
+    Ok(probe)
+}
+
+/// What the file's headers say, which is enough for a file that was probed before.
+pub fn describe(path: &Path, progress: &dyn Progress) -> Result<Probe, MediaError> {
+    check_file(path)?;
+    let mut command = Program::Ffprobe.command();
+    command.args(["-v", "error", "-of", "json", "-show_format", "-show_streams"]).arg(url(path));
+    let json = match run(Program::Ffprobe, command, progress) {
+        Err(MediaError::Failed { message, .. }) => return Err(unreadable(path, &message)),
+        other => other?,
+    };
+    let report: Report = serde_json::from_slice(&json)
+        .map_err(|e| unusable(path, format!("ffprobe's report cannot be read: {e}")))?;
+    let mut probe = report.probe(path)?;
+    if probe.duration_ms == 0 {
+        probe.duration_ms = walk(path, progress)?;
+    }
+    match probe.duration_ms {
+        0 => Err(unusable(path, "the video lasts 0 seconds; leave it out of the library")),
+        _ => Ok(probe),
+    }
+}
+
+/// Refuses what is no regular file with something in it.
+fn check_file(path: &Path) -> Result<(), MediaError> {
+    let metadata = std::fs::metadata(path).map_err(crate::files::FileError::at(path))?;
+    if metadata.is_dir() {
+        return Err(unusable(path, "is a folder, not a video; give the videos inside it"));
+    }
+    if !metadata.is_file() {
+        return Err(unusable(path, "is a device or pipe, not a file; copy it to a file first"));
+    }
+    if metadata.len() == 0 {
+        return Err(unusable(path, "the file is empty; get it again"));
+    }
+    Ok(())
+}
+
+fn unusable(path: &Path, reason: impl Into<String>) -> MediaError {
+    MediaError::Unusable { path: path.to_owned(), reason: reason.into() }
+}
+
+/// Says in the user's words why ffprobe could not read a file.
+fn unreadable(path: &Path, message: &str) -> MediaError {
+    let cut_off = ["moov atom not found", "End of file", "Truncat"];
+    if cut_off.iter().any(|mark| message.contains(mark)) {
+        return unusable(path, "the file is cut off before its index; get it again");
+    }
+    let last = message.lines().last().unwrap_or_default();
+    let said = last.rsplit(": ").next().unwrap_or(last);
+    unusable(path, format!("is no media file that ffmpeg can read ({said}); leave it out"))
+}
+
+/// Decodes one picture.
+fn first_picture(path: &Path, progress: &dyn Progress) -> Result<(), MediaError> {
+    let mut command = Program::Ffmpeg.command();
+    command.args(["-v", "error", "-threads", "1", "-i"]).arg(url(path));
+    command.args(["-map", "0:V:0", "-frames:v", "1", "-progress", "-", "-f", "null", "/dev/null"]);
+    let report = match run(Program::Ffmpeg, command, progress) {
+        Err(MediaError::Failed { message, .. }) => {
+            let last = message.lines().last().unwrap_or_default().to_owned();
+            return Err(unusable(path, format!("no picture can be decoded ({last}); get it again")));
+        }
+        other => other?,
+    };
+    match last_value(&String::from_utf8_lossy(&report), "frame") {
+        Some(0) | None => Err(unusable(
+            path,
+            "has a header but no picture that can be decoded; get the file again",
+        )),
+        Some(_) => Ok(()),
+    }
+}
+
+/// Looks whether there are packets near the end that the header claims, without decoding.
+fn end_is_there(path: &Path, claimed_s: f64, progress: &dyn Progress) -> Result<(), MediaError> {
+    let last = last_packet_s(path, (claimed_s - 1.0).max(0.0), progress)?;
+    if last + SHORT_BY_S.max(claimed_s / 20.0) >= claimed_s {
+        return Ok(());
+    }
+    let reason = format!(
+        "says it lasts {} but its data ends at {}; it was cut off, get it again",
+        clock(claimed_s),
+        clock(last)
+    );
+    Err(unusable(path, reason))
+}
+
+/// The time of the last picture at or after the key frame before `from_s`.
+fn last_packet_s(path: &Path, from_s: f64, progress: &dyn Progress) -> Result<f64, MediaError> {
+    let mut command = Program::Ffprobe.command();
+    command.args(["-v", "error", "-select_streams", "V:0", "-show_entries", "packet=pts_time"]);
+    command.args(["-of", "csv=p=0", "-read_intervals", &format!("{from_s:.3}%")]).arg(url(path));
+    let csv = match run(Program::Ffprobe, command, progress) {
+        // A seek beyond the data is an error for some containers: then nothing is there.
+        Err(MediaError::Failed { .. }) => Vec::new(),
+        other => other?,
+    };
+    let text = String::from_utf8_lossy(&csv);
+    let times = text.lines().filter_map(|line| line.trim_end_matches(',').parse::<f64>().ok());
+    Ok(times.fold(0.0, f64::max))
+}
+
+/// The duration in milliseconds of a file whose header does not tell it: reads every packet.
+fn walk(path: &Path, progress: &dyn Progress) -> Result<u64, MediaError> {
+    let mut command = Program::Ffmpeg.command();
+    command.args(["-v", "error", "-i"]).arg(url(path));
+    command.args(["-map", "0:V:0", "-c", "copy", "-progress", "-", "-f", "null", "/dev/null"]);
+    let report = match run(Program::Ffmpeg, command, progress) {
+        Err(MediaError::Failed { message, .. }) => return Err(unreadable(path, &message)),
+        other => other?,
+    };
+    let last = last_value(&String::from_utf8_lossy(&report), "out_time_us");
+    Ok(last.unwrap_or(0).max(0) as u64 / 1000)
+}
+
+/// The last number that ffmpeg's `-progress` reported under this name.
+pub(super) fn last_value(report: &str, name: &str) -> Option<i64> {
+    let pairs = report.lines().filter_map(|line| line.split_once('='));
+    pairs.filter(|(key, _)| *key == name).filter_map(|(_, value)| value.trim().parse().ok()).last()
+}
+
+/// `h:mm:ss`
+fn clock(seconds: f64) -> String {
+    let whole = seconds as u64;
+    format!("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60)
+}
+
+/// ffprobe's report, as far as it is needed.
+#[derive(Deserialize)]
+struct Report {
+    #[serde(default)]
+    streams: Vec<Stream>,
+    format: Format,
+}
+
+#[derive(Deserialize)]
+struct Format {
+    #[serde(default)]
+    format_name: String,
+    duration: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Stream {
+    index: u32,
+    #[serde(default)]
+    codec_name: String,
+    #[serde(default)]
+    codec_type: String,
+    width: Option<u32>,
+    height: Option<u32>,
+    sample_aspect_ratio: Option<String>,
+    r_frame_rate: Option<String>,
+    avg_frame_rate: Option<String>,
+    channels: Option<u32>,
+    sample_rate: Option<String>,
+    duration: Option<String>,
+    #[serde(default)]
+    disposition: Disposition,
+    #[serde(default)]
+    side_data_list: Vec<SideData>,
+    #[serde(default)]
+    tags: Tags,
+}
+
+#[derive(Default, Deserialize)]
+struct Disposition {
+    #[serde(default)]
+    attached_pic: u8,
+    #[serde(default)]
+    timed_thumbnails: u8,
+}
+
+#[derive(Deserialize)]
+struct SideData {
+    rotation: Option<f64>,
+}
+
+#[derive(Default, Deserialize)]
+struct Tags {
+    language: Option<String>,
+    rotate: Option<String>,
+}
+
+impl Report {
+    fn probe(&self, path: &Path) -> Result<Probe, MediaError> {
+        let format = &self.format.format_name;
+        if NOT_VIDEO.iter().any(|name| format.split(',').any(|part| part.ends_with(name))) {
+            return Err(unusable(path, "is a text or a single picture, no video; leave it out"));
+        }
+        let Some(video) = self.streams.iter().find(|stream| stream.is_video()) else {
+            return Err(unusable(path, self.why_no_video()));
+        };
+        let (width, height) = video
+            .shown_size()
+            .ok_or_else(|| unusable(path, "has a picture of no size; get it again"))?;
+        let (fps, variable_rate) = video.rate();
+        Ok(Probe {
+            duration_ms: self.duration_ms(video),
+            width,
+            height,
+            fps,
+            variable_rate,
+            video_codec: video.codec_name.clone(),
+            audio: self.streams.iter().find_map(Stream::audio),
+            texts: self.streams.iter().filter_map(Stream::text).collect(),
+        })
+    }
+
+    fn why_no_video(&self) -> String {
+        let sound = self.streams.iter().any(|stream| stream.codec_type == "audio");
+        let what = if sound { "has sound but no video" } else { "has no video" };
+        format!("{what} stream; leave it out of the library")
+    }
+
+    fn duration_ms(&self, video: &Stream) -> u64 {
+        let said = [&video.duration, &self.format.duration];
+        let seconds = said.into_iter().flatten().filter_map(|text| text.parse::<f64>().ok());
+        let first = seconds.filter(|s| s.is_finite() && *s > 0.0).next();
+        (first.unwrap_or(0.0) * 1000.0).round() as u64
+    }
+}
+
+impl Stream {
+    fn is_video(&self) -> bool {
+        let picture = self.disposition.attached_pic + self.disposition.timed_thumbnails > 0;
+        self.codec_type == "video" && !picture
+    }
+
+    /// Width and height after the pixel shape and the rotation.
+    fn shown_size(&self) -> Option<(u32, u32)> {
+        let (width, height) = (self.width.filter(|w| *w > 0)?, self.height.filter(|h| *h > 0)?);
+        let shape = self.sample_aspect_ratio.as_deref().and_then(|text| ratio(text, ':'));
+        let width = (f64::from(width) * shape.filter(|s| (0.1..10.0).contains(s)).unwrap_or(1.0))
+            .round()
+            .max(1.0) as u32;
+        Some(if self.quarter_turned() { (height, width) } else { (width, height) })
+    }
+
+    fn quarter_turned(&self) -> bool {
+        let side = self.side_data_list.iter().find_map(|side| side.rotation);
+        let tag = || self.tags.rotate.as_ref().and_then(|text| text.parse().ok());
+        let degrees: f64 = side.or_else(tag).unwrap_or(0.0);
+        (degrees / 90.0).round() as i64 % 2 != 0
+    }
+
+    /// Frames per second, and whether they are uneven.
+    fn rate(&self) -> (f64, bool) {
+        let read = |text: &Option<String>| {
+            let value = text.as_deref().and_then(|text| ratio(text, '/'));
+            value.filter(|fps| (0.05..=1000.0).contains(fps))
+        };
+        match (read(&self.avg_frame_rate), read(&self.r_frame_rate)) {
+            (Some(average), Some(real)) => (average, (average - real).abs() > 0.02 * real),
+            (Some(average), None) => (average, true),
+            (None, Some(real)) => (real, true),
+            (None, None) => (25.0, true),
+        }
+    }
+
+    fn audio(&self) -> Option<Audio> {
+        let channels = self.channels.filter(|n| *n > 0)?;
+        let rate = self.sample_rate.as_ref()?.parse().ok().filter(|rate| *rate > 0)?;
+        let audio = Audio { codec: self.codec_name.clone(), channels, rate };
+        (self.codec_type == "audio").then_some(audio)
+    }
+
+    fn text(&self) -> Option<TextStream> {
+        let held = self.codec_type == "subtitle" && TEXT_CODECS.contains(&&*self.codec_name);
+        held.then(|| TextStream {
+            index: self.index,
+            codec: self.codec_name.clone(),
+            language: self.tags.language.clone().filter(|language| language != "und"),
+        })
+    }
+}
+
+/// `a/b` or `a:b` as a number.
+fn ratio(text: &str, between: char) -> Option<f64> {
+    let (above, below) = text.split_once(between)?;
+    let (above, below): (f64, f64) = (above.parse().ok()?, below.parse().ok()?);
+    (below != 0.0).then(|| above / below)
+}

@@ -1,0 +1,139 @@
+//! Step texts at their times in the result: SRT, WebVTT and chapters.
+
+use super::plan::{Plan, Shown};
+use crate::demonstrate::Demonstration;
+
+/// A text and when it is shown, in milliseconds of the result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cue {
+    /// When it appears.
+    pub start_ms: u64,
+    /// When it goes.
+    pub end_ms: u64,
+    /// What it says.
+    pub text: String,
+}
+
+/// One cue per step in the result. A step that nothing shows says so.
+pub fn captions(demonstration: &Demonstration, plan: &Plan) -> Vec<Cue> {
+    cues(plan, |step, gap| {
+        let text = demonstration.steps.get(step)?.text.trim();
+        let note = if gap { "\n(no video in this library shows this step)" } else { "" };
+        Some(format!("{}. {text}{note}", step + 1))
+    })
+}
+
+/// One cue per entry, the title's too, for the list of chapters.
+pub fn chapters(demonstration: &Demonstration, plan: &Plan) -> Vec<Cue> {
+    let entry = |entry: &super::plan::Entry| Cue {
+        start_ms: plan.ms(entry.start),
+        end_ms: plan.ms(entry.end()),
+        text: match entry.shown {
+            Shown::Title => demonstration.title.clone(),
+            Shown::Clip(i) | Shown::Gap(i) => chapter(demonstration, i),
+        },
+    };
+    plan.entries.iter().map(entry).collect()
+}
+
+fn chapter(demonstration: &Demonstration, step: usize) -> String {
+    let text = demonstration.steps.get(step).map_or("", |step| &step.text);
+    format!("{}. {}", step + 1, text.split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+fn cues(plan: &Plan, text: impl Fn(usize, bool) -> Option<String>) -> Vec<Cue> {
+    let entries = plan.entries.iter().filter_map(|entry| {
+        let gap = matches!(entry.shown, Shown::Gap(_));
+        let text = text(entry.shown.step()?, gap)?;
+        Some(Cue { start_ms: plan.ms(entry.start), end_ms: plan.ms(entry.end()), text })
+    });
+    entries.collect()
+}
+
+/// `h:mm:ss` with milliseconds after the mark that the format wants.
+fn clock(ms: u64, mark: char) -> String {
+    let (hours, minutes, seconds) = (ms / 3_600_000, ms / 60_000 % 60, ms / 1000 % 60);
+    format!("{hours:02}:{minutes:02}:{seconds:02}{mark}{:03}", ms % 1000)
+}
+
+/// The lines of a text, without empty ones, which would end a cue.
+fn lines(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    lines.join("\n")
+}
+
+/// SubRip. Players take `<i>` and `{\an8}` for markup, so a word joiner stands after the bracket.
+pub fn srt(cues: &[Cue]) -> String {
+    let mut file = String::new();
+    for (i, cue) in cues.iter().enumerate() {
+        let text = lines(&cue.text).replace('<', "<\u{2060}").replace('{', "{\u{2060}");
+        let (start, end) = (clock(cue.start_ms, ','), clock(cue.end_ms, ','));
+        file.push_str(&format!("{}\n{start} --> {end}\n{text}\n\n", i + 1));
+    }
+    file
+}
+
+/// WebVTT.
+pub fn vtt(cues: &[Cue]) -> String {
+    let mut file = String::from("WEBVTT\n\n");
+    for cue in cues {
+        let text = lines(&cue.text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+        let (start, end) = (clock(cue.start_ms, '.'), clock(cue.end_ms, '.'));
+        file.push_str(&format!("{start} --> {end}\n{text}\n\n"));
+    }
+    file
+}
+
+/// Title and chapters as ffmpeg reads them.
+pub fn metadata(title: &str, chapters: &[Cue]) -> String {
+    let mut file = format!(";FFMETADATA1\ntitle={}\n", escape(title));
+    for chapter in chapters {
+        file.push_str(&format!(
+            "[CHAPTER]\nTIMEBASE=1/1000\nSTART={}\nEND={}\ntitle={}\n",
+            chapter.start_ms,
+            chapter.end_ms,
+            escape(&chapter.text)
+        ));
+    }
+    file
+}
+
+/// The value as ffmpeg's metadata file wants it, on one line.
+fn escape(value: &str) -> String {
+    let mut escaped = String::new();
+    for letter in value.chars() {
+        if matches!(letter, '=' | ';' | '#' | '\\') {
+            escaped.push('\\');
+        }
+        escaped.push(if letter.is_control() { ' ' } else { letter });
+    }
+    escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cue(text: &str) -> Vec<Cue> {
+        vec![Cue { start_ms: 3_661_007, end_ms: 3_700_000, text: text.into() }]
+    }
+
+    #[test]
+    fn texts_cannot_break_out_of_a_cue() {
+        let evil = "<b>a</b> {\\an8}\n\n2\n00:00:00,000 --> 00:00:09,000\nb & c";
+        assert_eq!(
+            srt(&cue(evil)),
+            "1\n01:01:01,007 --> 01:01:40,000\n<\u{2060}b>a<\u{2060}/b> {\u{2060}\\an8}\n2\n\
+             00:00:00,000 --> 00:00:09,000\nb & c\n\n"
+        );
+        assert!(vtt(&cue(evil)).contains("&lt;b&gt;a&lt;/b&gt; {\\an8}"));
+        assert!(vtt(&cue("a --> b")).contains("a --&gt; b"));
+    }
+
+    #[test]
+    fn chapter_titles_stay_on_one_escaped_line() {
+        let file = metadata("a=b;c", &cue("x\n[CHAPTER] #1 \\"));
+        assert!(file.contains("title=a\\=b\\;c\n"), "{file}");
+        assert!(file.contains("title=x [CHAPTER] \\#1 \\\\\n"), "{file}");
+    }
+}
