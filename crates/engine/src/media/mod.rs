@@ -6,6 +6,8 @@ pub mod probe;
 pub mod frames;
 pub mod cut;
 pub mod join;
+pub mod encode;
+pub mod speech;
 
 pub use frames::{Decode, Frame, Frames, Sampling, text_stream, thumbnail};
 pub use probe::{Probe, describe, probe};

@@ -2,3 +2,13 @@
 
 pub mod vocabulary;
 pub mod stage;
+pub mod dice;
+pub mod task;
+pub mod narration;
+pub mod script;
+pub mod truth;
+pub mod library;
+pub mod settings;
+pub mod folder;
+pub mod sound;
+pub mod render;

@@ -1,0 +1,224 @@
+//! The folder a library is made in: whose it is, what is in it already, and who is at work there.
+
+use std::fs::{File, TryLockError};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use stitch_engine::files::{FileError, write_whole};
+
+use super::settings::{Settings, WorldError};
+
+const MANIFEST: &str = "world.json";
+const LOCK: &str = ".world.lock";
+
+/// What a folder was made from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// The number of this format and of everything that decides pixels.
+    pub version: u32,
+    /// What decides the library.
+    pub settings: Settings,
+    /// What is kept of it.
+    pub form: Form,
+}
+
+/// What is kept of a library.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Form {
+    /// Videos that speak.
+    Spoken,
+    /// Videos without sound.
+    Silent,
+    /// Single frames, so many of each step.
+    Frames(usize),
+}
+
+impl Manifest {
+    /// The manifest of a library that is made now.
+    pub fn new(settings: Settings, form: Form) -> Self {
+        Self { version: 1, settings, form }
+    }
+
+    /// Whether what `was` made can be kept: the same, or the same and fewer videos.
+    fn extends(&self, was: &Self) -> bool {
+        let grown = Settings { videos: self.settings.videos, ..was.settings };
+        let same = Self { settings: grown, ..was.clone() };
+        *self == same && self.settings.videos >= was.settings.videos
+    }
+
+    fn describe(&self) -> String {
+        let Settings { seed, videos, width, height } = self.settings;
+        let form = match self.form {
+            Form::Spoken => "with speech".to_owned(),
+            Form::Silent => "without speech".to_owned(),
+            Form::Frames(per_step) => format!("{per_step} frames a step"),
+        };
+        format!("seed {seed}, {videos} videos, {width}x{height}, {form}")
+    }
+}
+
+/// A folder that is ours until this is dropped.
+pub struct Folder {
+    path: PathBuf,
+    _lock: File,
+}
+
+impl Folder {
+    /// Takes a folder for this manifest: an empty one, one that is not there yet, one that an earlier
+    /// run with the same settings left, or with `force` any library.
+    pub fn take(path: &Path, manifest: &Manifest, force: bool) -> Result<Self, WorldError> {
+        std::fs::create_dir_all(path).map_err(FileError::at(path))?;
+        let was = read_manifest(path)?;
+        if was.is_none() && !is_empty(path)? {
+            return Err(WorldError::Foreign { folder: path.to_owned() });
+        }
+        let folder = Self { path: path.to_owned(), _lock: lock(path)? };
+        match was {
+            Some(was) if !manifest.extends(&was) && !force => {
+                let (was, asked) = (was.describe(), manifest.describe());
+                return Err(WorldError::Different { folder: folder.path, was, asked });
+            }
+            Some(was) if force || !manifest.extends(&was) => folder.clear()?,
+            _ => folder.sweep()?,
+        }
+        let json = serde_json::to_vec_pretty(manifest).map_err(std::io::Error::from);
+        let at = folder.path.join(MANIFEST);
+        write_whole(&at, &json.map_err(FileError::at(&at))?)?;
+        Ok(folder)
+    }
+
+    /// A file or folder inside.
+    pub fn join(&self, name: &str) -> PathBuf {
+        self.path.join(name)
+    }
+
+    /// Removes what a killed run left half written.
+    fn sweep(&self) -> Result<(), FileError> {
+        self.remove(|name| name.starts_with(".writing-"))
+    }
+
+    /// Removes everything a library consists of, and nothing else.
+    fn clear(&self) -> Result<(), FileError> {
+        let endings = [".mp4", ".srt", ".info.json", ".frames"];
+        let names = ["truth.json", "procedures.jsonl", "frames.jsonl", MANIFEST];
+        self.remove(|name| {
+            name.starts_with(".writing-")
+                || names.contains(&name)
+                || endings.iter().any(|ending| name.ends_with(ending))
+        })
+    }
+
+    fn remove(&self, ours: impl Fn(&str) -> bool) -> Result<(), FileError> {
+        for entry in std::fs::read_dir(&self.path).map_err(FileError::at(&self.path))? {
+            let path = entry.map_err(FileError::at(&self.path))?.path();
+            if path.file_name().and_then(|name| name.to_str()).is_some_and(&ours) {
+                let removed = if path.is_dir() {
+                    std::fs::remove_dir_all(&path)
+                } else {
+                    std::fs::remove_file(&path)
+                };
+                removed.map_err(FileError::at(path))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The manifest of a folder; none if it has none. One that cannot be understood makes the folder
+/// somebody else's.
+fn read_manifest(folder: &Path) -> Result<Option<Manifest>, WorldError> {
+    let path = folder.join(MANIFEST);
+    match std::fs::read(&path) {
+        Ok(bytes) => match serde_json::from_slice(&bytes) {
+            Ok(manifest) => Ok(Some(manifest)),
+            Err(_) => Err(WorldError::Foreign { folder: folder.to_owned() }),
+        },
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(FileError::at(path)(error).into()),
+    }
+}
+
+/// Whether there is nothing in the folder but what a run leaves that was killed at its very start.
+fn is_empty(folder: &Path) -> Result<bool, FileError> {
+    for entry in std::fs::read_dir(folder).map_err(FileError::at(folder))? {
+        let name = entry.map_err(FileError::at(folder))?.file_name();
+        if name != LOCK && !name.to_string_lossy().starts_with(".writing-") {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Holds the folder against a second run; the system lets go of it whatever happens to this one.
+fn lock(folder: &Path) -> Result<File, WorldError> {
+    let path = folder.join(LOCK);
+    let file = File::create(&path).map_err(FileError::at(&path))?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(WorldError::Busy { folder: folder.to_owned() }),
+        Err(TryLockError::Error(error)) => Err(FileError::at(path)(error).into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SPOKEN: Manifest =
+        Manifest { version: 1, settings: Settings::DEFAULT, form: Form::Spoken };
+
+    fn names(folder: &Path) -> Vec<String> {
+        let name = |entry: std::io::Result<std::fs::DirEntry>| entry.unwrap().file_name();
+        let mut names: Vec<String> = std::fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| name(entry).to_string_lossy().into_owned())
+            .collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn a_foreign_folder_is_left_alone_even_by_force() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("thesis.doc"), "x").unwrap();
+        for force in [false, true] {
+            let taken = Folder::take(folder.path(), &SPOKEN, force);
+            assert!(matches!(taken, Err(WorldError::Foreign { .. })));
+        }
+        assert_eq!(names(folder.path()), ["thesis.doc"]);
+        std::fs::write(folder.path().join(MANIFEST), "{\"mine\":1}").unwrap();
+        assert!(matches!(
+            Folder::take(folder.path(), &SPOKEN, true),
+            Err(WorldError::Foreign { .. })
+        ));
+    }
+
+    #[test]
+    fn the_same_and_a_larger_library_go_on_another_needs_force() {
+        let folder = tempfile::tempdir().unwrap();
+        drop(Folder::take(folder.path(), &SPOKEN, false).unwrap());
+        std::fs::write(folder.path().join("a.mp4"), "x").unwrap();
+        std::fs::write(folder.path().join("notes.txt"), "x").unwrap();
+        std::fs::write(folder.path().join(".writing-abc.mp4"), "x").unwrap();
+        let mut larger = SPOKEN;
+        larger.settings.videos = 48;
+        drop(Folder::take(folder.path(), &larger, false).unwrap());
+        assert_eq!(names(folder.path()), [".world.lock", "a.mp4", "notes.txt", "world.json"]);
+
+        let refused = Folder::take(folder.path(), &SPOKEN, false).err().unwrap().to_string();
+        assert!(refused.contains("48 videos") && refused.contains("--force"), "{refused}");
+        drop(Folder::take(folder.path(), &SPOKEN, true).unwrap());
+        assert_eq!(names(folder.path()), [".world.lock", "notes.txt", "world.json"]);
+    }
+
+    #[test]
+    fn two_runs_do_not_share_a_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        let first = Folder::take(folder.path(), &SPOKEN, false).unwrap();
+        let second = Folder::take(folder.path(), &SPOKEN, false);
+        assert!(matches!(second, Err(WorldError::Busy { .. })));
+        drop(first);
+        assert!(Folder::take(folder.path(), &SPOKEN, false).is_ok());
+    }
+}

@@ -1,0 +1,67 @@
+//! The sound of a video: its narration, every sentence at its time.
+
+use stitch_engine::media::MediaError;
+use stitch_engine::media::encode::Sound;
+use stitch_engine::media::speech::{Voice, speak_within};
+use stitch_engine::progress::Progress;
+
+use super::script::Script;
+
+/// Samples a second, as the speech program gives them.
+const RATE: u32 = 22_050;
+/// The loudest sample of a track.
+const PEAK: f32 = 22_000.0;
+
+/// The narration spoken.
+pub fn track(script: &Script, progress: &dyn Progress) -> Result<Sound, MediaError> {
+    let mut voice = Voice {
+        name: script.speaker.voice.to_owned(),
+        words_per_minute: script.speaker.words_per_minute,
+        pitch: script.speaker.pitch,
+    };
+    let mut samples = vec![0; at(script.duration_ms())];
+    for line in &script.lines {
+        progress.check()?;
+        let most = line.end_ms - line.start_ms;
+        let spoken = match speak_within(&line.text, &voice, most) {
+            Err(error @ MediaError::Failed { .. }) if voice.name != "en" => {
+                progress.warn(&format!("{}: {error}; going on with a plain voice", script.name));
+                voice.name = "en".to_owned();
+                speak_within(&line.text, &voice, most)?
+            }
+            spoken => spoken?,
+        };
+        lay(&mut samples, at(line.start_ms), &spoken);
+    }
+    level(&mut samples);
+    Ok(Sound { rate: RATE, samples })
+}
+
+/// No sound, as long as the video.
+pub fn silence(script: &Script) -> Sound {
+    Sound { rate: RATE, samples: vec![0; at(script.duration_ms())] }
+}
+
+/// The sample at a time.
+fn at(ms: u64) -> usize {
+    (ms * u64::from(RATE) / 1000) as usize
+}
+
+/// Puts speech into the track, at the track's rate.
+fn lay(track: &mut [i16], start: usize, spoken: &Sound) {
+    let Some(room) = track.get_mut(start..) else { return };
+    let count = spoken.samples.len() as u64 * u64::from(RATE) / u64::from(spoken.rate.max(1));
+    for (index, sample) in room.iter_mut().take(count as usize).enumerate() {
+        let source = index as u64 * u64::from(spoken.rate) / u64::from(RATE);
+        *sample = spoken.samples.get(source as usize).copied().unwrap_or(0);
+    }
+}
+
+/// Makes every track equally loud, whatever the voice.
+fn level(samples: &mut [i16]) {
+    let peak = samples.iter().map(|sample| sample.unsigned_abs()).max().unwrap_or(0);
+    if peak > 0 {
+        let gain = PEAK / f32::from(peak);
+        samples.iter_mut().for_each(|sample| *sample = (f32::from(*sample) * gain) as i16);
+    }
+}
