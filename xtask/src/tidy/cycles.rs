@@ -58,9 +58,15 @@ fn shortest_cycle(needs: &Needs, start: usize) -> Option<Vec<usize>> {
     None
 }
 
+/// Tells the knot with the place of every thread in it, so that one can be cut.
 fn report(tree: &Tree, krate: &Crate, needs: &Needs, cycle: &[usize]) -> Found {
-    let names: Vec<String> = cycle.iter().map(|&module| krate.name(module)).collect();
-    let file = &tree.files[krate.modules[cycle[0]].file].path;
-    let message = format!("{}: move what both need into a module of its own", names.join(" -> "));
-    Found::at(file, needs[&cycle[0]][&cycle[1]], message)
+    let file = |module: usize| &tree.files[krate.modules[module].file].path;
+    let threads = cycle.windows(2).map(|pair| {
+        let (user, used) = (pair[0], pair[1]);
+        let line = needs[&user][&used];
+        format!("`{}` uses `{}` ({}:{line})", krate.name(user), krate.name(used), file(user))
+    });
+    let threads: Vec<String> = threads.collect();
+    let message = format!("{}; move what both need into a module of its own", threads.join(", "));
+    Found::at(file(cycle[0]), needs[&cycle[0]][&cycle[1]], message)
 }

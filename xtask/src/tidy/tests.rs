@@ -164,7 +164,7 @@ fn breaches() -> Vec<Case> {
                 ),
             ],
             &[
-                "crates/engine/src/lib.rs:6: module-cycle: the crate root -> files -> the crate root",
+                "crates/engine/src/lib.rs:6: module-cycle: `the crate root` uses `files` (crates/engine/src/lib.rs:6), `files` uses `the crate root` (crates/engine/src/files.rs:2); move",
             ],
         ),
         case(
