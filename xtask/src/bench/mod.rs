@@ -45,7 +45,7 @@ fn measure(root: &Path, pair: &'static Pair) -> Outcome {
     let ours = ours::run(root, pair);
     let theirs = pair.theirs.map(|rival| {
         eprintln!("{}: {}", pair.name, rival.what);
-        theirs::run(root, rival)
+        theirs::run(root, rival, pair.how)
     });
     Outcome { pair, ours, theirs }
 }

@@ -8,10 +8,23 @@ pub struct Pair {
     pub says: &'static str,
     /// The package folder of our side and its bench target, which prints one JSON object.
     pub ours: (&'static str, &'static str),
+    /// How the two sides are run.
+    pub how: How,
     /// The other side, where a user has another choice.
     pub theirs: Option<Rival>,
     /// The lines of the table.
     pub rows: &'static [Row],
+}
+
+/// How the two sides of a pair are run.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum How {
+    /// Each alone, without arguments.
+    Alone,
+    /// Each alone, with the folder of this model as its argument.
+    WithModel(&'static str),
+    /// Ours is only built; the script runs both on the same material.
+    ByScript,
 }
 
 /// What a user would pick instead, as a Python script that prints one JSON object.
@@ -29,7 +42,7 @@ pub struct Rival {
 pub struct Row {
     /// What is measured.
     pub label: &'static str,
-    /// The key of our number.
+    /// The key of our number, or its JSON pointer.
     pub ours: &'static str,
     /// The key of theirs; empty where there is none.
     pub theirs: &'static str,
@@ -80,6 +93,7 @@ pub const PAIRS: [Pair; 5] = [
         name: "drop-dtw",
         says: "Drop-DTW against a Python loop and NumPy; the covers",
         ours: ("crates/core", "ratios"),
+        how: How::Alone,
         theirs: Some(Rival {
             what: "Python and NumPy",
             script: "benches/drop_dtw.py",
@@ -89,7 +103,7 @@ pub const PAIRS: [Pair; 5] = [
             row(
                 "Drop-DTW 10x300, Python loop",
                 "drop_dtw_10x300_s",
-                "python_10x300_s",
+                "plain_10x300_s",
                 Seconds,
                 Times(1000.0),
             ),
@@ -103,7 +117,7 @@ pub const PAIRS: [Pair; 5] = [
             row(
                 "Drop-DTW 20x3600, Python loop",
                 "drop_dtw_20x3600_s",
-                "python_20x3600_s",
+                "plain_20x3600_s",
                 Seconds,
                 Times(1000.0),
             ),
@@ -135,6 +149,7 @@ pub const PAIRS: [Pair; 5] = [
         name: "world",
         says: "drawing and encoding the made-up library",
         ours: ("crates/lab", "world"),
+        how: How::Alone,
         theirs: None,
         rows: &[row(
             "made-up library, video seconds per CPU second",
@@ -148,6 +163,7 @@ pub const PAIRS: [Pair; 5] = [
         name: "mpnet",
         says: "sentence vectors against sentence-transformers",
         ours: ("crates/engine", "mpnet"),
+        how: How::WithModel("all-mpnet-base-v2"),
         theirs: Some(Rival {
             what: "sentence-transformers",
             script: "benches/mpnet.py",
@@ -155,8 +171,8 @@ pub const PAIRS: [Pair; 5] = [
         }),
         rows: &[row(
             "MPNet, sentences per second",
-            "mpnet_sentences_per_second",
-            "sentence_transformers_sentences_per_second",
+            "mpnet_sentences_per_s",
+            "sentence_transformers_sentences_per_s",
             PerSecond,
             Times(1.0),
         )],
@@ -165,6 +181,7 @@ pub const PAIRS: [Pair; 5] = [
         name: "render",
         says: "ten 12 s clips of mixed sources against moviepy",
         ours: ("crates/engine", "render"),
+        how: How::ByScript,
         theirs: Some(Rival {
             what: "moviepy",
             script: "benches/render.py",
@@ -172,23 +189,24 @@ pub const PAIRS: [Pair; 5] = [
         }),
         rows: &[
             row(
-                "render ten clips, CPU seconds",
-                "render_cpu_s",
-                "moviepy_cpu_s",
+                "render ten clips, CPU time",
+                "/stitch/cpu_s",
+                "/moviepy/cpu_s",
                 Seconds,
                 Times(4.0),
             ),
             row(
-                "render ten clips, wall seconds",
-                "render_wall_s",
-                "moviepy_wall_s",
+                "the same, moviepy with our x264 preset",
+                "/stitch/cpu_s",
+                "/moviepy_veryfast/cpu_s",
                 Seconds,
                 NoBar,
             ),
+            row("render ten clips, wall time", "/stitch/wall_s", "/moviepy/wall_s", Seconds, NoBar),
             row(
                 "render ten clips, peak memory",
-                "render_peak_mb",
-                "moviepy_peak_mb",
+                "/stitch/peak_mb",
+                "/moviepy/peak_mb",
                 Megabytes,
                 AtMost(500.0),
             ),
@@ -198,6 +216,7 @@ pub const PAIRS: [Pair; 5] = [
         name: "decode",
         says: "sampling 8 frames per second against PyAV",
         ours: ("crates/engine", "decode"),
+        how: How::Alone,
         theirs: Some(Rival {
             what: "PyAV",
             script: "benches/decode.py",

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::{Map, Value, json};
 
 use super::ours::Numbers;
-use super::pairs::{Bar, Pair, Row, Unit};
+use super::pairs::{Bar, How, Pair, Row, Unit};
 
 const FILE: &str = "benches/results.json";
 
@@ -45,7 +45,7 @@ impl Result {
     }
 
     fn line(&self, row: &Row) -> Line {
-        let ours = number(&self.ours, row.ours);
+        let ours = number(self.source_of_ours(), row.ours);
         let theirs = self.theirs.as_ref().and_then(|theirs| number(theirs, row.theirs));
         let ratio = ours.zip(theirs).map(|(ours, theirs)| match row.unit {
             Unit::Seconds | Unit::Megabytes => theirs / ours,
@@ -59,10 +59,19 @@ impl Result {
         Line { label: row.label, ours, theirs, ratio, holds, bar: row.bar, unit: row.unit }
     }
 
+    /// Who prints our numbers: our side, or the script that runs both.
+    fn source_of_ours(&self) -> &Numbers {
+        match &self.theirs {
+            Some(script) if self.pair.how == How::ByScript && self.ours.is_ok() => script,
+            _ => &self.ours,
+        }
+    }
+
     /// `name (side): skipped: why` for each side, or number of a side, that is not there.
     fn skipped(&self) -> Vec<String> {
         let rival = self.pair.theirs.map_or("", |rival| rival.what);
-        let mut told = absent("ours", &self.ours, self.pair.rows.iter().map(|row| row.ours));
+        let mut told =
+            absent("ours", self.source_of_ours(), self.pair.rows.iter().map(|row| row.ours));
         if let Some(theirs) = &self.theirs {
             told.extend(absent(rival, theirs, self.pair.rows.iter().map(|row| row.theirs)));
         }
@@ -95,7 +104,9 @@ fn absent(side: &str, numbers: &Numbers, keys: impl Iterator<Item = &'static str
 }
 
 fn number(numbers: &Numbers, key: &str) -> Option<f64> {
-    numbers.as_ref().ok()?.get(key)?.as_f64()
+    let numbers = numbers.as_ref().ok()?;
+    let found = if key.starts_with('/') { numbers.pointer(key) } else { numbers.get(key) };
+    found?.as_f64()
 }
 
 impl Report {
@@ -182,7 +193,7 @@ mod tests {
 
     fn drop_dtw(ours_s: f64) -> Report {
         let ours = Ok(json!({ "drop_dtw_10x300_s": ours_s, "greedy_20x1000_s": 0.03 }));
-        let theirs = Some(Ok(json!({ "python_10x300_s": 0.02, "numpy_10x300_s": 0.001 })));
+        let theirs = Some(Ok(json!({ "plain_10x300_s": 0.02, "numpy_10x300_s": 0.001 })));
         let outcomes = vec![Result { pair: &PAIRS[0], ours, theirs }];
         let machine =
             json!({ "cpu": "a CPU", "cores": 2, "threads": { "rayon": "2" }, "rust": "r" });
@@ -202,6 +213,18 @@ mod tests {
             "{text}"
         );
         assert!(text.contains("on a CPU, 2 cores, 2 threads, r."), "{text}");
+    }
+
+    #[test]
+    fn a_script_that_runs_both_sides_gives_both_numbers() {
+        let pair = PAIRS.iter().find(|pair| pair.how == How::ByScript).unwrap();
+        let both = json!({ "stitch": { "cpu_s": 2.0 }, "moviepy": { "cpu_s": 10.0 } });
+        let outcome = Result { pair, ours: Ok(json!({})), theirs: Some(Ok(both)) };
+        let text = Report { machine: json!({}), outcomes: vec![outcome] }.markdown();
+        assert!(
+            text.contains("CPU time | 2.00 s | 10.00 s | 5.00 x | ≥ 4.00 x | holds |"),
+            "{text}"
+        );
     }
 
     #[test]

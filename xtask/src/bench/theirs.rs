@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::ours::{Numbers, numbers};
-use super::pairs::Rival;
+use super::ours::{Numbers, finished, model, numbers, target};
+use super::pairs::{How, Rival};
 
 /// Installs what the script needs, once, and runs it.
-pub fn run(root: &Path, rival: Rival) -> Numbers {
+pub fn run(root: &Path, rival: Rival, how: How) -> Numbers {
     for needed in [rival.script, rival.requirements] {
         if !root.join(needed).is_file() {
             return Err(format!("{needed} is not there"));
@@ -16,6 +16,9 @@ pub fn run(root: &Path, rival: Rival) -> Numbers {
     let python = environment(root, rival)?;
     let mut command = Command::new(python);
     command.arg(root.join(rival.script)).current_dir(root);
+    if let How::WithModel(name) = how {
+        command.arg(model(root, name)?);
+    }
     numbers(command)
 }
 
@@ -31,25 +34,15 @@ fn environment(root: &Path, rival: Rival) -> Result<PathBuf, String> {
     if std::fs::read_to_string(&stamp).is_ok_and(|installed| installed == wanted) {
         return Ok(python);
     }
-    step(Command::new("python3").args(["-m", "venv"]).arg(&folder), VENV)?;
-    let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r"];
-    step(Command::new(&python).args(pip).arg(root.join(rival.requirements)), "pip install")?;
+    let mut venv = Command::new("python3");
+    venv.args(["-m", "venv"]).arg(&folder);
+    finished(venv).map_err(|why| format!("{why}; {VENV}"))?;
+    let mut pip = Command::new(&python);
+    pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r"]);
+    pip.arg(root.join(rival.requirements));
+    finished(pip)?;
     std::fs::write(&stamp, wanted).map_err(|e| format!("{}: {e}", stamp.display()))?;
     Ok(python)
 }
 
-const VENV: &str = "python3 -m venv (on Debian: sudo apt-get install python3-venv)";
-
-fn target(root: &Path) -> PathBuf {
-    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from)
-}
-
-fn step(command: &mut Command, what: &str) -> Result<(), String> {
-    let done = command.output().map_err(|e| format!("{what}: {e}"))?;
-    if done.status.success() {
-        return Ok(());
-    }
-    let said = String::from_utf8_lossy(&done.stderr);
-    let last = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("it failed");
-    Err(format!("{what}: {last}"))
-}
+const VENV: &str = "on Debian `sudo apt-get install python3-venv` brings what is missing";
