@@ -25,4 +25,4 @@ step "the index"
 "$stitch" index "$out/library" --library "$out/index"
 
 step "the demonstration"
-"$stitch" make examples/vegan-taco.txt --library "$out/index" --out "$out/vegan-taco"
+"$stitch" make examples/vegan-taco.txt --library "$out/index" --with html -o "$out/vegan-taco.mp4"
