@@ -155,9 +155,7 @@ fn current(above: &[(u8, Topic)]) -> Topic {
 
 /// The largest heading before the method and the ingredients, which says what is made.
 fn title(blocks: &[Block]) -> String {
-    let names_part = |b: &Block| {
-        matches!(b, Block::Heading(_, text) if matches!(topic(text), Topic::Method | Topic::Needs))
-    };
+    let names_part = |b: &Block| matches!(b, Block::Heading(_, text) if matches!(topic(text), Topic::Method | Topic::Needs));
     let headings = blocks.iter().take_while(|b| !names_part(b)).filter_map(|block| match block {
         Block::Heading(level, text) if topic(text) == Topic::Other => Some((level, text)),
         _ => None,

@@ -96,7 +96,7 @@ pub fn read_step_list(bytes: &[u8]) -> Result<StepList, RecipeError> {
     let start = text.trim_start();
     let list = if start.starts_with('{') || is_json_list(start) {
         let value = serde_json::from_str(start).map_err(RecipeError::Json)?;
-        json::steps(&value)?.ok_or(RecipeError::NoSteps { found: "JSON without steps".into() })?
+        json::steps(&value)?.ok_or(RecipeError::NoSteps { found: "JSON".into() })?
     } else {
         from_text(&text)?
     };

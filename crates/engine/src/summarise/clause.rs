@@ -1,0 +1,364 @@
+//! What is done in a sentence: verbs that stand where a speaker says what hands do.
+
+use super::words::*;
+use crate::lexicon::{self, Form, Strength, Tense};
+
+/// Something done: a verb of the sentence and what belongs to it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Action {
+    /// The verb itself.
+    pub verb: &'static str,
+    /// Where it stands.
+    pub at: usize,
+    /// One past the last word that belongs to it.
+    pub end: usize,
+    /// How sure a sign of a step it is.
+    pub strength: Strength,
+    /// How sure this is a step; about 2 and more is likely.
+    pub score: f32,
+}
+
+/// How an action is said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Frame {
+    /// chop the onion
+    Order,
+    /// we're going to chop, I chop, you want to chop
+    Doing,
+    /// you can chop
+    Possible,
+    /// chopping the onion
+    Gerund,
+    /// I've chopped
+    Done,
+    /// I chopped
+    Past,
+    /// he chops
+    Other,
+}
+
+/// The actions of a sentence in order.
+pub fn actions(words: &[Word]) -> Vec<Action> {
+    let mut actions: Vec<Action> = Vec::new();
+    let mut i = 0;
+    let mut subordinate = false;
+    let mut opens = true; // whether a clause may open at this word
+    while i < words.len() {
+        let word = &words[i];
+        if opens && is_subordinator(&word.low) && !is_purpose(words, i) {
+            subordinate = true;
+        } else if let Some((at, frame)) = frame_at(words, i, opens, actions.last()) {
+            if !subordinate {
+                actions.extend(action(words, at, frame));
+            }
+            subordinate = false; // only the clause it opens
+            i = at;
+        }
+        opens = opens_after(&words[i], opens);
+        i += 1;
+    }
+    trim_ends(words, &mut actions);
+    actions
+}
+
+/// `that` and `as` open clauses only after a verb or a comma; at the start they point at things.
+fn is_purpose(words: &[Word], i: usize) -> bool {
+    let next = words.get(i + 1).map_or("", |w| w.low.as_str());
+    matches!((words[i].low.as_str(), next), ("what", _) | ("after" | "once", "that"))
+        || (words[i].low == "as" && next == "well")
+}
+
+/// Whether a clause may open after this word.
+fn opens_after(word: &Word, opened: bool) -> bool {
+    let joint =
+        matches!(word.low.as_str(), "and" | "then" | "so" | "but" | "or" | "now" | "is" | "that");
+    word.mark.is_some()
+        || joint
+        || (opened && (is_lead(&word.low) || word.low == "that"))
+        || is_subordinator(&word.low)
+}
+
+/// The verb of a clause that begins here, and how it is said.
+fn frame_at(
+    words: &[Word],
+    i: usize,
+    opens: bool,
+    before: Option<&Action>,
+) -> Option<(usize, Frame)> {
+    let first = words[i].low.as_str();
+    if is_subject(first) || (first == "let" && words.get(i + 1).is_some_and(|w| w.low == "me")) {
+        return spoken_frame(words, i);
+    }
+    let form = lexicon::verb(first)?;
+    let next = words.get(i + 1).map_or("", |w| w.low.as_str());
+    let stops = words[i].mark.is_some() || next.is_empty();
+    let takes_thing =
+        !stops && (is_determiner(next) || is_pronoun(next) || next.parse::<f32>().is_ok());
+    match form.tense {
+        Tense::Plain if opens => {
+            let enough = form.strength != Strength::Noun || takes_thing;
+            (enough && !is_noun_list(words, i, before)).then_some((i, Frame::Order))
+        }
+        // "once it's hot add the oil": an order in mid-sentence shows by what follows it
+        Tense::Plain => {
+            let after = i.checked_sub(1).map_or("", |b| words[b].low.as_str());
+            let free = !is_determiner(after)
+                && !is_subject(after)
+                && !is_negation(after)
+                && !matches!(
+                    after,
+                    "to" | "of" | "for" | "with" | "can" | "will" | "and" | "who" | "really"
+                );
+            let sure = matches!(form.strength, Strength::Sure | Strength::Handling);
+            (free && sure && takes_thing).then_some((i, Frame::Order))
+        }
+        Tense::Gerund if opens && !stops => Some((i, Frame::Gerund)),
+        _ => None,
+    }
+}
+
+/// Whether a verb after "and" is one more thing in a list ("salt and pepper").
+fn is_noun_list(words: &[Word], i: usize, before: Option<&Action>) -> bool {
+    let after_and = i > 0 && matches!(words[i - 1].low.as_str(), "and" | "or");
+    let alone = words[i].mark.is_some() || i + 1 == words.len();
+    let unsure = lexicon::verb(&words[i].low).is_some_and(|f| f.strength != Strength::Sure);
+    after_and && alone && (before.is_none() || unsure)
+}
+
+/// The verb after `we're going to`, `you want to`, `let's`, `I just`; none for another sentence.
+fn spoken_frame(words: &[Word], i: usize) -> Option<(usize, Frame)> {
+    let subject = words[i].low.as_str();
+    let (mut being, mut having, mut possible, mut to) = (false, false, false, subject == "let's");
+    for (at, word) in words.iter().enumerate().skip(i + 1).take(9) {
+        let low = word.low.as_str();
+        if is_negation(low) {
+            return None;
+        }
+        let form = lexicon::verb(low);
+        let helps = is_auxiliary(low)
+            || low == "me"
+            || is_subject(low)
+            || is_having(low)
+            || low.ends_with("ly");
+        let next_helps = words
+            .get(at + 1)
+            .is_some_and(|w| matches!(w.low.as_str(), "to" | "by" | "ahead" | "going"));
+        match form {
+            Some(form)
+                if !helps
+                    || (matches!(low, "start" | "keep" | "go")
+                        && !next_helps
+                        && !goes_on(words, at)) =>
+            {
+                return fits(form, subject, being, having, to || low != subject, possible)
+                    .map(|f| (at, f));
+            }
+            _ if !helps || word.mark.is_some() => return None,
+            _ => {}
+        }
+        being |= is_being(low);
+        having |= is_having(low);
+        possible |= matches!(low, "can" | "could" | "would");
+        to |= low == "to";
+    }
+    None
+}
+
+/// Whether another verb follows at once ("keep stirring", "go and get").
+fn goes_on(words: &[Word], at: usize) -> bool {
+    let verb = |i: usize| words.get(i).is_some_and(|w| lexicon::verb(&w.low).is_some());
+    verb(at + 1) || words.get(at + 1).is_some_and(|w| w.low == "and") && verb(at + 2)
+}
+
+/// How a verb in this form is said after these helpers.
+fn fits(
+    form: Form,
+    subject: &str,
+    being: bool,
+    having: bool,
+    _to: bool,
+    possible: bool,
+) -> Option<Frame> {
+    let third = matches!(subject, "he" | "she" | "they");
+    match form.tense {
+        Tense::Gerund if being => Some(if third { Frame::Other } else { Frame::Doing }),
+        Tense::Past if having => Some(Frame::Done),
+        Tense::Past if !being => Some(Frame::Past),
+        Tense::Plain if third => Some(Frame::Other),
+        Tense::Plain if possible => Some(Frame::Possible),
+        Tense::Plain => Some(Frame::Doing),
+        Tense::Third if third => Some(Frame::Other),
+        Tense::Gerund | Tense::Past | Tense::Third => None,
+    }
+}
+
+/// The action of the verb at this place.
+fn action(words: &[Word], at: usize, frame: Frame) -> Option<Action> {
+    let form = lexicon::verb(&words[at].low)?;
+    if at > 0 && is_negation(&words[at - 1].low) {
+        return None;
+    }
+    let end = clause_end(words, at);
+    let strength = inner_strength(words, at, end, form);
+    let score =
+        strength_score(strength) + frame_score(frame) + object_score(words, at, end, strength);
+    Some(Action { verb: form.verb, at, end, strength, score })
+}
+
+/// "Let it simmer" and "give it a stir" are as sure as the verb inside.
+fn inner_strength(words: &[Word], at: usize, end: usize, form: Form) -> Strength {
+    if !matches!(form.verb, "let" | "give" | "keep" | "continue" | "start" | "allow") {
+        return form.strength;
+    }
+    let inside = words[at + 1..end].iter().take(6).filter_map(|w| lexicon::verb(&w.low));
+    let bare =
+        inside.filter(|f| matches!(f.tense, Tense::Plain | Tense::Gerund)).map(|f| f.strength);
+    match bare.max() {
+        Some(Strength::Sure | Strength::Noun) => Strength::Sure,
+        Some(other) => other.max(form.strength),
+        None => form.strength.min(Strength::Handling),
+    }
+}
+
+fn strength_score(strength: Strength) -> f32 {
+    match strength {
+        Strength::Sure => 3.0,
+        Strength::Handling => 2.4,
+        Strength::Noun => 1.8,
+        Strength::Loose => 1.0,
+    }
+}
+
+fn frame_score(frame: Frame) -> f32 {
+    match frame {
+        Frame::Doing => 0.5,
+        Frame::Order => 0.4,
+        Frame::Gerund => -0.3,
+        Frame::Possible => -0.4,
+        Frame::Done => -1.0,
+        Frame::Past => -1.5,
+        Frame::Other => -1.0,
+    }
+}
+
+/// A thing that it is done to makes an action sure; nothing at all makes it talk.
+fn object_score(words: &[Word], at: usize, end: usize, strength: Strength) -> f32 {
+    let after = &words[at + 1..end];
+    let thing = after.iter().take(8).any(|w| !is_empty(&w.low) && !is_filler(&w.low));
+    let pronoun = after.iter().take(3).any(|w| is_pronoun(&w.low));
+    match (thing, pronoun, strength) {
+        (true, _, _) => 0.6,
+        (false, true, Strength::Loose) => -0.6,
+        (false, true, _) => 0.0,
+        (false, false, Strength::Sure) => -0.8,
+        (false, false, _) => -2.0,
+    }
+}
+
+/// One past the last word of the clause that the verb at this place opens.
+fn clause_end(words: &[Word], at: usize) -> usize {
+    for i in at..words.len().min(at + 28) {
+        if matches!(words[i].mark, Some('.' | '!' | '?' | ';' | '…' | '—')) {
+            return i + 1;
+        }
+        let next = words.get(i + 1).map_or("", |w| w.low.as_str());
+        let far = i > at;
+        let comma = words[i].mark == Some(',');
+        let cut = matches!(
+            next,
+            "because"
+                | "'cause"
+                | "cause"
+                | "which"
+                | "who"
+                | "since"
+                | "although"
+                | "though"
+                | "but"
+                | "if"
+                | "unless"
+                | "so"
+        );
+        let person = is_subject(next)
+            && (comma
+                || matches!(words[i].low.as_str(), "and" | "then" | "or" | "so" | "now")
+                || far && !is_subordinator(&words[i].low));
+        if (far || comma) && (cut || person)
+            || comma && is_lead(next) && next != "and" && next != "or"
+        {
+            return i + 1;
+        }
+    }
+    words.len().min(at + 28)
+}
+
+/// Ends every action where the next begins.
+fn trim_ends(words: &[Word], actions: &mut Vec<Action>) {
+    for i in 1..actions.len() {
+        let next = actions[i].at;
+        actions[i - 1].end = actions[i - 1].end.min(next);
+    }
+    for action in actions.iter_mut() {
+        while action.end > action.at + 1 && is_dangling(&words[action.end - 1].low) {
+            action.end -= 1;
+        }
+    }
+}
+
+/// Words that say nothing at the end of an order.
+fn is_dangling(word: &str) -> bool {
+    is_filler(word)
+        || is_subject(word)
+        || matches!(
+            word,
+            "and"
+                | "then"
+                | "so"
+                | "now"
+                | "here"
+                | "today"
+                | "okay"
+                | "ok"
+                | "right"
+                | "but"
+                | "or"
+                | "guys"
+                | "there"
+                | "also"
+                | "to"
+                | "the"
+                | "a"
+                | "we"
+                | "'re"
+                | "'m"
+                | "'ll"
+                | "going"
+                | "just"
+                | "with"
+                | "of"
+                | "please"
+                | "alright"
+                | "basically"
+                | "is"
+                | "are"
+                | "gonna"
+                | "that"
+                | "again"
+                | "you"
+                | "'ve"
+                | "by"
+                | "go"
+                | "ahead"
+                | "want"
+                | "can"
+                | "need"
+                | "will"
+                | "first"
+                | "next"
+                | "if"
+                | "when"
+                | "because"
+                | "as"
+                | "start"
+        )
+}

@@ -1,0 +1,285 @@
+//! Steps out of narration by a language model, in windows, its answers parsed strictly.
+
+use super::answer::{Answer, parse_answer};
+use super::chat::{Chat, ChatError, Message};
+use super::{Summary, SummaryStep};
+use crate::transcript::Sentence;
+
+/// What kind of work the narration is about; the prompt says what to look for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PromptDomain {
+    /// Recipes.
+    Cooking,
+    /// Things made of wood.
+    Woodworking,
+    /// Plants and beds.
+    Gardening,
+    /// Anything done by hand.
+    Any,
+}
+
+/// Why there is no summary.
+#[derive(Debug, thiserror::Error)]
+pub enum SummariseError {
+    /// The model could not be asked.
+    #[error(transparent)]
+    Chat(#[from] ChatError),
+    /// It answered twice, and not one line was a step.
+    #[error(
+        "{model} gave no line of the form [mm:ss-mm:ss] step in two answers ({rejected} other lines); \
+         use another model, or leave it out so that rules make the steps"
+    )]
+    NoSteps {
+        /// Which model.
+        model: String,
+        /// How many lines were rejected.
+        rejected: usize,
+    },
+    /// There is no narration.
+    #[error("there is no narration to summarise; give the steps in a .steps.json file")]
+    Silent,
+}
+
+/// How much narration is asked about at once, in characters.
+const WINDOW: usize = 12_000;
+/// How many sentences two windows share.
+const OVERLAP: usize = 5;
+
+/// The steps told in the narration, by the model.
+pub fn by_language_model(
+    chat: &Chat,
+    domain: PromptDomain,
+    title: &str,
+    sentences: &[Sentence],
+) -> Result<Summary, SummariseError> {
+    if sentences.is_empty() {
+        return Err(SummariseError::Silent);
+    }
+    let windows = windows(sentences);
+    let only = windows.len() == 1;
+    let mut whole = Answer::default();
+    let mut last_error = None;
+    for window in windows {
+        match ask(chat, domain, title, window) {
+            Ok(answer) => merge(&mut whole, answer),
+            // a long video's closing chat may hold no step at all
+            Err(SummariseError::NoSteps { model, rejected }) if !only => {
+                whole.rejected += rejected;
+                last_error = Some(model);
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    match last_error {
+        Some(model) if whole.steps.is_empty() => {
+            Err(SummariseError::NoSteps { model, rejected: whole.rejected })
+        }
+        _ => Ok(summary(chat, title, whole)),
+    }
+}
+
+fn summary(chat: &Chat, title: &str, answer: Answer) -> Summary {
+    let title = if answer.title.is_empty() { title.to_string() } else { answer.title };
+    Summary { title, steps: answer.steps, by: chat.model().to_string(), rejected: answer.rejected }
+}
+
+/// The narration in parts that a model can take in, each beginning before the last ends.
+fn windows(sentences: &[Sentence]) -> Vec<&[Sentence]> {
+    let mut windows = Vec::new();
+    let mut from = 0;
+    loop {
+        let mut size = 0;
+        let fits = |s: &&Sentence| {
+            size += s.text.len() + 16;
+            size <= WINDOW
+        };
+        let count = sentences[from..].iter().take_while(fits).count().max(1);
+        let to = from + count;
+        windows.push(&sentences[from..to]);
+        if to >= sentences.len() {
+            return windows;
+        }
+        from = (to.saturating_sub(OVERLAP)).max(from + 1);
+    }
+}
+
+/// Asks about one window; once more, with a reminder, where no line can be used.
+fn ask(
+    chat: &Chat,
+    domain: PromptDomain,
+    title: &str,
+    window: &[Sentence],
+) -> Result<Answer, SummariseError> {
+    let start = window.first().map_or(0, |s| s.start_ms);
+    let end = window.iter().map(|s| s.end_ms).max().unwrap_or(start);
+    let mut messages = vec![Message::system(system(domain)), Message::user(user(title, window))];
+    let said = chat.complete(&messages)?;
+    let first = parse_answer(&said, start, end);
+    if !first.steps.is_empty() {
+        return Ok(first);
+    }
+    messages.extend([Message::assistant(said), Message::user(REMINDER)]);
+    let second = parse_answer(&chat.complete(&messages)?, start, end);
+    let rejected = first.rejected + second.rejected;
+    match second.steps.is_empty() {
+        true => Err(SummariseError::NoSteps { model: chat.model().to_string(), rejected }),
+        false => Ok(Answer { rejected, ..second }),
+    }
+}
+
+const REMINDER: &str = "No line of that could be used. Answer again with nothing but a line \
+    'Title: ...' and lines of the form '[mm:ss-mm:ss] step', with times from the narration.";
+
+/// What the model is told to do.
+fn system(domain: PromptDomain) -> String {
+    let (work, look) = match domain {
+        PromptDomain::Cooking => (
+            "a cooking video",
+            "which ingredients are used, what is done to them, with what heat and how long",
+        ),
+        PromptDomain::Woodworking => (
+            "a woodworking video",
+            "which parts are measured, cut, joined and finished, and with which tools",
+        ),
+        PromptDomain::Gardening => (
+            "a gardening video",
+            "what is done to soil, seeds and plants, with which tools, and in which order",
+        ),
+        PromptDomain::Any => {
+            ("an instructional video", "what is done to which thing, and with which tool")
+        }
+    };
+    format!(
+        "You read what is said in {work} and write down the steps that are carried out in it.\n\
+         Each line of the narration is '[mm:ss-mm:ss] sentence'.\n\
+         Answer with one line 'Title: ' and what is made, then one line per step:\n\
+         [mm:ss-mm:ss] the step as a short order\n\
+         The times are those of the sentences in which the step is told. Say {look}. \
+         Leave out greetings, introductions, stories, opinions, advertising and goodbyes. \
+         Join sentences that tell one step. Keep the order of the narration. \
+         Add nothing that is not said. Write no other lines."
+    )
+}
+
+/// The narration as lines.
+fn user(title: &str, window: &[Sentence]) -> String {
+    let lines = window.iter().map(|s| {
+        format!("[{}-{}] {}", clock(s.start_ms), clock(s.end_ms.div_ceil(1000) * 1000), s.text)
+    });
+    let lines: Vec<String> = lines.collect();
+    format!("Video: {title}\n\n{}", lines.join("\n"))
+}
+
+fn clock(ms: u64) -> String {
+    let seconds = ms / 1000;
+    match seconds / 3600 {
+        0 => format!("{:02}:{:02}", seconds / 60, seconds % 60),
+        hours => format!("{hours}:{:02}:{:02}", seconds / 60 % 60, seconds % 60),
+    }
+}
+
+/// Adds a window's steps; those that the window before already gave are left out.
+fn merge(whole: &mut Answer, answer: Answer) {
+    if whole.title.is_empty() {
+        whole.title = answer.title;
+    }
+    whole.rejected += answer.rejected;
+    let known = whole.steps.len();
+    for step in answer.steps {
+        if !whole.steps[..known].iter().any(|old| is_same(old, &step)) {
+            whole.steps.push(step);
+        }
+    }
+    whole.steps.sort_by_key(|step| (step.start_ms, step.end_ms));
+}
+
+/// Whether two steps are one: the same words near each other, or mostly the same time.
+fn is_same(a: &SummaryStep, b: &SummaryStep) -> bool {
+    let both = a.end_ms.min(b.end_ms).saturating_sub(a.start_ms.max(b.start_ms));
+    let shorter = (a.end_ms - a.start_ms).min(b.end_ms - b.start_ms);
+    both > 0 && (a.text.eq_ignore_ascii_case(&b.text) || both * 2 > shorter)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::chat::tests::{client, says, serve};
+    use super::*;
+
+    fn narration(count: u64) -> Vec<Sentence> {
+        let said = |i| Sentence {
+            start_ms: i * 4000,
+            end_ms: i * 4000 + 3500,
+            text: format!("Now I chop onion number {i} very fine."),
+        };
+        (0..count).map(said).collect()
+    }
+
+    #[test]
+    fn asks_in_our_words_and_reads_the_answer() {
+        let (url, requests) =
+            serve(vec![says("Title: Onions\n[00:00-00:04] Chop the onion.\nBye!")]);
+        let (chat, _) = client(&url, |_| {});
+        let summary =
+            by_language_model(&chat, PromptDomain::Cooking, "video", &narration(2)).unwrap();
+        assert_eq!((summary.title.as_str(), summary.by.as_str()), ("Onions", "test-model"));
+        assert_eq!((summary.steps.len(), summary.rejected), (1, 1));
+        let request = requests.lock().unwrap()[0].clone();
+        assert!(
+            request.contains("[00:04-00:08] Now I chop onion number 1 very fine."),
+            "{request}"
+        );
+    }
+
+    #[test]
+    fn asks_once_more_and_then_says_so() {
+        let (url, _) = serve(vec![says("Sorry?"), says("[00:01-00:03] Chop it.")]);
+        let (chat, _) = client(&url, |_| {});
+        let summary = by_language_model(&chat, PromptDomain::Any, "Taco", &narration(2)).unwrap();
+        assert_eq!((summary.title.as_str(), summary.steps.len(), summary.rejected), ("Taco", 1, 1));
+        let (url, _) = serve(vec![says("Sorry?"), says("No.\nNo!")]);
+        let (chat, _) = client(&url, |_| {});
+        let error = by_language_model(&chat, PromptDomain::Any, "Taco", &narration(2)).unwrap_err();
+        assert!(matches!(error, SummariseError::NoSteps { rejected: 3, .. }), "{error}");
+    }
+
+    #[test]
+    fn nothing_said_is_nothing_asked() {
+        let (chat, _) = client("http://127.0.0.1:1/v1", |_| {});
+        assert!(matches!(
+            by_language_model(&chat, PromptDomain::Any, "", &[]),
+            Err(SummariseError::Silent)
+        ));
+    }
+
+    #[test]
+    fn windows_cover_everything_and_overlap() {
+        let all = narration(1000);
+        let windows = windows(&all);
+        assert!(windows.len() > 3);
+        assert_eq!(windows.last().unwrap().last(), all.last());
+        for pair in windows.windows(2) {
+            let shared = pair[0].iter().filter(|s| pair[1].contains(s)).count();
+            assert_eq!(shared, OVERLAP);
+        }
+    }
+
+    #[test]
+    fn a_step_told_in_two_windows_is_one_step() {
+        let step = |s: u64, e: u64, text: &str| SummaryStep {
+            start_ms: s * 1000,
+            end_ms: e * 1000,
+            text: text.into(),
+        };
+        let mut whole =
+            Answer { steps: vec![step(0, 10, "Chop."), step(10, 20, "Fry.")], ..Answer::default() };
+        merge(
+            &mut whole,
+            Answer {
+                steps: vec![step(11, 19, "Fry it."), step(20, 30, "Eat.")],
+                ..Answer::default()
+            },
+        );
+        let texts: Vec<&str> = whole.steps.iter().map(|s| s.text.as_str()).collect();
+        assert_eq!(texts, ["Chop.", "Fry.", "Eat."]);
+    }
+}

@@ -1,0 +1,121 @@
+//! A spoken sentence as words: small letters, contractions taken apart, what each is good for.
+
+/// One word of a sentence.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Word {
+    /// As it was said, punctuation removed.
+    pub text: String,
+    /// In small letters.
+    pub low: String,
+    /// The punctuation after it, if any.
+    pub mark: Option<char>,
+}
+
+/// The words of a sentence; `we're` is two words, `don't` is one.
+pub fn words(sentence: &str) -> Vec<Word> {
+    let sentence = sentence.replace(['’', '‘'], "'");
+    sentence.split_whitespace().flat_map(split).collect()
+}
+
+fn split(token: &str) -> Vec<Word> {
+    let mark = token.chars().last().filter(|c| ".,;:!?…—–".contains(*c));
+    let keep =
+        |c: char| c.is_alphanumeric() || matches!(c, '\'' | '%' | '°' | '½' | '¼' | '¾' | '/');
+    let bare = token.trim_matches(|c: char| !keep(c));
+    if bare.is_empty() {
+        return Vec::new();
+    }
+    let word = |text: &str, mark| Word { text: text.to_string(), low: text.to_lowercase(), mark };
+    const TAILS: [&str; 5] = ["'m", "'re", "'ll", "'ve", "'d"];
+    let cut = TAILS.iter().find_map(|tail| {
+        let at = bare.len().checked_sub(tail.len())?;
+        (at > 0 && bare.get(at..)?.eq_ignore_ascii_case(tail)).then_some(at)
+    });
+    match cut {
+        Some(at) => vec![word(&bare[..at], None), word(&bare[at..], mark)],
+        None => vec![word(bare, mark)],
+    }
+}
+
+/// The words as text again.
+pub fn join(words: &[Word]) -> String {
+    let mut text = String::new();
+    for (i, word) in words.iter().enumerate() {
+        if !text.is_empty() && !word.text.starts_with('\'') {
+            text.push(' ');
+        }
+        text.push_str(&word.text);
+        if word.mark == Some(',') && i + 1 < words.len() {
+            text.push(',');
+        }
+    }
+    text
+}
+
+macro_rules! word_lists {
+    ($($(#[$doc:meta])* $name:ident = $words:literal;)*) => {
+        $($(#[$doc])* pub fn $name(word: &str) -> bool {
+            const WORDS: &str = $words;
+            WORDS.split_ascii_whitespace().any(|w| w == word)
+        })*
+    };
+}
+
+word_lists! {
+    /// Words that open a clause and say nothing about it.
+    is_lead = "so now then and ok okay alright right next first second third finally lastly also well \
+        again just simply gently carefully slowly quickly please always basically here there anyway \
+        afterwards meanwhile but or um uh yeah yes great perfect good once_more again actually";
+    /// Who does it.
+    is_subject = "i we you he she they let's";
+    /// What may stand between who does it and what is done.
+    is_auxiliary = "'m am are 're is 'll will can could should would must 've have has 'd going to gonna gotta \
+        want wanna need needs like start starting begin by go ahead and just also then now first actually \
+        simply basically gently carefully slowly quickly probably really be trying try continue keep over \
+        here in there again all guys always even kind of still next only usually today finally together \
+        definitely lightly finely thinly roughly evenly";
+    /// Forms of to be that make a gerund an action.
+    is_being = "'m am are 're be is start starting keep continue by going go";
+    /// Forms of to have that make it a thing done.
+    is_having = "'ve have has had";
+    /// Words that turn a clause into its opposite.
+    is_negation = "not don't never won't can't cannot didn't doesn't isn't wouldn't shouldn't couldn't haven't \
+        without no n't";
+    /// Words that open a clause which is not what is done now.
+    is_subordinator = "if when because since until while as after before once that which who whose how why \
+        where what unless although though cause 'cause whenever whether than";
+    /// Words before a thing.
+    is_determiner = "the a an my your our his her their some this that these those each every all both any \
+        another more half one two three four five six seven eight nine ten twelve twenty couple few little enough \
+        about around";
+    /// Words that stand for a thing.
+    is_pronoun = "it them this that these those everything";
+    /// Words that begin where, with what or how long.
+    is_preposition = "in into on onto to from with of for at by over under through around about off out up \
+        down across between until till inside against along back together aside away as like without on top \
+        all right straight directly";
+    /// Words that carry nothing as an object.
+    is_empty = "it them this that these those there here up down in out on off over so and or then now just \
+        really very a an the to of for with my your our i we you is are be go ahead back well again like \
+        bit little some any all more one right away at by as too something anything stuff thing things \
+        that's it's";
+    /// Sounds between words.
+    is_filler = "um uh uhm er erm just really basically actually literally obviously simply";
+    /// Measures, which chatter seldom has.
+    is_measure = "cup cups teaspoon teaspoons tablespoon tablespoons tsp tbsp ounce ounces gram grams pound \
+        pounds inch inches minute minutes hour hours degrees degree heat pinch clove cloves millimetres \
+        millimeters centimetres centimeters litre liter pan bowl oven pot skillet board tray";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn contractions_come_apart_and_together() {
+        let words = words("Now we’re going to chop it, don't we?");
+        let low: Vec<&str> = words.iter().map(|w| w.low.as_str()).collect();
+        assert_eq!(low, ["now", "we", "'re", "going", "to", "chop", "it", "don't", "we"]);
+        assert_eq!(join(&words), "Now we're going to chop it, don't we");
+    }
+}
