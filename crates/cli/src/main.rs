@@ -31,7 +31,7 @@ fn main() {
     let _ = ctrlc::set_handler(|| STOP.store(true, std::sync::atomic::Ordering::Relaxed));
     let Top::World(command) = Cli::parse().command;
     match command::world::run(&command, &Lines) {
-        Ok(report) => println!("{report:?}"),
+        Ok(report) => println!("{report}"),
         Err(error) => eprintln!("error: {error}"),
     }
 }

@@ -187,8 +187,11 @@ fn folder_of(path: &Path) -> &Path {
 
 /// A new file with a hidden name, removed when dropped.
 fn hidden(folder: &Path, suffix: &str) -> io::Result<tempfile::TempPath> {
-    let file = tempfile::Builder::new().prefix(".writing-").suffix(suffix).tempfile_in(folder)?;
-    Ok(file.into_temp_path())
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".writing-").suffix(suffix);
+    #[cfg(unix)] // temporary files are private by default, a video is not
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    Ok(builder.tempfile_in(folder)?.into_temp_path())
 }
 
 fn write_sound(folder: &Path, sound: &Sound) -> io::Result<tempfile::TempPath> {

@@ -12,3 +12,7 @@ pub mod settings;
 pub mod folder;
 pub mod sound;
 pub mod render;
+mod picture;
+pub mod frames;
+mod lettering;
+pub mod sheet;

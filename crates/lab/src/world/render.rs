@@ -180,3 +180,77 @@ fn write_json(path: &Path, value: &impl Serialize) -> Result<(), FileError> {
     let json = serde_json::to_vec_pretty(value).map_err(std::io::Error::from);
     write_whole(path, &json.map_err(FileError::at(path))?)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use sha2::{Digest, Sha256};
+    use stitch_engine::progress::Silent;
+
+    use super::*;
+
+    const SMALL: Settings = Settings { seed: 5, videos: 2, width: 64, height: 64 };
+
+    fn hash(index: usize, seed: u64) -> String {
+        let mut hash = Sha256::new();
+        pictures(&Script::new(seed, index), SMALL, |_, picture| {
+            hash.update(picture);
+            Ok(())
+        })
+        .unwrap();
+        hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    #[test]
+    fn the_same_seed_gives_the_same_frames_to_the_byte() {
+        assert_eq!(hash(1, 5), hash(1, 5));
+        assert_ne!(hash(1, 5), hash(1, 6));
+    }
+
+    /// Stops after so many seconds of video.
+    struct StopsAfter(AtomicU64);
+
+    impl Progress for StopsAfter {
+        fn begin(&self, _stage: &str, _total: u64) {}
+        fn advance(&self, units: u64) {
+            let left = self.0.load(Ordering::SeqCst);
+            self.0.store(left.saturating_sub(units), Ordering::SeqCst);
+        }
+        fn warn(&self, _message: &str) {}
+        fn stopped(&self) -> bool {
+            self.0.load(Ordering::SeqCst) == 0
+        }
+    }
+
+    fn names(folder: &Path) -> Vec<String> {
+        let entries = std::fs::read_dir(folder).unwrap();
+        let mut names: Vec<String> = entries
+            .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
+            .collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn a_stopped_run_leaves_nothing_half_written_and_goes_on() {
+        let out = tempfile::tempdir().unwrap();
+        let stopped = render(out.path(), SMALL, false, &StopsAfter(AtomicU64::new(3)));
+        assert!(matches!(
+            stopped,
+            Err(WorldError::Stopped(_) | WorldError::Media(MediaError::Stopped(_)))
+        ));
+        let left = names(out.path());
+        assert!(
+            !left.iter().any(|name| name.ends_with(".mp4") || name == "truth.json"),
+            "{left:?}"
+        );
+        assert!(!left.iter().any(|name| name.starts_with(".writing-")), "{left:?}");
+
+        let summary = render(out.path(), SMALL, false, &Silent).unwrap();
+        assert_eq!((summary.videos, summary.made), (2, 2));
+        let truth = Truth::read(&out.path().join("truth.json")).unwrap();
+        assert_eq!(truth.videos.len(), 2);
+        assert_eq!(render(out.path(), SMALL, false, &Silent).unwrap().made, 0);
+    }
+}
