@@ -2,7 +2,7 @@
 //! at the root of the repository compares it with moviepy.
 //!
 //! `cargo bench -p stitch-engine --bench render -- DEMO.json OUT.mp4 CACHE [burnt] [blur|crop]
-//! [fade=MS] [title]`
+//! [fade=MS] [title] [exports]`
 
 #![allow(clippy::print_stdout)]
 
@@ -11,8 +11,10 @@ use std::path::Path;
 use std::time::Instant;
 
 use stitch_engine::demonstrate::Demonstration;
+use stitch_engine::export::thumbnails::Thumbnails;
+use stitch_engine::export::{Export, Format, write};
 use stitch_engine::progress::Silent;
-use stitch_engine::render::{Aspect, Captions, RenderOptions, render};
+use stitch_engine::render::{Aspect, Captions, Plan, RenderOptions, render};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).filter(|a| a != "--bench").collect();
@@ -26,7 +28,26 @@ fn main() -> Result<(), Box<dyn Error>> {
     let wall = began.elapsed().as_secs_f64();
     let (encoded, reused) = (report.encoded, report.reused);
     let cpu = cpu_seconds()?;
+    if words.iter().any(|word| word == "exports") {
+        exports(&demonstration, &report.plan, Path::new(out), Path::new(cache))?;
+    }
     println!(r#"{{"encoded":{encoded},"reused":{reused},"wall_s":{wall:.2},"cpu_s":{cpu:.2}}}"#);
+    Ok(())
+}
+
+/// Every export, beside the video.
+fn exports(
+    demonstration: &Demonstration,
+    plan: &Plan,
+    out: &Path,
+    cache: &Path,
+) -> Result<(), Box<dyn Error>> {
+    let thumbnails = Thumbnails::gather(demonstration, cache, &Silent)?;
+    let video = out.file_name().unwrap_or_default().to_string_lossy();
+    let export = Export { demonstration, plan, video: &video, thumbnails: &thumbnails };
+    for format in Format::ALL {
+        write(format, &export, &out.with_extension(format.ending()))?;
+    }
     Ok(())
 }
 

@@ -155,7 +155,17 @@ mod tests {
     #[test]
     fn a_loud_program_does_not_block_and_says_why_it_failed() {
         let mut command = Program::Ffmpeg.command();
-        command.args(["-v", "trace", "-f", "lavfi", "-i", "testsrc=d=2", "-f", "no-such-format", "-"]);
+        command.args([
+            "-v",
+            "trace",
+            "-f",
+            "lavfi",
+            "-i",
+            "testsrc=d=2",
+            "-f",
+            "no-such-format",
+            "-",
+        ]);
         let failed = run(Program::Ffmpeg, command, &Silent).unwrap_err().to_string();
         assert!(failed.contains("no-such-format"), "{failed}");
     }

@@ -61,7 +61,7 @@ pub enum Footage<'a> {
 pub struct Layer<'a> {
     /// What is to be seen.
     pub footage: Footage<'a>,
-    /// The name of an ASS file in the working folder that is drawn over it.
+    /// The name of an ASS file in the working folder that belongs to it.
     pub letters: Option<&'a str>,
 }
 
@@ -87,6 +87,8 @@ pub struct Piece<'a> {
     pub layer: Layer<'a>,
     /// What it turns into.
     pub into: Option<Layer<'a>>,
+    /// The name of an ASS file in the working folder that is drawn over all of it.
+    pub caption: Option<&'a str>,
     /// How many frames.
     pub frames: u64,
 }
@@ -108,7 +110,7 @@ pub fn encode_piece(
     for layer in &layers {
         input(&mut command, layer, piece.frames, canvas);
     }
-    command.args(["-filter_complex", &graph(&layers, piece.frames, canvas, aspect)]);
+    command.args(["-filter_complex", &graph(&layers, piece, canvas, aspect)]);
     command.args(["-map", "[out]", "-frames:v", &piece.frames.to_string()]);
     compression(&mut command, canvas, quality);
     command.args(["-progress", "-", "-f", "mov"]).arg(url(out));
@@ -149,29 +151,29 @@ fn input(command: &mut Command, layer: &Layer, frames: u64, canvas: Canvas) {
     }
 }
 
-fn graph(layers: &[Layer], frames: u64, canvas: Canvas, aspect: Aspect) -> String {
-    let chain = |(i, layer): (usize, &Layer)| chain(i, layer, frames, canvas, aspect);
+fn graph(layers: &[Layer], piece: &Piece, canvas: Canvas, aspect: Aspect) -> String {
+    let chain = |(i, layer): (usize, &Layer)| chain(i, layer, piece.frames, canvas, aspect);
     let chains: Vec<String> = layers.iter().enumerate().map(chain).collect();
-    let end = match layers.len() {
-        1 => "[l0]null[out]".to_owned(),
-        _ => {
-            let seconds = frames as f64 / f64::from(canvas.fps);
-            format!("[l0][l1]xfade=transition=fade:duration={seconds:.6}:offset=0[out]")
-        }
+    let seconds = piece.frames as f64 / f64::from(canvas.fps);
+    let faded = match layers.len() {
+        1 => "[l0]".to_owned(),
+        _ => format!("[l0][l1]xfade=transition=fade:duration={seconds:.6}:offset=0,"),
     };
-    format!("{};{end}", chains.join(";"))
+    format!("{};{faded}{}format=yuv420p[out]", chains.join(";"), drawn(piece.caption))
+}
+
+/// The filter that draws an ASS file, with its comma.
+fn drawn(letters: Option<&str>) -> String {
+    letters.map_or_else(String::new, |name| format!("ass=filename={name}:fontsdir=fonts,"))
 }
 
 /// From input `i` to the label `l{i}`: exactly `frames` frames of the canvas.
 fn chain(i: usize, layer: &Layer, frames: u64, canvas: Canvas, aspect: Aspect) -> String {
     let fps = canvas.fps;
-    let letters = match layer.letters {
-        Some(name) => format!(",ass=filename={name}:fontsdir=fonts"),
-        None => String::new(),
-    };
+    let letters = drawn(layer.letters);
     // The last frame stands where the video ends early; xfade wants one time base.
     let end = format!(
-        "tpad=stop=-1:stop_mode=clone,trim=end_frame={frames}{letters},\
+        "tpad=stop=-1:stop_mode=clone,trim=end_frame={frames},{letters}\
          format=yuv420p,setsar=1,settb=1/{fps}[l{i}]"
     );
     match layer.footage {

@@ -52,8 +52,7 @@ pub struct TextStream {
 }
 
 /// Codecs whose subtitles are text.
-const TEXT_CODECS: [&str; 7] =
-    ["subrip", "srt", "ass", "ssa", "mov_text", "webvtt", "text"];
+const TEXT_CODECS: [&str; 7] = ["subrip", "srt", "ass", "ssa", "mov_text", "webvtt", "text"];
 /// What ffmpeg can read but nobody means by a video: text as a terminal shows it, single pictures.
 const NOT_VIDEO: [&str; 4] = ["tty", "image2", "_pipe", "bin"];
 /// Media that ends this many seconds before what its header says (or a twentieth) is cut off.
@@ -126,7 +125,10 @@ fn first_picture(path: &Path, progress: &dyn Progress) -> Result<(), MediaError>
     let report = match run(Program::Ffmpeg, command, progress) {
         Err(MediaError::Failed { message, .. }) => {
             let last = message.lines().last().unwrap_or_default().to_owned();
-            return Err(unusable(path, format!("no picture can be decoded ({last}); get it again")));
+            return Err(unusable(
+                path,
+                format!("no picture can be decoded ({last}); get it again"),
+            ));
         }
         other => other?,
     };

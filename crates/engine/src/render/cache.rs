@@ -30,7 +30,9 @@ impl Cache {
             let path = folder.join(name);
             fs::create_dir_all(&path).map_err(FileError::at(&path))?;
         }
-        for (name, bytes) in [("Inter-Regular.ttf", fonts::REGULAR), ("Inter-SemiBold.ttf", fonts::SEMI_BOLD)] {
+        for (name, bytes) in
+            [("Inter-Regular.ttf", fonts::REGULAR), ("Inter-SemiBold.ttf", fonts::SEMI_BOLD)]
+        {
             let path = folder.join("fonts").join(name);
             if fs::metadata(&path).map_or(true, |there| there.len() != bytes.len() as u64) {
                 write_whole(&path, bytes)?;

@@ -19,7 +19,8 @@ pub fn caption(canvas: Canvas, number: usize, text: &str) -> String {
     let em = letters.line_height() / 1.32;
     let gap = letters.width(&number) + 0.7 * em;
     let wide = lines.iter().map(|line| letters.width(line)).fold(0.0, f64::max);
-    let size = (gap + wide + 1.5 * em, letters.line_height() * lines.len().max(1) as f64 + 0.7 * em);
+    let size =
+        (gap + wide + 1.5 * em, letters.line_height() * lines.len().max(1) as f64 + 0.7 * em);
     let place = ((width - size.0) / 2.0, height * 0.95 - size.1);
     let mut drawing = Drawing::new(canvas.width, canvas.height);
     drawing.rectangle(place, size, 0.42 * em, (BLACK, 0.74));
@@ -90,12 +91,15 @@ fn noted(note: &str, width: f64, em: f64) -> (Letters, Vec<String>) {
     (letters, lines)
 }
 
+/// Letters smaller than this many pixels are not legible in a video.
+const SMALLEST_EM: f64 = 13.0;
+
 /// The largest letters up to `em` with which the text needs at most `most` lines; long texts end
 /// at six tenths of it and take as many lines as they need.
 fn fitting(text: &str, width: f64, em: f64, most: usize) -> (Letters, Vec<String>) {
     let sizes = [1.0, 0.9, 0.8, 0.7, 0.6];
     let try_size = |share: &f64| {
-        let letters = Letters::new(Weight::SemiBold, em * share);
+        let letters = Letters::new(Weight::SemiBold, (em * share).max(SMALLEST_EM));
         let lines = letters.wrap(text, width);
         (letters, lines)
     };

@@ -62,11 +62,15 @@ fn lines(text: &str) -> String {
     lines.join("\n")
 }
 
-/// SubRip. Players take `<i>` and `{\an8}` for markup, so a word joiner stands after the bracket.
+/// SubRip. Players take `<i>`, `{\an8}` and `\N` for markup, so a word joiner stands after the first
+/// letter of each.
 pub fn srt(cues: &[Cue]) -> String {
     let mut file = String::new();
     for (i, cue) in cues.iter().enumerate() {
-        let text = lines(&cue.text).replace('<', "<\u{2060}").replace('{', "{\u{2060}");
+        let mut text = lines(&cue.text);
+        for mark in ["<", "{", "\\"] {
+            text = text.replace(mark, &format!("{mark}\u{2060}"));
+        }
         let (start, end) = (clock(cue.start_ms, ','), clock(cue.end_ms, ','));
         file.push_str(&format!("{}\n{start} --> {end}\n{text}\n\n", i + 1));
     }
@@ -123,7 +127,7 @@ mod tests {
         let evil = "<b>a</b> {\\an8}\n\n2\n00:00:00,000 --> 00:00:09,000\nb & c";
         assert_eq!(
             srt(&cue(evil)),
-            "1\n01:01:01,007 --> 01:01:40,000\n<\u{2060}b>a<\u{2060}/b> {\u{2060}\\an8}\n2\n\
+            "1\n01:01:01,007 --> 01:01:40,000\n<\u{2060}b>a<\u{2060}/b> {\u{2060}\\\u{2060}an8}\n2\n\
              00:00:00,000 --> 00:00:09,000\nb & c\n\n"
         );
         assert!(vtt(&cue(evil)).contains("&lt;b&gt;a&lt;/b&gt; {\\an8}"));

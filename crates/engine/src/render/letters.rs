@@ -181,7 +181,14 @@ impl Drawing {
             "m {r:.1} 0 l {:.1} 0 b {:.1} 0 {w:.1} {k:.1} {w:.1} {r:.1} l {w:.1} {:.1} \
              b {w:.1} {:.1} {:.1} {h:.1} {:.1} {h:.1} l {r:.1} {h:.1} \
              b {k:.1} {h:.1} 0 {:.1} 0 {:.1} l 0 {r:.1} b 0 {k:.1} {k:.1} 0 {r:.1} 0",
-            w - r, w - k, h - r, h - k, w - k, w - r, h - k, h - r
+            w - r,
+            w - k,
+            h - r,
+            h - k,
+            w - k,
+            w - r,
+            h - k,
+            h - r
         );
         let (x, y) = place;
         let ink = paint(ink.0, ink.1);

@@ -51,11 +51,18 @@ struct Order {
     frames: u64,
 }
 
-/// What a part looks like: the footage and the letters over it.
+/// What a part looks like: the footage, the letters that belong to it, and the caption over it.
 struct Look<'a> {
     footage: Footage<'a>,
     letters: Option<String>,
+    caption: Option<String>,
     words: String,
+}
+
+impl Look<'_> {
+    fn describe(&self) -> String {
+        format!("{} {}", self.words, self.letters.as_deref().unwrap_or_default())
+    }
 }
 
 impl<'a> Studio<'a> {
@@ -108,20 +115,21 @@ impl<'a> Studio<'a> {
         progress.check()?;
         let look = self.look(order.part)?;
         let into = order.into.map(|part| self.look(part)).transpose()?;
-        let key = self.picture_key(order, &look, into.as_ref());
+        // While one clip fades into the next, the caption is already the next one's.
+        let caption = into.as_ref().unwrap_or(&look).caption.as_deref();
+        let key = self.picture_key(order, &look, into.as_ref(), caption);
         let path = self.cache.piece(&key);
         if path.exists() {
             return Ok((key, false));
         }
-        let scripts = [Some(&look), into.as_ref()].map(|look| self.script(look?.letters.as_deref()));
-        let [script, into_script] = scripts.map(Option::transpose);
-        let (script, into_script) = (script?, into_script?);
+        let script = self.script(look.letters.as_deref())?;
+        let into_script = self.script(into.as_ref().and_then(|look| look.letters.as_deref()))?;
+        let caption = self.script(caption)?;
         let layer = Layer { footage: look.footage, letters: script.as_deref() };
-        let into = into.as_ref().map(|look| Layer {
-            footage: look.footage,
-            letters: into_script.as_deref(),
-        });
-        let piece = Piece { layer, into, frames: order.frames };
+        let into = into
+            .as_ref()
+            .map(|look| Layer { footage: look.footage, letters: into_script.as_deref() });
+        let piece = Piece { layer, into, caption: caption.as_deref(), frames: order.frames };
         let temporary = self.cache.temporary(".mov")?;
         let (canvas, options) = (self.plan.canvas, self.options);
         let (folder, out) = (self.cache.folder(), temporary.path());
@@ -130,25 +138,29 @@ impl<'a> Studio<'a> {
         Ok((key, true))
     }
 
-    fn picture_key(&self, order: &Order, look: &Look, into: Option<&Look>) -> String {
-        let options = self.options;
-        let format = format!(
-            "{:?} {:?} {:?} {}",
-            self.plan.canvas, options.aspect, options.quality, order.frames
-        );
-        let letters = |look: &Look| look.letters.clone().unwrap_or_default();
-        let (into_words, into_letters) =
-            into.map_or_else(Default::default, |look| (look.words.clone(), letters(look)));
-        key(&[&self.program, &format, &look.words, &letters(look), &into_words, &into_letters])
+    fn picture_key(
+        &self,
+        order: &Order,
+        look: &Look,
+        into: Option<&Look>,
+        caption: Option<&str>,
+    ) -> String {
+        let (canvas, aspect, quality) =
+            (self.plan.canvas, self.options.aspect, self.options.quality);
+        let format = format!("{canvas:?} {aspect:?} {quality:?} {}", order.frames);
+        let into = into.map(Look::describe).unwrap_or_default();
+        key(&[&self.program, &format, &look.describe(), &into, caption.unwrap_or_default()])
     }
 
     /// Writes a script for libass, named by its content, and returns the name.
-    fn script(&self, letters: Option<&str>) -> Option<Result<String, RenderError>> {
-        let letters = letters?;
+    fn script(&self, letters: Option<&str>) -> Result<Option<String>, RenderError> {
+        let Some(letters) = letters else { return Ok(None) };
         let name = format!("{}.ass", key(&[letters]));
         let path = self.cache.folder().join(&name);
-        let written = if path.exists() { Ok(()) } else { write_whole(&path, letters.as_bytes()) };
-        Some(written.map(|()| name).map_err(RenderError::from))
+        if !path.exists() {
+            write_whole(&path, letters.as_bytes())?;
+        }
+        Ok(Some(name))
     }
 
     fn look(&self, part: Part) -> Result<Look<'_>, RenderError> {
@@ -157,6 +169,7 @@ impl<'a> Studio<'a> {
         let card = |letters: String| Look {
             footage: Footage::Plate { colour: cards::PLATE },
             letters: Some(letters),
+            caption: None,
             words: format!("card {:06x}", cards::PLATE),
         };
         match entry.shown {
@@ -185,7 +198,8 @@ impl<'a> Studio<'a> {
         let caption = || cards::caption(self.plan.canvas, step + 1, self.text(step));
         Ok(Look {
             footage: Footage::Video { path, probe, from_s, speed: choice.speed },
-            letters: burnt.then(caption),
+            letters: None,
+            caption: burnt.then(caption),
             words: self.words(path, from_s, choice.speed),
         })
     }

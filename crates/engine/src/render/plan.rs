@@ -237,7 +237,8 @@ fn calm_rate(fps: f64) -> u32 {
 /// The size brought between the smallest and the largest that is made unasked.
 fn within_limits(width: u32, height: u32) -> (u32, u32) {
     let (short, long) = (width.min(height).max(1), width.max(height).max(1));
-    let down = (f64::from(LARGEST.0) / f64::from(short)).min(f64::from(LARGEST.1) / f64::from(long));
+    let down =
+        (f64::from(LARGEST.0) / f64::from(short)).min(f64::from(LARGEST.1) / f64::from(long));
     let up = f64::from(SMALLEST_SHORT_SIDE) / f64::from(short);
     let factor = down.min(up.max(1.0));
     let scaled = |length: u32| even((f64::from(length) * factor).round() as u32 + 1);

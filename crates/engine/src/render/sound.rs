@@ -54,11 +54,7 @@ pub fn level(
 }
 
 /// Decodes into a file and measures on the way.
-fn decode(
-    stretch: &Stretch,
-    raw: &mut File,
-    progress: &dyn Progress,
-) -> Result<Meter, MediaError> {
+fn decode(stretch: &Stretch, raw: &mut File, progress: &dyn Progress) -> Result<Meter, MediaError> {
     let seconds = stretch.samples as f64 / f64::from(RATE);
     let mut sound = Sound::open(stretch.path, stretch.from_s, seconds, stretch.speed)?;
     let mut meter = Meter::default();
@@ -207,9 +203,8 @@ fn write_i16(writer: &mut impl Write, pair: [i16; 2]) -> io::Result<()> {
 /// The `i`-th of `n` steps from the old sound to the new one.
 fn mixed(old: [i16; 2], new: [i16; 2], i: usize, n: usize) -> [i16; 2] {
     let angle = (i as f32 + 0.5) / n as f32 * std::f32::consts::FRAC_PI_2;
-    let mix = |a: i16, b: i16| {
-        (f32::from(a) * angle.cos() + f32::from(b) * angle.sin()).round() as i16
-    };
+    let mix =
+        |a: i16, b: i16| (f32::from(a) * angle.cos() + f32::from(b) * angle.sin()).round() as i16;
     let ([a, b], [c, d]) = (old, new);
     [mix(a, c), mix(b, d)]
 }

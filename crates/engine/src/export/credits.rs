@@ -1,0 +1,62 @@
+//! Who made the videos that the result is cut from.
+
+use std::collections::BTreeMap;
+
+use super::Export;
+use crate::demonstrate::Source;
+
+/// A source and the steps it shows, from 1.
+pub struct Credit<'a> {
+    /// The source.
+    pub source: &'a Source,
+    /// The steps.
+    pub steps: Vec<usize>,
+}
+
+/// One credit per source, in the order in which they appear.
+pub fn credits<'a>(export: &Export<'a>) -> Vec<Credit<'a>> {
+    let mut credits: Vec<Credit> = Vec::new();
+    let mut places: BTreeMap<&std::path::Path, usize> = BTreeMap::new();
+    for (i, step) in export.demonstration.steps.iter().enumerate() {
+        let Some(choice) = &step.chosen else { continue };
+        let place = *places.entry(&choice.source.path).or_insert(credits.len());
+        match credits.get_mut(place) {
+            Some(credit) => credit.steps.push(i + 1),
+            None => credits.push(Credit { source: &choice.source, steps: vec![i + 1] }),
+        }
+    }
+    credits
+}
+
+/// The steps as words: `step 3`, `steps 1, 2, 7`.
+pub fn steps(credit: &Credit) -> String {
+    let numbers: Vec<String> = credit.steps.iter().map(usize::to_string).collect();
+    let word = if numbers.len() == 1 { "step" } else { "steps" };
+    format!("{word} {}", numbers.join(", "))
+}
+
+/// The credits as text.
+pub fn write(export: &Export) -> String {
+    let title = &export.demonstration.title;
+    let mut text =
+        if title.is_empty() { "Sources\n".into() } else { format!("{title}: sources\n") };
+    for credit in credits(export) {
+        let source = credit.source;
+        let unknown = || "not stated".to_owned();
+        text.push_str(&format!("\n{} ({})\n", flat(&source.title), steps(&credit)));
+        if let Some(uploader) = &source.uploader {
+            text.push_str(&format!("  by {}\n", flat(uploader)));
+        }
+        if let Some(url) = &source.url {
+            text.push_str(&format!("  {}\n", flat(url)));
+        }
+        let licence = source.licence.as_deref().map_or_else(unknown, flat);
+        text.push_str(&format!("  licence: {licence}\n"));
+        text.push_str(&format!("  file: {}\n", flat(&source.path.to_string_lossy())));
+    }
+    text
+}
+
+fn flat(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}

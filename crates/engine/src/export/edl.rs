@@ -1,0 +1,133 @@
+//! CMX 3600: the oldest list of cuts that every editor reads. Non-drop timecodes at the result's
+//! rate; a cut with another speed has an M2 line; cards are black (BL).
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use super::Export;
+use crate::demonstrate::Choice;
+use crate::render::{Entry, Shown};
+
+/// Records begin at one hour, as is the custom.
+const FIRST_HOUR: u64 = 3600;
+
+/// The list.
+pub fn write(export: &Export) -> String {
+    let reels = reels(export);
+    let title = one_line(&export.demonstration.title);
+    let title = if title.is_empty() { "stitch".into() } else { title };
+    let mut list = format!("TITLE: {title}\nFCM: NON-DROP FRAME\n\n");
+    let mut before: Option<&Entry> = None;
+    for (i, entry) in export.plan.entries.iter().enumerate() {
+        let faded = before.filter(|before| before.overlap > 0);
+        if let Some(before) = faded {
+            list.push_str(&line(export, &reels, i + 1, before, Edge::FadesOut));
+        }
+        let edge = faded.map_or(Edge::Cut, |before| Edge::FadesIn(before.overlap));
+        list.push_str(&line(export, &reels, i + 1, entry, edge));
+        list.push_str(&comments(export, entry));
+        before = Some(entry);
+    }
+    list
+}
+
+/// How an entry meets the one before. A dissolve is two lines: the end of what fades out, with no
+/// length, and what fades in.
+#[derive(Clone, Copy)]
+enum Edge {
+    Cut,
+    FadesIn(u64),
+    FadesOut,
+}
+
+/// The line of one entry, and a second one where its speed is not 1.
+fn line(
+    export: &Export,
+    reels: &BTreeMap<&Path, String>,
+    number: usize,
+    entry: &Entry,
+    edge: Edge,
+) -> String {
+    let fps = u64::from(export.plan.canvas.fps);
+    let choice = choice(export, entry);
+    let reel = choice.and_then(|choice| reels.get(choice.source.path.as_path()));
+    let reel = reel.map_or("BL", String::as_str);
+    let speed = choice.map_or(1.0, |choice| choice.speed);
+    let start = choice.map_or(0, |choice| (choice.cut.start_ms * fps + 500) / 1000);
+    let played = (((entry.end() - entry.start) as f64 * speed).round() as u64).max(1);
+    let first = FIRST_HOUR * fps;
+    let (from, to) = (first + entry.start, first + entry.end());
+    let (mark, times) = match edge {
+        Edge::Cut => ("C       ".to_owned(), [start, start + played, from, to]),
+        Edge::FadesIn(frames) => (format!("D    {frames:03}"), [start, start + played, from, to]),
+        Edge::FadesOut => ("C       ".to_owned(), [start + played, start + played, to, to]),
+    };
+    let times = times.map(|frame| timecode(frame, fps)).join(" ");
+    let channels = channels(export, choice);
+    let mut lines = format!("{number:03}  {reel:<8} {channels:<5} {mark} {times}\n");
+    if speed != 1.0 && !matches!(edge, Edge::FadesOut) {
+        let rate = fps as f64 * speed;
+        let at = timecode(start, fps);
+        lines.push_str(&format!("M2   {reel:<8} {rate:05.1}                {at}\n"));
+    }
+    lines
+}
+
+fn choice<'a>(export: &Export<'a>, entry: &Entry) -> Option<&'a Choice> {
+    match entry.shown {
+        Shown::Clip(step) => export.chosen(step),
+        Shown::Title | Shown::Gap(_) => None,
+    }
+}
+
+/// Both picture and sound, or the picture alone.
+fn channels(export: &Export, choice: Option<&Choice>) -> &'static str {
+    let probe = choice.and_then(|choice| export.plan.source(&choice.source.path));
+    if probe.is_some_and(|probe| probe.audio.is_some()) { "B" } else { "V" }
+}
+
+fn comments(export: &Export, entry: &Entry) -> String {
+    let mut lines = String::new();
+    let choice = choice(export, entry);
+    if let Some(choice) = choice {
+        let name = choice.source.path.file_name().unwrap_or_default().to_string_lossy();
+        let path = choice.source.path.to_string_lossy();
+        lines.push_str(&format!("* FROM CLIP NAME: {}\n", one_line(&name)));
+        lines.push_str(&format!("* SOURCE FILE: {}\n", one_line(&path)));
+    }
+    if let Some(step) = entry.shown.step() {
+        let gap = if choice.is_none() { " (nothing shows this step)" } else { "" };
+        let text = one_line(export.text(step));
+        lines.push_str(&format!("* COMMENT: STEP {}: {text}{gap}\n", step + 1));
+    }
+    lines.push('\n');
+    lines
+}
+
+/// A reel name per file: up to eight letters and digits of its name, made unique.
+fn reels<'a>(export: &Export<'a>) -> BTreeMap<&'a Path, String> {
+    let mut reels: BTreeMap<&Path, String> = BTreeMap::new();
+    let steps = export.demonstration.steps.iter();
+    for choice in steps.filter_map(|step| step.chosen.as_ref()) {
+        let path = choice.source.path.as_path();
+        if !reels.contains_key(path) {
+            let stem = path.file_stem().unwrap_or_default().to_string_lossy().to_uppercase();
+            let letters: String =
+                stem.chars().filter(char::is_ascii_alphanumeric).take(5).collect();
+            let number = reels.len() + 1;
+            reels.insert(path, format!("{letters}{number:03}"));
+        }
+    }
+    reels
+}
+
+fn one_line(text: &str) -> String {
+    let clean: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    clean.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// `hh:mm:ss:ff`
+fn timecode(frame: u64, fps: u64) -> String {
+    let (seconds, frame) = (frame / fps, frame % fps);
+    format!("{:02}:{:02}:{:02}:{frame:02}", seconds / 3600, seconds / 60 % 60, seconds % 60)
+}

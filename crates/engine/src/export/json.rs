@@ -1,0 +1,43 @@
+//! `demo.json`: the demonstration as it is, and back.
+
+use serde::Deserialize;
+
+use crate::demonstrate::Demonstration;
+
+/// Why a file is no demonstration.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// It is not JSON, or not of this kind.
+    #[error("this is no demonstration ({0}); give the demo.json that `stitch make` wrote")]
+    Shape(#[from] serde_json::Error),
+    /// It was written by another version.
+    #[error(
+        "this demonstration has format {found}, this stitch reads {expected}; make it again, or \
+        use the stitch that wrote it"
+    )]
+    Version {
+        /// The version in the file.
+        found: u32,
+        /// The version that can be read.
+        expected: u32,
+    },
+}
+
+/// Pretty JSON with a newline at its end; the same demonstration always gives the same bytes.
+pub fn write(demonstration: &Demonstration) -> Result<String, serde_json::Error> {
+    serde_json::to_string_pretty(demonstration).map(|json| json + "\n")
+}
+
+/// Reads what [`write`] wrote.
+pub fn read(bytes: &[u8]) -> Result<Demonstration, ReadError> {
+    #[derive(Deserialize)]
+    struct Versioned {
+        version: u32,
+    }
+    let Versioned { version: found } = serde_json::from_slice(bytes)?;
+    let expected = Demonstration::VERSION;
+    if found != expected {
+        return Err(ReadError::Version { found, expected });
+    }
+    Ok(serde_json::from_slice(bytes)?)
+}

@@ -1,0 +1,110 @@
+//! Pictures of clips for the page, kept in the cache.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use crate::demonstrate::{Choice, Demonstration};
+use crate::files::{FileError, write_whole};
+use crate::media::{MediaError, thumbnail};
+use crate::progress::Progress;
+use crate::render::cache::{identity, key};
+
+/// The width of a picture in pixels.
+const WIDTH: u32 = 320;
+/// How many alternatives of a step are shown.
+pub const ALTERNATIVES: usize = 4;
+
+/// JPEG pictures by video file and time.
+#[derive(Clone, Debug, Default)]
+pub struct Thumbnails(BTreeMap<(PathBuf, u64), Vec<u8>>);
+
+impl Thumbnails {
+    /// Takes the middle picture of every clip that the page shows. One that cannot be had is left
+    /// out with a warning.
+    pub fn gather(
+        demonstration: &Demonstration,
+        cache: &Path,
+        progress: &dyn Progress,
+    ) -> Result<Self, MediaError> {
+        let folder = cache.join("thumbnails");
+        std::fs::create_dir_all(&folder).map_err(FileError::at(&folder))?;
+        let shown = |step| shown(step);
+        let choices: Vec<&Choice> = demonstration.steps.iter().flat_map(shown).collect();
+        progress.begin("thumbnails", choices.len() as u64);
+        let mut pictures = BTreeMap::new();
+        for choice in choices {
+            progress.check()?;
+            let place = (choice.source.path.clone(), middle(choice));
+            if !pictures.contains_key(&place) {
+                match picture(&folder, &place, progress) {
+                    Ok(jpeg) => drop(pictures.insert(place, jpeg)),
+                    Err(e @ (MediaError::Stopped(_) | MediaError::Missing { .. })) => {
+                        return Err(e);
+                    }
+                    Err(e) => progress.warn(&format!("no thumbnail: {e}")),
+                }
+            }
+            progress.advance(1);
+        }
+        Ok(Self(pictures))
+    }
+
+    /// The picture of a clip.
+    pub fn get(&self, choice: &Choice) -> Option<&[u8]> {
+        self.0.get(&(choice.source.path.clone(), middle(choice))).map(Vec::as_slice)
+    }
+}
+
+/// The clips of a step that the page shows.
+fn shown(step: &crate::demonstrate::Step) -> impl Iterator<Item = &Choice> {
+    step.chosen.iter().chain(step.alternatives.iter().take(ALTERNATIVES))
+}
+
+/// The middle of a clip, in milliseconds.
+fn middle(choice: &Choice) -> u64 {
+    choice.cut.start_ms + choice.cut.length_ms() / 2
+}
+
+fn picture(
+    folder: &Path,
+    (path, at): &(PathBuf, u64),
+    progress: &dyn Progress,
+) -> Result<Vec<u8>, MediaError> {
+    let kept = folder.join(key(&[&identity(path)?, &at.to_string(), &WIDTH.to_string()]));
+    if let Ok(jpeg) = std::fs::read(&kept) {
+        return Ok(jpeg);
+    }
+    let jpeg = thumbnail(path, *at, WIDTH, progress)?;
+    write_whole(&kept, &jpeg)?;
+    Ok(jpeg)
+}
+
+/// The picture as a URL that needs no file.
+pub fn data_url(jpeg: &[u8]) -> String {
+    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut url = String::from("data:image/jpeg;base64,");
+    for chunk in jpeg.chunks(3) {
+        let bytes = [0, 1, 2].map(|i| u32::from(chunk.get(i).copied().unwrap_or(0)));
+        let [a, b, c] = bytes;
+        let bits = a << 16 | b << 8 | c;
+        for i in 0..4 {
+            let letter = LETTERS.get((bits >> (18 - 6 * i) & 63) as usize).copied().unwrap_or(b'=');
+            url.push(if i <= chunk.len() { char::from(letter) } else { '=' });
+        }
+    }
+    url
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn base64_of_every_remainder() {
+        let table =
+            [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foobar", "Zm9vYmFy")];
+        for (bytes, encoded) in table {
+            assert_eq!(data_url(bytes.as_bytes()), format!("data:image/jpeg;base64,{encoded}"));
+        }
+    }
+}
