@@ -1,37 +1,57 @@
-//! stub
-#![allow(clippy::print_stdout, clippy::print_stderr, missing_docs)]
+//! `stitch`: arguments in, one command run, messages and an exit code out.
+
+#![allow(clippy::print_stdout, clippy::print_stderr)] // this is where printing belongs
+
+mod args;
+mod bars;
+mod failure;
+mod setup;
+mod stop;
+mod table;
 mod command;
+
+use std::process::ExitCode;
+
 use clap::Parser;
-#[derive(Parser)]
-struct Cli {
-    #[command(subcommand)]
-    command: Top,
-}
-#[derive(clap::Subcommand)]
-enum Top {
-    /// The made-up library
-    #[command(subcommand)]
-    World(command::world::WorldCommand),
-}
-static STOP: std::sync::atomic::AtomicBool = std::sync::atomic::AtomicBool::new(false);
-struct Lines;
-impl stitch_engine::progress::Progress for Lines {
-    fn begin(&self, stage: &str, total: u64) {
-        eprintln!("{stage} {total}");
-    }
-    fn advance(&self, _units: u64) {}
-    fn warn(&self, message: &str) {
-        eprintln!("warning: {message}");
-    }
-    fn stopped(&self) -> bool {
-        STOP.load(std::sync::atomic::Ordering::Relaxed)
+
+use args::{Arguments, Command};
+use failure::Failure;
+use setup::Setup;
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    start_log(&arguments);
+    stop::watch_for_interrupts();
+    let setup = Setup::new(&arguments.common);
+    match run(arguments.command, &setup) {
+        Ok(code) => ExitCode::from(code),
+        Err(failure) => failure.report(arguments.common.json),
     }
 }
-fn main() {
-    let _ = ctrlc::set_handler(|| STOP.store(true, std::sync::atomic::Ordering::Relaxed));
-    let Top::World(command) = Cli::parse().command;
-    match command::world::run(&command, &Lines) {
-        Ok(report) => println!("{report}"),
-        Err(error) => eprintln!("error: {error}"),
+
+/// Runs the command; its exit code if it ends well.
+fn run(command: Command, setup: &Setup) -> Result<u8, Failure> {
+    match command {
+        Command::Index(index) => command::index::run(&index, setup),
+        Command::Make(make) => command::make::run(&make, setup),
+        Command::Search(search) => command::search::run(&search, setup),
+        Command::Library(library) => command::library::run(&library, setup),
+        Command::Models(models) => command::models::run(&models, setup),
+        Command::Eval(eval) => command::eval::run(&eval, setup),
+        Command::World(world) => {
+            setup.say(&command::world::run(&world, &setup.progress)?);
+            Ok(0)
+        }
+        Command::Doctor => command::doctor::run(setup),
+        Command::Completions { shell } => command::shell::completions(shell),
+        Command::Man { out } => command::shell::man(out.as_deref()),
     }
+}
+
+/// Diagnostics go to standard error, and only when asked for by `--verbose` or STITCH_LOG.
+fn start_log(arguments: &Arguments) {
+    let level = if arguments.common.verbose { "stitch=debug,info" } else { "error" };
+    let filter = tracing_subscriber::EnvFilter::try_from_env("STITCH_LOG")
+        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new(level));
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
 }

@@ -57,6 +57,11 @@ pub fn write_whole_with(
     attempt().map_err(FileError::at(path))
 }
 
+/// Bytes as hexadecimal digits.
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 /// Makes a rename in this folder last through a power cut.
 pub fn sync_folder(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()

@@ -1,3 +1,4 @@
 //! Training and measurement: the made-up library, data sets, baselines, metrics.
 
 pub mod world;
+pub mod suite;

@@ -1,5 +1,6 @@
 //! Rule `module-cycle`: no module needs itself through others. What `module-order` reports is left
-//! to it; the cycle that remains is a `mod.rs` whose own code uses a child that uses the `mod.rs`.
+//! to it; a folder counts as one module here, so a child may use what its `mod.rs` defines; the
+//! crate root defines nothing and so may not be used.
 //! Re-exports (`pub use`) do not count: a name that passes through one leads to where it is defined.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -33,7 +34,8 @@ fn needs(krate: &Crate) -> Needs {
     let mut needs = Needs::new();
     for reference in &krate.references {
         let Target::Item(to) = reference.to else { continue };
-        if to != reference.from && !reference.facade && looks_down(krate, reference).is_none() {
+        let own_folder = to != 0 && krate.line_of_descent(reference.from).contains(&to);
+        if !own_folder && !reference.facade && looks_down(krate, reference).is_none() {
             needs.entry(reference.from).or_default().entry(to).or_insert(reference.line);
         }
     }

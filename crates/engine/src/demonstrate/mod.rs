@@ -1,5 +1,182 @@
 //! The method's query: a procedure and a library in, a demonstration out.
 
 pub mod demonstration;
+pub mod sources;
+mod describe;
 
+use std::collections::BTreeMap;
+
+use stitch_core::clip::VideoId;
+use stitch_core::cover::{self, KBestOptions, Sequence};
+use stitch_core::features::Features;
+use stitch_core::map::{self, MapError, MapOptions, StepMap};
+use stitch_core::pool::Pool;
+use stitch_core::procedure::Procedure;
+use stitch_core::timeline::{self, TimelineOptions};
+
+use crate::encoder::{Encoder, EncoderError};
+use crate::library::{Library, LibraryError, VideoRecord};
+use crate::scorer::{Query, Scorer, ScorerError};
+use crate::sentence::SentenceEncoder;
 pub use demonstration::{Choice, Demonstration, Interval, Similarity, Source, Step};
+pub use sources::SourceFilter;
+
+/// What a query works with.
+pub struct Demonstrator<'a> {
+    /// Where the clips are.
+    pub library: &'a Library,
+    /// F_M.
+    pub encoder: &'a dyn Encoder,
+    /// For text against text.
+    pub sentence: &'a SentenceEncoder,
+    /// What decides between candidates.
+    pub scorer: &'a dyn Scorer,
+}
+
+/// What a person may ask for.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// How clips are found for a step.
+    pub map: MapOptions,
+    /// How many candidate sequences are compared.
+    pub candidates: usize,
+    /// The price of a source change and of going backwards in a source when candidates are made.
+    pub k_best: KBestOptions,
+    /// Candidates whose scores differ by less are equally good; the one with fewer source changes
+    /// is taken.
+    pub indifference: f32,
+    /// How clips become cuts.
+    pub timeline: TimelineOptions,
+    /// How long the whole may be, in milliseconds; longer clips are cut or sped up to fit.
+    pub length_ms: Option<u64>,
+    /// How many alternatives are told per step.
+    pub alternatives: usize,
+    /// Which videos may be used.
+    pub sources: SourceFilter,
+    /// Of everything random.
+    pub seed: u64,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            map: MapOptions { top: 50, threshold: 0.45, text_weight: 0.5 },
+            candidates: 200,
+            k_best: KBestOptions { switch_cost: 0.1, order_cost: 0.1 },
+            indifference: 0.02,
+            timeline: TimelineOptions::default(),
+            length_ms: None,
+            alternatives: 3,
+            sources: SourceFilter::default(),
+            seed: 0,
+        }
+    }
+}
+
+/// Why there is no demonstration.
+#[derive(Debug, thiserror::Error)]
+pub enum DemonstrateError {
+    /// The library cannot be read.
+    #[error(transparent)]
+    Library(#[from] LibraryError),
+    /// The step texts cannot be encoded.
+    #[error(transparent)]
+    Encoder(#[from] EncoderError),
+    /// The features of query and library do not belong together.
+    #[error(transparent)]
+    Map(#[from] MapError),
+    /// The candidates cannot be scored.
+    #[error(transparent)]
+    Scorer(#[from] ScorerError),
+    /// The source options leave no video.
+    #[error("no video of the library passes the source options; `stitch library list` shows them")]
+    NoSource,
+}
+
+/// V_R: the best sequence of clips for the procedure, with its evidence.
+pub fn demonstrate(
+    with: &Demonstrator<'_>,
+    procedure: &Procedure,
+    options: &Options,
+) -> Result<Demonstration, DemonstrateError> {
+    let pool = with.library.pool()?;
+    let videos = usable_videos(with.library, &options.sources)?;
+    let (text, clip) = encode(with, procedure)?;
+    let query = Query { texts: procedure.steps(), text: &text, clip: &clip };
+    let allowed = |id| videos.contains_key(&pool.clip(id).video);
+    let step_map = map::map(&text, &clip, &pool, allowed, &options.map)?;
+    let candidates = candidates(&step_map, &pool, options);
+    let scores = with.scorer.score(&query, &pool, &candidates)?;
+    let order = rank(&candidates, &scores, &pool, options.indifference);
+    let cuts = timeline::timeline(
+        &candidates[order[0]],
+        &pool,
+        |video| videos[&video].video.length_ms,
+        &fitted(&options.timeline, options.length_ms, &candidates[order[0]]),
+    );
+    let ranked: Vec<_> = order.iter().map(|&i| (&candidates[i], scores[i])).collect();
+    describe::describe(with, procedure, &pool, &videos, &step_map, &ranked, &cuts, options)
+}
+
+/// The videos that may be used, by number.
+fn usable_videos(
+    library: &Library,
+    sources: &SourceFilter,
+) -> Result<BTreeMap<VideoId, VideoRecord>, DemonstrateError> {
+    let all = library.videos()?;
+    let some_ready = !all.is_empty();
+    let usable: BTreeMap<_, _> = all
+        .into_iter()
+        .filter(|video| sources.allows(video))
+        .map(|video| (VideoId(video.id), video))
+        .collect();
+    if usable.is_empty() && some_ready { Err(DemonstrateError::NoSource) } else { Ok(usable) }
+}
+
+/// The steps as the sentence encoder and as F_M's text tower see them.
+fn encode(
+    with: &Demonstrator<'_>,
+    procedure: &Procedure,
+) -> Result<(Features, Features), EncoderError> {
+    let texts: Vec<&str> = procedure.steps().iter().map(String::as_str).collect();
+    Ok((with.sentence.encode(&texts)?, with.encoder.encode_text(&texts)?))
+}
+
+/// V'_R: the covers by few sources, and the exact best by similarity less the price of changes.
+fn candidates(step_map: &StepMap, pool: &Pool, options: &Options) -> Vec<Sequence> {
+    let half = options.candidates.div_ceil(2);
+    let mut candidates = cover::greedy(step_map, pool, half);
+    for candidate in cover::k_best(step_map, pool, options.candidates, &options.k_best) {
+        if candidates.len() == options.candidates {
+            break;
+        }
+        if !candidates.contains(&candidate.sequence) {
+            candidates.push(candidate.sequence);
+        }
+    }
+    candidates
+}
+
+/// The candidates by number, best first: by score, and among those as good as the best by fewer
+/// source changes.
+fn rank(candidates: &[Sequence], scores: &[f32], pool: &Pool, indifference: f32) -> Vec<usize> {
+    let best = scores.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+    let changes = |i: usize| match best - scores[i] <= indifference {
+        true => cover::source_changes(&candidates[i], pool),
+        false => usize::MAX,
+    };
+    let mut order: Vec<usize> = (0..candidates.len()).collect();
+    order.sort_by(|&a, &b| changes(a).cmp(&changes(b)).then(scores[b].total_cmp(&scores[a])));
+    order
+}
+
+/// The limits of a cut when the whole may only be so long.
+fn fitted(options: &TimelineOptions, length_ms: Option<u64>, chosen: &Sequence) -> TimelineOptions {
+    let shown = chosen.0.iter().flatten().count().max(1) as u64;
+    let mut fitted = *options;
+    if let Some(length) = length_ms {
+        fitted.longest_ms = (length / shown).clamp(1, options.longest_ms.max(1));
+        fitted.shortest_ms = options.shortest_ms.min(fitted.longest_ms);
+    }
+    fitted
+}

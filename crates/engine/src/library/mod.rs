@@ -1,1 +1,122 @@
-//! The library on disk: what is small in SQLite, features beside it.
+//! The library on disk: what is small and must never be lost in SQLite, features beside it.
+//!
+//! ```text
+//! LIBRARY/library.db                      videos, sentences, steps, clips; names what is current
+//! LIBRARY/features/<content>.safetensors  per video: seconds, clip texts, clip pictures (f16)
+//! LIBRARY/pool-<digest>.safetensors       the same rows of all videos in pool order (f16)
+//! ```
+//!
+//! Every file is written whole or not at all, and a video's record is written after its features, so
+//! that a killed run leaves a library that opens and goes on.
+
+pub mod error;
+mod schema;
+mod store;
+mod matrices;
+
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use rusqlite::Connection;
+use stitch_core::clip::{Clip, VideoId};
+use stitch_core::pool::Pool;
+
+use crate::encoder::EncoderId;
+use crate::files::FileError;
+use crate::transcript::Sentence;
+pub use error::LibraryError;
+pub use matrices::VideoFeatures;
+pub use store::{Found, Outcome, Stats, Video, VideoRecord, VideoStatus};
+
+/// An open library. Readers and one writer may share it between threads.
+pub struct Library {
+    folder: PathBuf,
+    database: Mutex<Connection>,
+    encoder: EncoderId,
+}
+
+impl Library {
+    /// Opens a library made by any encoder.
+    pub fn open(folder: &Path) -> Result<Self, LibraryError> {
+        let file = folder.join("library.db");
+        if !file.is_file() {
+            return Err(LibraryError::NotThere { folder: folder.into() });
+        }
+        let database = schema::open(&file)?;
+        let encoder = schema::encoder(&database, &file)?;
+        Ok(Self { folder: folder.into(), database: Mutex::new(database), encoder })
+    }
+
+    /// Opens the library for adding videos with this encoder; makes it where there is none.
+    pub fn open_or_create(folder: &Path, encoder: &EncoderId) -> Result<Self, LibraryError> {
+        let file = folder.join("library.db");
+        if !file.is_file() {
+            let features = folder.join("features");
+            std::fs::create_dir_all(&features).map_err(FileError::at(&features))?;
+            schema::create(&file, encoder)?;
+        }
+        let library = Self::open(folder)?;
+        library.check_encoder(encoder)?;
+        Ok(library)
+    }
+
+    /// An error unless the library was made by this encoder.
+    pub fn check_encoder(&self, encoder: &EncoderId) -> Result<(), LibraryError> {
+        if self.encoder == *encoder {
+            return Ok(());
+        }
+        Err(LibraryError::OtherEncoder {
+            folder: self.folder.clone(),
+            made: self.encoder.clone(),
+            wanted: encoder.clone(),
+        })
+    }
+
+    /// The encoder whose features the library holds.
+    pub fn encoder(&self) -> &EncoderId {
+        &self.encoder
+    }
+
+    /// The folder it lives in.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// P: every clip with its features, in row order. Only clips of videos that are ready.
+    pub fn pool(&self) -> Result<Pool, LibraryError> {
+        let (clips, contents) = self.clips()?;
+        matrices::pool(&self.folder, self.encoder.dim, clips, &contents)
+    }
+
+    /// Per-second features of one video.
+    pub fn seconds(&self, video: VideoId) -> Result<stitch_core::features::Features, LibraryError> {
+        let record = self.video(video)?;
+        Ok(matrices::read(&self.folder, &record.content)?.seconds)
+    }
+
+    /// What is wrong with the files of a video that should be ready; nothing if all is well.
+    pub fn damage(&self, video: &VideoRecord) -> Option<String> {
+        if !video.path.is_file() {
+            return Some("its file is gone; bring it back, or `stitch library remove` it".into());
+        }
+        let count = video.clips as usize;
+        let dim = self.encoder.dim;
+        let features = matrices::read(&self.folder, &video.content)
+            .and_then(|found| matrices::check(&self.folder, &video.content, dim, count, &found));
+        features.err().map(|error| error.to_string())
+    }
+}
+
+/// What indexing found out about one video.
+pub struct Indexed {
+    /// Its narration.
+    pub sentences: Vec<Sentence>,
+    /// The steps it shows, each with where.
+    pub clips: Vec<Clip>,
+    /// Its features; row i of text and clip belongs to clip i.
+    pub features: VideoFeatures,
+    /// Where the narration came from (a subtitle file, a stream, speech).
+    pub narration_by: Option<String>,
+    /// What made the steps (rules, a language model, a person's list).
+    pub steps_by: String,
+}

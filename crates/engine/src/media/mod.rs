@@ -1,6 +1,7 @@
 //! ffmpeg, ffprobe and espeak-ng: the only place that starts processes.
 
 pub mod program;
+pub mod doctor;
 pub mod child;
 pub mod probe;
 pub mod frames;

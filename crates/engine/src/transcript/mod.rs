@@ -78,6 +78,18 @@ pub enum Kind {
     Speech,
 }
 
+impl std::fmt::Display for Origin {
+    /// The file's name, or what else it was.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let name = self.file.as_ref().and_then(|file| file.file_name());
+        match (name, self.kind) {
+            (Some(name), _) => f.write_str(&name.to_string_lossy()),
+            (None, Kind::Speech) => f.write_str("speech"),
+            (None, _) => f.write_str("a text stream of the video"),
+        }
+    }
+}
+
 /// Why a file is no transcript.
 #[derive(Debug, thiserror::Error)]
 pub enum TranscriptError {

@@ -1,0 +1,83 @@
+//! What can be typed.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+use crate::command::{
+    eval::EvalCommand, index::IndexArguments, library::LibraryCommand, make::MakeArguments, models::ModelsCommand,
+    search::SearchArguments, world::WorldCommand,
+};
+
+/// Makes one video that shows every step of a written procedure, out of a folder of instructional
+/// videos, and says which steps nothing in the folder shows.
+#[derive(Parser)]
+#[command(name = "stitch", version, max_term_width = 100, after_help = EXAMPLES)]
+pub struct Arguments {
+    #[command(flatten)]
+    pub common: Common,
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  stitch index ~/videos                      read the videos once
+  stitch make recipe.txt -o demo.mp4         one video for the recipe
+  stitch search 'chop an onion'              where is this shown?
+
+Exit codes:
+  0  done
+  1  failed; the message says why and what to do
+  2  wrong use of the command line
+  3  a step is shown by nothing (make --strict), or no step is
+  130  stopped by Ctrl-C; the same command goes on from there";
+
+/// Options of every command.
+#[derive(Args, Clone)]
+pub struct Common {
+    /// The library's folder [default: ~/.local/share/stitch/library]
+    #[arg(long, global = true, env = "STITCH_LIBRARY", value_name = "DIR", help_heading = "Common")]
+    pub library: Option<PathBuf>,
+    /// Print results and progress as lines of JSON
+    #[arg(long, global = true, help_heading = "Common")]
+    pub json: bool,
+    /// Print no progress
+    #[arg(long, short, global = true, help_heading = "Common")]
+    pub quiet: bool,
+    /// Print what happens in detail
+    #[arg(long, short, global = true, help_heading = "Common")]
+    pub verbose: bool,
+}
+
+#[derive(Subcommand)]
+pub enum Command {
+    Index(IndexArguments),
+    Make(Box<MakeArguments>),
+    Search(SearchArguments),
+    /// Look at the library, remove from it, check it
+    #[command(subcommand)]
+    Library(LibraryCommand),
+    /// List and fetch the models
+    #[command(subcommand)]
+    Models(ModelsCommand),
+    /// Measure how good the answers are
+    #[command(subcommand)]
+    Eval(EvalCommand),
+    /// Draw the made-up library of instructional videos
+    #[command(subcommand)]
+    World(WorldCommand),
+    /// Tell what is missing on this machine and how to get it
+    Doctor,
+    /// Print the completion script of a shell
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page, or write the pages of all commands into a folder
+    Man {
+        /// The folder
+        #[arg(long, short, value_name = "DIR")]
+        out: Option<PathBuf>,
+    },
+}

@@ -1,0 +1,92 @@
+//! `stitch eval`: how good the answers are, as tables with intervals.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use serde_json::json;
+use stitch_engine::demonstrate::{Demonstrator, Options};
+use stitch_engine::progress::Progress;
+use stitch_lab::suite::made_up::{self, Report};
+use stitch_lab::suite::metrics::Estimate;
+use stitch_lab::world::library::mixed;
+use stitch_lab::world::truth::Truth;
+
+use crate::failure::Failure;
+use crate::setup::Setup;
+use crate::table;
+
+#[derive(Subcommand)]
+pub enum EvalCommand {
+    World(WorldArguments),
+}
+
+/// Answer mixed procedures from the made-up library and judge every step by its truth
+#[derive(Args)]
+pub struct WorldArguments {
+    /// The folder that `stitch world render` wrote, indexed into the library
+    #[arg(value_name = "DIR")]
+    world: PathBuf,
+    /// How many procedures to ask
+    #[arg(long, default_value_t = 30)]
+    procedures: usize,
+    /// The seed of the procedures
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// What decides between candidates
+    #[arg(long, value_name = "NAME", value_parser = ["evaluator", "average-similarity"])]
+    scorer: Option<String>,
+    /// How similar a clip must be to show a step
+    #[arg(long, value_name = "SIMILARITY", allow_hyphen_values = true)]
+    threshold: Option<f32>,
+}
+
+/// Runs the command.
+pub fn run(command: &EvalCommand, setup: &Setup) -> Result<u8, Failure> {
+    let EvalCommand::World(arguments) = command;
+    let truth = Truth::read(&arguments.world.join("truth.json"))?;
+    setup.progress.begin("loading models", 0);
+    let sentence = setup.sentence()?;
+    let (library, encoder) = setup.open_library(&sentence)?;
+    let scorer = setup.scorer(arguments.scorer.as_deref(), encoder.as_ref())?;
+    let with = Demonstrator {
+        library: &library,
+        encoder: encoder.as_ref(),
+        sentence: &sentence,
+        scorer: scorer.as_ref(),
+    };
+    let mut options = Options::default();
+    options.map.threshold = arguments.threshold.unwrap_or(options.map.threshold);
+    let procedures = mixed(&truth, arguments.procedures, arguments.seed);
+    let report = made_up::evaluate(&with, &procedures, &options, &setup.progress)?;
+    setup.progress.finish();
+    print(&report, with.scorer.name(), &encoder.id().name, setup);
+    Ok(0)
+}
+
+fn print(report: &Report, scorer: &str, encoder: &str, setup: &Setup) {
+    if setup.json {
+        println!("{}", json!({"encoder": encoder, "scorer": scorer, "report": report}));
+        return;
+    }
+    let row = |what: &str, e: &Estimate| {
+        vec![what.into(), format!("{:.3}", e.value), format!("{:.3}-{:.3}", e.low, e.high)]
+    };
+    println!(
+        "{} mixed procedures, {} steps; encoder {encoder}, scorer {scorer}",
+        report.procedures, report.steps
+    );
+    let rows = [
+        row("steps shown rightly", &report.right),
+        row("steps called gaps though shown", &report.false_gaps),
+        row("source changes against the fewest", &report.changes),
+    ];
+    table::print(&["", "value", "95 % interval"], &[false, true, true], &rows);
+    println!("procedures with more source changes than needed: {}", report.more_changes);
+    for wrong in &report.wrong {
+        let shown = match &wrong.shown {
+            Some((file, text)) => format!("{text} ({file})"),
+            None => "a gap".into(),
+        };
+        println!("  wrong: {} → {shown}", wrong.step);
+    }
+}

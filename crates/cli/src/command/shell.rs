@@ -1,0 +1,41 @@
+//! `stitch completions` and `stitch man`.
+
+use std::io::Write;
+use std::path::Path;
+
+use clap::CommandFactory;
+use stitch_engine::files::FileError;
+
+use crate::args::Arguments;
+use crate::failure::Failure;
+
+/// Prints the completion script of a shell.
+pub fn completions(shell: clap_complete::Shell) -> Result<u8, Failure> {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Arguments::command(), "stitch", &mut script);
+    print(&script)
+}
+
+/// Prints the manual page, or writes the pages of all commands into a folder.
+pub fn man(out: Option<&Path>) -> Result<u8, Failure> {
+    match out {
+        Some(folder) => {
+            std::fs::create_dir_all(folder).map_err(FileError::at(folder))?;
+            clap_mangen::generate_to(Arguments::command(), folder).map_err(FileError::at(folder))?;
+            Ok(0)
+        }
+        None => {
+            let mut page = Vec::new();
+            clap_mangen::Man::new(Arguments::command()).render(&mut page)?;
+            print(&page)
+        }
+    }
+}
+
+/// Writes to standard output; a reader that has seen enough is no failure.
+fn print(bytes: &[u8]) -> Result<u8, Failure> {
+    match std::io::stdout().write_all(bytes) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(error.into()),
+        _ => Ok(0),
+    }
+}

@@ -1,0 +1,123 @@
+//! What commands work with, opened when first needed: folders, models, the library.
+
+use std::fmt::Display;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use serde::Serialize;
+use stitch_engine::encoder::narration::NarrationEncoder;
+use stitch_engine::encoder::Encoder;
+use stitch_engine::evaluator::Evaluator;
+use stitch_engine::library::Library;
+use stitch_engine::models::Store;
+use stitch_engine::scorer::{AverageSimilarity, Scorer};
+use stitch_engine::sentence::SentenceEncoder;
+
+use crate::args::Common;
+use crate::bars::Shown;
+use crate::failure::Failure;
+
+/// The sentence encoder's name among the models.
+pub const SENTENCE_MODEL: &str = "all-mpnet-base-v2";
+
+/// The options of every command, and what they lead to.
+pub struct Setup {
+    /// Whether results are printed as JSON.
+    pub json: bool,
+    /// Where progress goes.
+    pub progress: Shown,
+    /// The library's folder.
+    pub library: PathBuf,
+    /// Where models are kept.
+    pub models: PathBuf,
+    /// What can be made again: encoded cuts, answers of language models.
+    pub cache: PathBuf,
+}
+
+impl Setup {
+    /// The folders: under STITCH_HOME where that is set, else where such things belong.
+    pub fn new(common: &Common) -> Self {
+        let home = std::env::var_os("STITCH_HOME").map(PathBuf::from);
+        let below = |variable: &str, usual: &str| match &home {
+            Some(home) => home.clone(),
+            None => base(variable, usual).join("stitch"),
+        };
+        let cache = below("XDG_CACHE_HOME", ".cache");
+        let data = below("XDG_DATA_HOME", ".local/share");
+        Self {
+            json: common.json,
+            progress: Shown::new(common.json, common.quiet),
+            library: common.library.clone().unwrap_or_else(|| data.join("library")),
+            models: cache.join("models"),
+            cache: cache.join("cache"),
+        }
+    }
+
+    /// Prints a result: in words, or as a line of JSON.
+    pub fn say<T: Display + Serialize>(&self, result: &T) {
+        self.progress.finish();
+        match self.json {
+            true => println!("{}", serde_json::json!(result)),
+            false => println!("{result}"),
+        }
+    }
+
+    /// The models on this machine.
+    pub fn store(&self) -> Store {
+        Store::new(&self.models)
+    }
+
+    /// The sentence encoder, loaded.
+    pub fn sentence(&self) -> Result<Arc<SentenceEncoder>, Failure> {
+        let folder = self.store().path(SENTENCE_MODEL)?;
+        Ok(Arc::new(SentenceEncoder::load(&folder)?))
+    }
+
+    /// F_M by name.
+    pub fn encoder(
+        &self,
+        name: &str,
+        sentence: &Arc<SentenceEncoder>,
+    ) -> Result<Box<dyn Encoder>, Failure> {
+        match name {
+            "narration" => Ok(Box::new(NarrationEncoder::new(sentence.clone()))),
+            other => Err(Failure::new(format!(
+                "there is no encoder `{other}`; the one that is there is `narration`"
+            ))),
+        }
+    }
+
+    /// The library, and the encoder it was made with.
+    pub fn open_library(
+        &self,
+        sentence: &Arc<SentenceEncoder>,
+    ) -> Result<(Library, Box<dyn Encoder>), Failure> {
+        let library = Library::open(&self.library)?;
+        let encoder = self.encoder(&library.encoder().name.clone(), sentence)?;
+        library.check_encoder(encoder.id())?;
+        Ok((library, encoder))
+    }
+
+    /// What decides between candidates: the evaluator made for this encoder where there is one.
+    pub fn scorer(&self, wanted: Option<&str>, encoder: &dyn Encoder) -> Result<Box<dyn Scorer>, Failure> {
+        let evaluator = match wanted {
+            Some("average-similarity") => None,
+            _ => Evaluator::for_encoder(&self.store(), encoder.id())?,
+        };
+        match (wanted, evaluator) {
+            (_, Some(evaluator)) => Ok(Box::new(evaluator)),
+            (Some("evaluator"), None) => Err(Failure::new(format!(
+                "there is no evaluator for the encoder `{}`; leave out `--scorer evaluator`",
+                encoder.id().name
+            ))),
+            _ => Ok(Box::new(AverageSimilarity)),
+        }
+    }
+}
+
+/// A folder of the XDG base directories.
+fn base(variable: &str, usual: &str) -> PathBuf {
+    let set = std::env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute());
+    let home = || PathBuf::from(std::env::var_os("HOME").unwrap_or_else(|| ".".into()));
+    set.unwrap_or_else(|| home().join(usual))
+}

@@ -1,1 +1,0 @@
-//! Indexing: from a video file to clips in the pool.

@@ -1,0 +1,138 @@
+//! Indexing: from video files to clips in the pool. Once per video, resumable, and one bad video
+//! never stops the others.
+
+pub mod discover;
+pub mod about;
+pub mod localise;
+mod video;
+
+use std::path::PathBuf;
+
+use rayon::prelude::*;
+
+use crate::encoder::{Encoder, EncoderError};
+use crate::files::FileError;
+use crate::library::{Library, LibraryError, Outcome, VideoRecord, VideoStatus};
+use crate::media::MediaError;
+use crate::progress::{Progress, Stopped};
+use crate::sentence::SentenceEncoder;
+use crate::summarise::chat::Chat;
+use crate::summarise::PromptDomain;
+pub use localise::LocaliseOptions;
+
+/// What indexing works with.
+pub struct Indexer<'a> {
+    /// Where the clips go.
+    pub library: &'a Library,
+    /// F_M.
+    pub encoder: &'a dyn Encoder,
+    /// For the texts of the steps.
+    pub sentence: &'a SentenceEncoder,
+    /// A language model that summarises narration; without one, rules do.
+    pub chat: Option<(&'a Chat, PromptDomain)>,
+    /// How steps are found in a video.
+    pub localise: LocaliseOptions,
+}
+
+/// What an index run did.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Report {
+    /// Videos found under the paths.
+    pub found: usize,
+    /// Indexed now.
+    pub indexed: usize,
+    /// In the library already, unchanged.
+    pub unchanged: usize,
+    /// Same bytes as another video.
+    pub duplicates: usize,
+    /// Could not be indexed: file and reason.
+    pub failed: Vec<(PathBuf, String)>,
+    /// Clips of the videos indexed now.
+    pub clips: usize,
+}
+
+/// Why indexing as a whole ended.
+#[derive(Debug, thiserror::Error)]
+pub enum IndexError {
+    /// Nothing to index.
+    #[error("no video files under {}; stitch looks for {} and the like", list(paths),
+        discover::EXTENSIONS[..4].join(", "))]
+    NothingFound {
+        /// Where it was looked.
+        paths: Vec<PathBuf>,
+    },
+    /// The library failed.
+    #[error(transparent)]
+    Library(#[from] LibraryError),
+    /// A program is missing, or the disk is full.
+    #[error(transparent)]
+    Media(MediaError),
+    /// The encoder failed in a way that is not one video's fault.
+    #[error(transparent)]
+    Encoder(EncoderError),
+    /// A file could not be read.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// The work was asked to stop.
+    #[error(transparent)]
+    Stopped(#[from] Stopped),
+}
+
+fn list(paths: &[PathBuf]) -> String {
+    paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ")
+}
+
+impl Indexer<'_> {
+    /// Indexes every video under the paths that the library does not have yet.
+    pub fn run(&self, paths: &[PathBuf], progress: &dyn Progress) -> Result<Report, IndexError> {
+        progress.begin("looking for videos", 0);
+        let found = discover::discover(paths, progress)?;
+        if found.is_empty() {
+            return Err(IndexError::NothingFound { paths: paths.to_vec() });
+        }
+        let pending = self.library.enter(&found)?;
+        progress.begin("indexing", pending.len() as u64);
+        let outcomes: Vec<Option<usize>> = pending
+            .par_iter()
+            .map(|record| self.index_and_record(record, progress))
+            .collect::<Result<_, IndexError>>()?;
+        let mut report = self.report(&found)?;
+        report.indexed = outcomes.iter().flatten().count();
+        report.clips = outcomes.iter().flatten().sum();
+        report.unchanged -= report.indexed.min(report.unchanged);
+        Ok(report)
+    }
+
+    /// Indexes one video and records how it ended; the number of clips if it ended well.
+    fn index_and_record(
+        &self,
+        record: &VideoRecord,
+        progress: &dyn Progress,
+    ) -> Result<Option<usize>, IndexError> {
+        progress.check()?;
+        let outcome = self.index_video(record, progress)?;
+        self.library.record(record, &outcome)?;
+        progress.advance(1);
+        match outcome {
+            Outcome::Ready(_, indexed) => Ok(Some(indexed.clips.len())),
+            Outcome::Failed(reason) => {
+                progress.warn(&format!("{}: {reason}", record.path.display()));
+                Ok(None)
+            }
+        }
+    }
+
+    fn report(&self, found: &[crate::library::Found]) -> Result<Report, IndexError> {
+        let paths: std::collections::HashSet<_> = found.iter().map(|f| f.path.clone()).collect();
+        let mut report = Report { found: found.len(), ..Report::default() };
+        for video in self.library.videos()?.into_iter().filter(|v| paths.contains(&v.path)) {
+            match video.status {
+                VideoStatus::Ready => report.unchanged += 1,
+                VideoStatus::Duplicate(_) => report.duplicates += 1,
+                VideoStatus::Failed(reason) => report.failed.push((video.path, reason)),
+                VideoStatus::Pending => {}
+            }
+        }
+        Ok(report)
+    }
+}

@@ -1,0 +1,194 @@
+//! Indexing one video: probe, narration, steps, features, clips.
+
+use stitch_core::clip::{Clip, VideoId};
+use stitch_core::features::Features;
+
+use super::localise::{self, Located};
+use super::{IndexError, Indexer, about};
+use crate::encoder::{EncoderError, VideoInput};
+use crate::library::{Indexed, Outcome, Video, VideoFeatures, VideoRecord};
+use crate::media::{self, MediaError, Probe};
+use crate::progress::Progress;
+use crate::recipe;
+use crate::summarise::{self, Summary, SummaryStep};
+use crate::transcript::{self, Sentence, Transcript};
+
+impl Indexer<'_> {
+    /// Indexes one video. What is wrong with the video is an outcome; what is wrong with the
+    /// machine (a program missing, the disk full, Ctrl-C) is an error.
+    pub(super) fn index_video(
+        &self,
+        record: &VideoRecord,
+        progress: &dyn Progress,
+    ) -> Result<Outcome, IndexError> {
+        let probe = match media::probe(&record.path, progress) {
+            Ok(probe) => probe,
+            Err(error) => return bad_video(error),
+        };
+        let transcript = match narration(record, &probe, progress) {
+            Ok(transcript) => transcript,
+            Err(error) => return bad_video(error),
+        };
+        let sentences = transcript.as_ref().map_or(&[][..], |found| &found.sentences);
+        let mut video = about::about(&record.path);
+        let steps = self.steps(record, &video.title, sentences, progress);
+        if steps.steps.is_empty() {
+            return Ok(Outcome::Failed(no_steps(sentences)));
+        }
+        fill(&mut video, &probe);
+        let input = VideoInput { path: &record.path, length_ms: probe.duration_ms, sentences };
+        match self.clips(record, &input, steps, progress) {
+            Ok(mut indexed) => {
+                indexed.narration_by = transcript.as_ref().map(|found| found.origin.to_string());
+                indexed.sentences = sentences.to_vec();
+                Ok(Outcome::Ready(video, Box::new(indexed)))
+            }
+            Err(EncoderError::Media(error)) => bad_video(error),
+            Err(EncoderError::Stopped(stopped)) => Err(stopped.into()),
+            Err(error) => Err(IndexError::Encoder(error)),
+        }
+    }
+
+    /// What the video shows, by the best that is there: a person's list, a language model, rules.
+    fn steps(
+        &self,
+        record: &VideoRecord,
+        title: &str,
+        sentences: &[Sentence],
+        progress: &dyn Progress,
+    ) -> Steps {
+        let own = record.path.with_extension("steps.json");
+        if let Ok(bytes) = std::fs::read(&own) {
+            match recipe::read_step_list(&bytes) {
+                Ok(list) => return Steps::from_list(list),
+                Err(error) => progress.warn(&format!("{}: {error}", own.display())),
+            }
+        }
+        if let Some((chat, domain)) = self.chat {
+            match summarise::by_language_model(chat, domain, title, sentences) {
+                Ok(summary) => return Steps::from_summary(summary),
+                Err(error) => progress.warn(&format!(
+                    "{}: {error}; its steps are found by rules instead",
+                    record.path.display()
+                )),
+            }
+        }
+        Steps::from_summary(summarise::by_rules(title, sentences))
+    }
+
+    /// Encodes the seconds and the steps, and finds each step in the video.
+    fn clips(
+        &self,
+        record: &VideoRecord,
+        input: &VideoInput<'_>,
+        steps: Steps,
+        progress: &dyn Progress,
+    ) -> Result<Indexed, EncoderError> {
+        let seconds = self.encoder.encode_seconds(input, progress)?;
+        let texts: Vec<&str> = steps.steps.iter().map(|step| step.text.as_str()).collect();
+        let queries = self.encoder.encode_text(&texts)?;
+        let located =
+            localise::localise(&steps.steps, &queries, &seconds, input.length_ms, &self.localise);
+        let texts: Vec<&str> = located.iter().map(|found| texts[found.step]).collect();
+        let features = VideoFeatures {
+            text: self.sentence.encode(&texts)?,
+            clip: clip_features(&located, &seconds),
+            seconds,
+        };
+        let clip = |found: &Located| Clip {
+            video: VideoId(record.id),
+            span: found.span,
+            text: steps.steps[found.step].text.clone(),
+        };
+        let clips = located.iter().map(clip).collect();
+        let steps_by = steps.by;
+        Ok(Indexed { sentences: Vec::new(), clips, features, narration_by: None, steps_by })
+    }
+}
+
+/// A clip's feature is the mean of its seconds.
+fn clip_features(located: &[Located], seconds: &Features) -> Features {
+    let mut clip = Features::empty(seconds.dim());
+    for found in located {
+        clip.push(&seconds.mean_of(found.seconds.clone()));
+    }
+    clip
+}
+
+/// Steps to be found in a video, with the windows they were spoken in where that is known.
+struct Steps {
+    steps: Vec<localise::Step>,
+    by: String,
+}
+
+impl Steps {
+    fn from_summary(summary: Summary) -> Self {
+        let step = |step: SummaryStep| localise::Step {
+            text: step.text,
+            window: Some((step.start_ms, step.end_ms)),
+        };
+        Self { steps: summary.steps.into_iter().map(step).collect(), by: summary.by }
+    }
+
+    fn from_list(list: recipe::StepList) -> Self {
+        let step = |step: recipe::GivenStep| localise::Step {
+            window: step.start_ms.zip(step.end_ms),
+            text: step.text,
+        };
+        Self { steps: list.steps.into_iter().map(step).collect(), by: "a person's list".into() }
+    }
+}
+
+/// The video's narration: a subtitle file beside it, else a text stream inside it, else nothing.
+fn narration(
+    record: &VideoRecord,
+    probe: &Probe,
+    progress: &dyn Progress,
+) -> Result<Option<Transcript>, MediaError> {
+    for file in transcript::sidecar(&record.path) {
+        match transcript::read(&file) {
+            Ok(transcript) => return Ok(Some(transcript)),
+            Err(error) => progress.warn(&error.to_string()),
+        }
+    }
+    for stream in &probe.texts {
+        let subtitles = media::text_stream(&record.path, stream.index, progress)?;
+        match transcript::from_text_stream(&subtitles) {
+            Ok(transcript) => return Ok(Some(transcript)),
+            Err(error) => progress.warn(&format!("{}: {error}", record.path.display())),
+        }
+    }
+    Ok(None)
+}
+
+fn no_steps(sentences: &[Sentence]) -> String {
+    if sentences.is_empty() {
+        "nothing is known of what it shows: there is no subtitle file beside it and no text inside \
+         it; put NAME.srt, NAME.vtt or NAME.steps.json beside it and index again"
+            .into()
+    } else {
+        "its narration names no step; write the steps into NAME.steps.json beside it and index \
+         again"
+            .into()
+    }
+}
+
+fn fill(video: &mut Video, probe: &Probe) {
+    video.length_ms = probe.duration_ms;
+    video.width = probe.width;
+    video.height = probe.height;
+}
+
+/// A media error as the video's own fault, unless it is the machine's.
+fn bad_video(error: MediaError) -> Result<Outcome, IndexError> {
+    match error {
+        MediaError::Stopped(stopped) => Err(stopped.into()),
+        MediaError::Missing { .. }
+        | MediaError::NotStarted { .. }
+        | MediaError::CodecMissing { .. }
+        | MediaError::DiskFull { .. } => Err(IndexError::Media(error)),
+        MediaError::Failed { .. } | MediaError::Unusable { .. } | MediaError::File(_) => {
+            Ok(Outcome::Failed(error.to_string()))
+        }
+    }
+}

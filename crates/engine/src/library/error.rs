@@ -1,0 +1,98 @@
+//! What can be wrong with a library, and what to do about it.
+
+use std::path::PathBuf;
+
+use crate::encoder::EncoderId;
+use crate::files::FileError;
+
+/// Why a library cannot be used as asked.
+#[derive(Debug, thiserror::Error)]
+pub enum LibraryError {
+    /// There is no library in the folder.
+    #[error("there is no library in {}; make one with `stitch index PATHS… --library {}`",
+        folder.display(), folder.display())]
+    NotThere {
+        /// Where it was looked for.
+        folder: PathBuf,
+    },
+    /// The library was made with another encoder.
+    #[error("the library in {} was made with the encoder `{}` ({} dimensions, weights {}), not \
+        with `{}` ({} dimensions, weights {}); use `--encoder {}`, or index into a new folder",
+        folder.display(), made.name, made.dim, short(&made.weights), wanted.name, wanted.dim,
+        short(&wanted.weights), made.name)]
+    OtherEncoder {
+        /// The library's folder.
+        folder: PathBuf,
+        /// The encoder it was made with.
+        made: EncoderId,
+        /// The encoder asked for.
+        wanted: EncoderId,
+    },
+    /// The library's format is newer or older than this program.
+    #[error("{} has library format {found}, this program reads {expected}; index the videos again \
+        into a new folder", file.display())]
+    OtherVersion {
+        /// The database.
+        file: PathBuf,
+        /// Its version.
+        found: i64,
+        /// The version this program reads.
+        expected: i64,
+    },
+    /// The database cannot be read or written.
+    #[error("{}: {}", file.display(), explain(source))]
+    Database {
+        /// The database.
+        file: PathBuf,
+        /// What SQLite said.
+        source: rusqlite::Error,
+    },
+    /// The library has no clips.
+    #[error("the library in {} has no clips yet; add videos with `stitch index PATHS… --library \
+        {}`, and see `stitch library list` for what failed", folder.display(), folder.display())]
+    Empty {
+        /// The library's folder.
+        folder: PathBuf,
+    },
+    /// No such video.
+    #[error("the library has no video {wanted}; `stitch library list` shows what it has")]
+    NoSuchVideo {
+        /// The number or path asked for.
+        wanted: String,
+    },
+    /// A features file is missing or damaged.
+    #[error("{}: {reason}; `stitch library verify --repair` drops it, and indexing the video \
+        again brings it back", file.display())]
+    Features {
+        /// The file.
+        file: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
+    /// A file could not be read or written.
+    #[error(transparent)]
+    File(#[from] FileError),
+}
+
+/// The first letters of a hash, enough to tell two apart.
+fn short(hash: &str) -> &str {
+    hash.get(..8).unwrap_or(hash)
+}
+
+/// SQLite's words, and what to do where that is known.
+fn explain(error: &rusqlite::Error) -> String {
+    use rusqlite::ErrorCode::*;
+    match error.sqlite_error_code() {
+        Some(ReadOnly | CannotOpen | PermissionDenied) => {
+            format!("the library cannot be written here ({error}); check the folder's permissions")
+        }
+        Some(DiskFull) => "the disk is full; free some space and run the same command again".into(),
+        Some(DatabaseBusy | DatabaseLocked) => {
+            "another stitch is writing to this library; wait for it to end".into()
+        }
+        Some(NotADatabase | DatabaseCorrupt) => {
+            format!("this is not a library database, or it is damaged ({error})")
+        }
+        _ => error.to_string(),
+    }
+}

@@ -1,0 +1,212 @@
+//! Feature files: per video, and the pool of all of them, as safetensors of f16 rows.
+//!
+//! The pool's name holds a digest of what it is made of, so a pool that does not belong to the
+//! current clips is never read, and building it twice gives the same bytes.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use half::f16;
+use half::slice::HalfFloatSliceExt;
+use memmap2::Mmap;
+use safetensors::tensor::{Dtype, SafeTensors, TensorView};
+use sha2::{Digest, Sha256};
+use stitch_core::clip::Clip;
+use stitch_core::features::Features;
+use stitch_core::pool::Pool;
+
+use super::LibraryError;
+use crate::files::{FileError, hex, write_whole};
+
+/// The features of one video.
+#[derive(Clone, Debug, PartialEq)]
+pub struct VideoFeatures {
+    /// F_M's feature of each second.
+    pub seconds: Features,
+    /// Sentence features of the clips' texts.
+    pub text: Features,
+    /// F_M's features of the clips.
+    pub clip: Features,
+}
+
+/// Writes one video's features.
+pub(super) fn write(folder: &Path, content: &str, f: &VideoFeatures) -> Result<(), LibraryError> {
+    let file = path(folder, content);
+    write_tensors(&file, &[("seconds", &f.seconds), ("text", &f.text), ("clip", &f.clip)])
+}
+
+/// Reads one video's features.
+pub(super) fn read(folder: &Path, content: &str) -> Result<VideoFeatures, LibraryError> {
+    let file = path(folder, content);
+    let tensors = Tensors::open(&file)?;
+    Ok(VideoFeatures {
+        seconds: tensors.features("seconds")?,
+        text: tensors.features("text")?,
+        clip: tensors.features("clip")?,
+    })
+}
+
+/// Deletes one video's features, if they are there.
+pub(super) fn forget(folder: &Path, content: &str) {
+    let _ = std::fs::remove_file(path(folder, content));
+}
+
+/// The pool of these clips; its file is made anew when the clips have changed.
+pub(super) fn pool(
+    folder: &Path,
+    dim: usize,
+    clips: Vec<Clip>,
+    contents: &[(String, usize)],
+) -> Result<Pool, LibraryError> {
+    if clips.is_empty() {
+        return Err(LibraryError::Empty { folder: folder.into() });
+    }
+    let file = folder.join(format!("pool-{}.safetensors", digest(&clips, contents)));
+    let (text, clip) = match Tensors::open(&file) {
+        Ok(tensors) => (tensors.features("text")?, tensors.features("clip")?),
+        Err(_) => gather(folder, dim, contents, &file)?,
+    };
+    let wrong = |e: stitch_core::pool::PoolError| LibraryError::Features {
+        file: file.clone(),
+        reason: e.to_string(),
+    };
+    Pool::new(clips, text, clip).map_err(wrong)
+}
+
+/// Reads every video's rows and keeps them together in one file. On a disk that cannot be written
+/// the pool is used all the same.
+fn gather(
+    folder: &Path,
+    dim: usize,
+    contents: &[(String, usize)],
+    file: &Path,
+) -> Result<(Features, Features), LibraryError> {
+    let mut rows: Option<(Features, Features)> = None;
+    for (content, count) in contents {
+        let video = read(folder, content)?;
+        check(folder, content, dim, *count, &video)?;
+        let (text, clip) = rows.get_or_insert_with(|| {
+            (Features::empty(video.text.dim()), Features::empty(video.clip.dim()))
+        });
+        video.text.rows().for_each(|row| text.push(row));
+        video.clip.rows().for_each(|row| clip.push(row));
+    }
+    let (text, clip) = rows.ok_or_else(|| LibraryError::Empty { folder: folder.into() })?;
+    match write_tensors(file, &[("text", &text), ("clip", &clip)]) {
+        Ok(()) => forget_other_pools(folder, file),
+        Err(error) => tracing::debug!(%error, "the pool is not kept"),
+    }
+    // What was just written is read back by the next run in half precision; use the same now.
+    Ok((halved(&text), halved(&clip)))
+}
+
+/// An error unless the features are those of `count` clips in this library's dimension.
+pub(super) fn check(
+    folder: &Path,
+    content: &str,
+    dim: usize,
+    count: usize,
+    video: &VideoFeatures,
+) -> Result<(), LibraryError> {
+    let reason = if video.clip.dim() != dim {
+        format!("its rows have {} numbers, the library's encoder makes {dim}", video.clip.dim())
+    } else if video.text.len() != count || video.clip.len() != count {
+        format!("it has {} rows for {count} clips", video.clip.len())
+    } else {
+        return Ok(());
+    };
+    Err(LibraryError::Features { file: path(folder, content), reason })
+}
+
+fn halved(features: &Features) -> Features {
+    let mut out = Features::empty(features.dim());
+    for row in features.rows() {
+        let row: Vec<f32> = row.iter().map(|x| f16::from_f32(*x).to_f32()).collect();
+        out.push(&row);
+    }
+    out
+}
+
+/// What the pool is made of, as a name: the videos' content and every clip.
+fn digest(clips: &[Clip], contents: &[(String, usize)]) -> String {
+    let mut hash = Sha256::new();
+    for (content, count) in contents {
+        hash.update(content);
+        hash.update((*count as u64).to_le_bytes());
+    }
+    for clip in clips {
+        hash.update(clip.span.start().to_le_bytes());
+        hash.update(clip.span.end().to_le_bytes());
+        hash.update(&clip.text);
+        hash.update([0]);
+    }
+    hex(&hash.finalize()[..12])
+}
+
+fn forget_other_pools(folder: &Path, keep: &Path) {
+    let Ok(entries) = std::fs::read_dir(folder) else { return };
+    for path in entries.flatten().map(|entry| entry.path()) {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if name.starts_with("pool-") && name.ends_with(".safetensors") && path != keep {
+            let _ = std::fs::remove_file(&path);
+        }
+    }
+}
+
+fn path(folder: &Path, content: &str) -> PathBuf {
+    folder.join("features").join(format!("{content}.safetensors"))
+}
+
+fn write_tensors(file: &Path, tensors: &[(&str, &Features)]) -> Result<(), LibraryError> {
+    let bytes: Vec<Vec<u8>> = tensors.iter().map(|(_, features)| half_bytes(features)).collect();
+    let wrong = |e: safetensors::SafeTensorError| LibraryError::Features {
+        file: file.into(),
+        reason: e.to_string(),
+    };
+    let views = tensors
+        .iter()
+        .zip(&bytes)
+        .map(|((name, features), bytes)| {
+            let shape = vec![features.len(), features.dim()];
+            Ok((*name, TensorView::new(Dtype::F16, shape, bytes)?))
+        })
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(wrong)?;
+    let all = safetensors::serialize(views, None::<HashMap<String, String>>).map_err(wrong)?;
+    Ok(write_whole(file, &all)?)
+}
+
+fn half_bytes(features: &Features) -> Vec<u8> {
+    let mut halves = vec![f16::ZERO; features.as_slice().len()];
+    halves.convert_from_f32_slice(features.as_slice());
+    halves.iter().flat_map(|x| x.to_le_bytes()).collect()
+}
+
+/// A safetensors file, memory-mapped.
+struct Tensors {
+    file: PathBuf,
+    map: Mmap,
+}
+
+impl Tensors {
+    fn open(file: &Path) -> Result<Self, LibraryError> {
+        let opened = File::open(file).map_err(FileError::at(file))?;
+        // Safety: feature files are replaced by renaming, never changed in place.
+        let map = unsafe { Mmap::map(&opened) }.map_err(FileError::at(file))?;
+        Ok(Self { file: file.into(), map })
+    }
+
+    fn features(&self, name: &str) -> Result<Features, LibraryError> {
+        let wrong =
+            |reason: String| LibraryError::Features { file: self.file.clone(), reason };
+        let tensors = SafeTensors::deserialize(&self.map).map_err(|e| wrong(e.to_string()))?;
+        let tensor = tensors.tensor(name).map_err(|e| wrong(e.to_string()))?;
+        let (Dtype::F16, &[_, dim]) = (tensor.dtype(), tensor.shape()) else {
+            return Err(wrong(format!("`{name}` is not a matrix of f16")));
+        };
+        let halves: Vec<f16> =
+            tensor.data().chunks_exact(2).map(|b| f16::from_le_bytes([b[0], b[1]])).collect();
+        Features::new(dim, halves.to_f32_vec()).map_err(|e| wrong(e.to_string()))
+    }
+}

@@ -1,0 +1,389 @@
+//! What the database says of videos, sentences and clips, and how that changes.
+
+use std::path::{Path, PathBuf};
+
+use rusqlite::{Connection, OptionalExtension, Row, params};
+use serde::Serialize;
+use stitch_core::clip::{Clip, Span, VideoId};
+
+use super::{Indexed, Library, LibraryError, matrices};
+use crate::transcript::Sentence;
+
+/// A video file as it was found on disk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// Its absolute path.
+    pub path: PathBuf,
+    /// What identifies its bytes.
+    pub content: String,
+    /// Its size.
+    pub bytes: u64,
+    /// When it was last changed, in milliseconds since 1970.
+    pub modified_ms: i64,
+}
+
+/// What is known of a video beside its clips.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Video {
+    /// Its title, or its file name.
+    pub title: String,
+    /// Who published it.
+    pub uploader: Option<String>,
+    /// Where.
+    pub url: Option<String>,
+    /// Under which licence.
+    pub licence: Option<String>,
+    /// How long it is.
+    pub length_ms: u64,
+    /// Its width as shown.
+    pub width: u32,
+    /// Its height as shown.
+    pub height: u32,
+}
+
+/// Where a video stands.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum VideoStatus {
+    /// Known, not indexed yet.
+    Pending,
+    /// Its clips are in the pool.
+    Ready,
+    /// It could not be indexed, for this reason.
+    Failed(String),
+    /// The same bytes as another video of the library.
+    Duplicate(String),
+}
+
+/// A video of the library.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct VideoRecord {
+    /// Its number.
+    pub id: u32,
+    /// Its file.
+    pub path: PathBuf,
+    /// What identifies its bytes.
+    pub content: String,
+    /// Where it stands.
+    pub status: VideoStatus,
+    /// What is known of it.
+    #[serde(flatten)]
+    pub video: Video,
+    /// Where its narration came from.
+    pub narration_by: Option<String>,
+    /// What made its steps.
+    pub steps_by: Option<String>,
+    /// How many clips of it are in the pool.
+    pub clips: u32,
+}
+
+/// How indexing one video ended.
+pub enum Outcome {
+    /// It has clips.
+    Ready(Video, Box<Indexed>),
+    /// It could not be indexed.
+    Failed(String),
+}
+
+/// The library in numbers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[allow(missing_docs)] // the names say it
+pub struct Stats {
+    pub videos: u64,
+    pub ready: u64,
+    pub failed: u64,
+    pub duplicates: u64,
+    pub pending: u64,
+    pub seconds: u64,
+    pub sentences: u64,
+    pub clips: u64,
+}
+
+const COLUMNS: &str = "id, path, content, status, reason, title, uploader, url, licence, \
+    length_ms, width, height, narration_by, steps_by, \
+    (SELECT count(*) FROM clips WHERE clips.video = videos.id)";
+
+impl Library {
+    /// Enters files that are new or changed, in the order given, and returns those to be indexed.
+    /// Numbers are given here, before any work, so that a resumed run ends like an unbroken one.
+    pub fn enter(&self, found: &[Found]) -> Result<Vec<VideoRecord>, LibraryError> {
+        self.write(|database| {
+            for file in found {
+                enter_one(database, file)?;
+            }
+            Ok(())
+        })?;
+        let paths: std::collections::HashSet<&Path> =
+            found.iter().map(|file| file.path.as_path()).collect();
+        let mut videos = self.videos()?;
+        videos.retain(|v| v.status == VideoStatus::Pending && paths.contains(v.path.as_path()));
+        Ok(videos)
+    }
+
+    /// Records how indexing a video ended; its features reach the disk first.
+    pub fn record(&self, record: &VideoRecord, outcome: &Outcome) -> Result<(), LibraryError> {
+        if let Outcome::Ready(_, indexed) = outcome {
+            matrices::write(&self.folder, &record.content, &indexed.features)?;
+        }
+        self.write(|database| match outcome {
+            Outcome::Ready(video, indexed) => write_ready(database, record.id, video, indexed),
+            Outcome::Failed(reason) => write_failed(database, record.id, reason),
+        })
+    }
+
+    /// All videos, by number.
+    pub fn videos(&self) -> Result<Vec<VideoRecord>, LibraryError> {
+        self.read(|database| {
+            let mut query =
+                database.prepare(&format!("SELECT {COLUMNS} FROM videos ORDER BY id"))?;
+            query.query_map([], read_video)?.collect()
+        })
+    }
+
+    /// One video by its number.
+    pub fn video(&self, id: VideoId) -> Result<VideoRecord, LibraryError> {
+        let find = format!("SELECT {COLUMNS} FROM videos WHERE id = ?");
+        self.read(|database| database.query_row(&find, [id.0], read_video).optional())?
+            .ok_or_else(|| LibraryError::NoSuchVideo { wanted: id.0.to_string() })
+    }
+
+    /// One video by its number, its path, or a file name that only one video has.
+    pub fn find(&self, wanted: &str) -> Result<VideoRecord, LibraryError> {
+        let named = |video: &VideoRecord| {
+            wanted.parse() == Ok(video.id)
+                || video.path.as_path() == Path::new(wanted)
+                || video.path.file_name().is_some_and(|name| name == wanted)
+        };
+        let mut matching = self.videos()?.into_iter().filter(named);
+        match (matching.next(), matching.next()) {
+            (Some(video), None) => Ok(video),
+            _ => Err(LibraryError::NoSuchVideo { wanted: wanted.into() }),
+        }
+    }
+
+    /// What is said in a video.
+    pub fn sentences(&self, video: VideoId) -> Result<Vec<Sentence>, LibraryError> {
+        self.read(|database| {
+            let mut query = database.prepare_cached(
+                "SELECT start_ms, end_ms, text FROM sentences WHERE video = ? ORDER BY position",
+            )?;
+            let sentence = |row: &Row<'_>| {
+                Ok(Sentence { start_ms: ms(row, 0)?, end_ms: ms(row, 1)?, text: row.get(2)? })
+            };
+            query.query_map([video.0], sentence)?.collect()
+        })
+    }
+
+    /// The clips of the videos that are ready, in pool order, and those videos' content.
+    pub(super) fn clips(&self) -> Result<(Vec<Clip>, Vec<(String, usize)>), LibraryError> {
+        let rows: Vec<(Clip, String)> = self.read(|database| {
+            let mut query = database.prepare(
+                "SELECT video, start_ms, end_ms, text, content FROM clips
+                 JOIN videos ON videos.id = clips.video WHERE status = 'ready'
+                 ORDER BY video, position",
+            )?;
+            query.query_map([], |row| Ok((read_clip(row)?, row.get(4)?)))?.collect()
+        })?;
+        let mut contents: Vec<(String, usize)> = Vec::new();
+        let mut clips = Vec::with_capacity(rows.len());
+        for (clip, content) in rows {
+            match contents.last_mut() {
+                Some((last, count)) if *last == content => *count += 1,
+                _ => contents.push((content, 1)),
+            }
+            clips.push(clip);
+        }
+        Ok((clips, contents))
+    }
+
+    /// Forgets a video: its record, its clips, and its features.
+    pub fn remove(&self, video: &VideoRecord) -> Result<(), LibraryError> {
+        self.write(|database| {
+            database.execute("DELETE FROM videos WHERE id = ?", [video.id]).map(|_| ())
+        })?;
+        matrices::forget(&self.folder, &video.content);
+        Ok(())
+    }
+
+    /// Puts a video back to be indexed again.
+    pub fn reset(&self, video: VideoId) -> Result<(), LibraryError> {
+        self.write(|database| {
+            database.execute("DELETE FROM clips WHERE video = ?", [video.0])?;
+            database.execute("UPDATE videos SET status = 'pending' WHERE id = ?", [video.0])?;
+            Ok(())
+        })
+    }
+
+    /// The library in numbers.
+    pub fn stats(&self) -> Result<Stats, LibraryError> {
+        self.read(|database| {
+            let count = |sql: &str| database.query_row(sql, [], |row| ms(row, 0));
+            let with = |status: &str| {
+                count(&format!("SELECT count(*) FROM videos WHERE status = '{status}'"))
+            };
+            Ok(Stats {
+                videos: count("SELECT count(*) FROM videos")?,
+                ready: with("ready")?,
+                failed: with("failed")?,
+                duplicates: with("duplicate")?,
+                pending: with("pending")?,
+                seconds: count("SELECT coalesce(sum(length_ms), 0) / 1000 FROM videos")?,
+                sentences: count("SELECT count(*) FROM sentences")?,
+                clips: count("SELECT count(*) FROM clips")?,
+            })
+        })
+    }
+
+    fn read<T>(
+        &self,
+        work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, LibraryError> {
+        work(&self.connection()).map_err(|source| self.database_error(source))
+    }
+
+    fn write<T>(
+        &self,
+        work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, LibraryError> {
+        let mut database = self.connection();
+        let attempt = || {
+            let transaction =
+                database.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+            let done = work(&transaction)?;
+            transaction.commit()?;
+            Ok(done)
+        };
+        attempt().map_err(|source| self.database_error(source))
+    }
+
+    fn connection(&self) -> std::sync::MutexGuard<'_, Connection> {
+        // A panic elsewhere leaves the connection as SQLite last saw it: whole.
+        self.database.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    fn database_error(&self, source: rusqlite::Error) -> LibraryError {
+        LibraryError::Database { file: self.folder.join("library.db"), source }
+    }
+}
+
+/// Enters one file: as pending if it is new or its bytes changed, as a duplicate if another video
+/// of the library has the same bytes.
+fn enter_one(database: &Connection, file: &Found) -> rusqlite::Result<()> {
+    let path = file.path.to_string_lossy();
+    let known: Option<String> = database
+        .query_row("SELECT content FROM videos WHERE path = ?", [&path], |row| row.get(0))
+        .optional()?;
+    if known.as_ref() == Some(&file.content) {
+        return Ok(());
+    }
+    let twin: Option<String> = database
+        .query_row(
+            "SELECT path FROM videos WHERE content = ? AND path <> ? AND status <> 'duplicate'
+             ORDER BY id LIMIT 1",
+            params![file.content, path],
+            |row| row.get(0),
+        )
+        .optional()?;
+    let (status, reason) = match twin {
+        Some(twin) => ("duplicate", Some(twin)),
+        None => ("pending", None),
+    };
+    let title = file.path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    database.execute(
+        "INSERT INTO videos (path, content, bytes, modified_ms, status, reason, title)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+         ON CONFLICT (path) DO UPDATE SET content = ?2, bytes = ?3, modified_ms = ?4, status = ?5,
+         reason = ?6",
+        params![path, file.content, file.bytes as i64, file.modified_ms, status, reason, title],
+    )?;
+    database.execute(
+        "DELETE FROM clips WHERE video = (SELECT id FROM videos WHERE path = ?)",
+        [&path],
+    )?;
+    Ok(())
+}
+
+fn write_ready(
+    database: &Connection,
+    id: u32,
+    video: &Video,
+    indexed: &Indexed,
+) -> rusqlite::Result<()> {
+    database.execute(
+        "UPDATE videos SET status = 'ready', reason = NULL, title = ?2, uploader = ?3, url = ?4,
+         licence = ?5, length_ms = ?6, width = ?7, height = ?8, narration_by = ?9, steps_by = ?10
+         WHERE id = ?1",
+        params![
+            id,
+            video.title,
+            video.uploader,
+            video.url,
+            video.licence,
+            video.length_ms as i64,
+            video.width,
+            video.height,
+            indexed.narration_by,
+            indexed.steps_by
+        ],
+    )?;
+    database.execute("DELETE FROM sentences WHERE video = ?", [id])?;
+    database.execute("DELETE FROM clips WHERE video = ?", [id])?;
+    let mut sentence = database.prepare("INSERT INTO sentences VALUES (?, ?, ?, ?, ?)")?;
+    for (position, s) in indexed.sentences.iter().enumerate() {
+        let times = (s.start_ms as i64, s.end_ms as i64);
+        sentence.execute(params![id, position as i64, times.0, times.1, s.text])?;
+    }
+    let mut clip = database.prepare("INSERT INTO clips VALUES (?, ?, ?, ?, ?)")?;
+    for (position, c) in indexed.clips.iter().enumerate() {
+        let times = (c.span.start() as i64, c.span.end() as i64);
+        clip.execute(params![id, position as i64, times.0, times.1, c.text])?;
+    }
+    Ok(())
+}
+
+fn write_failed(database: &Connection, id: u32, reason: &str) -> rusqlite::Result<()> {
+    database
+        .execute("UPDATE videos SET status = 'failed', reason = ? WHERE id = ?", params![reason, id])
+        .map(|_| ())
+}
+
+fn read_video(row: &Row<'_>) -> rusqlite::Result<VideoRecord> {
+    let status: String = row.get(3)?;
+    let reason: Option<String> = row.get(4)?;
+    let reason = reason.unwrap_or_default();
+    let path: String = row.get(1)?;
+    Ok(VideoRecord {
+        id: row.get(0)?,
+        path: path.into(),
+        content: row.get(2)?,
+        status: match status.as_str() {
+            "ready" => VideoStatus::Ready,
+            "failed" => VideoStatus::Failed(reason),
+            "duplicate" => VideoStatus::Duplicate(reason),
+            _ => VideoStatus::Pending,
+        },
+        video: Video {
+            title: row.get(5)?,
+            uploader: row.get(6)?,
+            url: row.get(7)?,
+            licence: row.get(8)?,
+            length_ms: row.get::<_, Option<i64>>(9)?.unwrap_or(0).max(0) as u64,
+            width: row.get::<_, Option<u32>>(10)?.unwrap_or(0),
+            height: row.get::<_, Option<u32>>(11)?.unwrap_or(0),
+        },
+        narration_by: row.get(12)?,
+        steps_by: row.get(13)?,
+        clips: row.get(14)?,
+    })
+}
+
+fn read_clip(row: &Row<'_>) -> rusqlite::Result<Clip> {
+    let (start, end) = (ms(row, 1)?, ms(row, 2)?);
+    let span = Span::new(start, end).ok_or(rusqlite::Error::IntegralValueOutOfRange(2, 0))?;
+    Ok(Clip { video: VideoId(row.get(0)?), span, text: row.get(3)? })
+}
+
+/// A whole number of the row that is never negative.
+fn ms(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
+    Ok(row.get::<_, i64>(column)?.max(0) as u64)
+}

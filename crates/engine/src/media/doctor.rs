@@ -1,0 +1,63 @@
+//! What the programs on this machine can do, as `stitch doctor` tells it.
+
+use serde::Serialize;
+
+use super::Program;
+
+/// One thing that was looked at.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// What was looked at.
+    pub what: String,
+    /// Whether it is as it should be.
+    pub well: bool,
+    /// Whether the main job needs it.
+    pub needed: bool,
+    /// What was found.
+    pub detail: String,
+    /// The command that mends it.
+    pub mend: Option<String>,
+}
+
+/// Looks at every program, and at the codecs and filters of ffmpeg that are used.
+pub fn examine() -> Vec<Finding> {
+    let mut findings: Vec<Finding> =
+        [(Program::Ffmpeg, true), (Program::Ffprobe, true), (Program::EspeakNg, false)]
+            .map(|(program, needed)| version(program, needed))
+            .into();
+    if findings[0].well {
+        findings.extend(abilities("-encoders", &["libx264", "aac", "mov_text"]));
+        findings.extend(abilities("-filters", &["subtitles", "loudnorm", "xfade", "gblur"]));
+    }
+    findings
+}
+
+fn version(program: Program, needed: bool) -> Finding {
+    let flag = if program == Program::EspeakNg { "--version" } else { "-version" };
+    let answer = program.output([flag]);
+    let detail = match &answer {
+        Ok(text) => first_line(text),
+        Err(error) => error.to_string(),
+    };
+    let mend = Some(program.install().to_owned());
+    Finding { what: program.name().into(), well: answer.is_ok(), needed, detail, mend }
+}
+
+fn first_line(text: &[u8]) -> String {
+    String::from_utf8_lossy(text).lines().next().unwrap_or_default().trim().to_owned()
+}
+
+/// Whether ffmpeg lists each of the names among its encoders or filters.
+fn abilities(flag: &str, names: &[&str]) -> Vec<Finding> {
+    let listed = Program::Ffmpeg.output(["-hide_banner", flag]).unwrap_or_default();
+    let listed = String::from_utf8_lossy(&listed);
+    let has = |name: &str| listed.lines().any(|line| line.split_whitespace().nth(1) == Some(name));
+    let finding = |name: &&str| Finding {
+        what: format!("ffmpeg {name}"),
+        well: has(name),
+        needed: true,
+        detail: if has(name) { "there" } else { "this ffmpeg was built without it" }.into(),
+        mend: Some(Program::Ffmpeg.install().into()),
+    };
+    names.iter().map(finding).collect()
+}

@@ -1,0 +1,55 @@
+//! Means with bootstrap intervals.
+
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use serde::Serialize;
+
+/// A figure and the interval that holds it with 95 % confidence.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Estimate {
+    /// The figure.
+    pub value: f64,
+    /// The interval's lower end.
+    pub low: f64,
+    /// The interval's upper end.
+    pub high: f64,
+}
+
+/// The ratio of two sums over clusters (right steps to all steps, say), with the percentile
+/// interval of `resamples` bootstrap samples of whole clusters. Zero where there is nothing.
+pub fn ratio(clusters: &[(f64, f64)], resamples: usize, seed: u64) -> Estimate {
+    let of = |chosen: &mut dyn Iterator<Item = usize>| {
+        let (mut part, mut whole) = (0.0, 0.0);
+        chosen.for_each(|i| {
+            part += clusters[i].0;
+            whole += clusters[i].1;
+        });
+        if whole > 0.0 { part / whole } else { 0.0 }
+    };
+    let count = clusters.len();
+    let value = of(&mut (0..count));
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    let mut samples: Vec<f64> = (0..resamples.max(1))
+        .map(|_| of(&mut (0..count).map(|_| random.random_range(0..count))))
+        .collect();
+    samples.sort_by(f64::total_cmp);
+    let at = |share: f64| samples[(share * (samples.len() - 1) as f64).round() as usize];
+    Estimate { value, low: at(0.025), high: at(0.975) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn certain_figures_have_no_width_and_uncertain_ones_do() {
+        let sure = ratio(&[(3.0, 3.0); 10], 1000, 1);
+        assert_eq!(sure, Estimate { value: 1.0, low: 1.0, high: 1.0 });
+        let clusters: Vec<_> = (0..100).map(|i| (f64::from(i % 2), 1.0)).collect();
+        let half = ratio(&clusters, 2000, 1);
+        assert_eq!(half.value, 0.5);
+        // One standard error is 0.05.
+        assert!((half.low - 0.40).abs() < 0.03 && (half.high - 0.60).abs() < 0.03, "{half:?}");
+        assert_eq!(ratio(&[], 10, 1).value, 0.0);
+    }
+}

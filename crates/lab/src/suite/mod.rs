@@ -1,0 +1,4 @@
+//! Measuring: how good the answers are, as tables with intervals.
+
+pub mod metrics;
+pub mod made_up;
