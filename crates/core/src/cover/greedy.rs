@@ -5,7 +5,7 @@ use super::k_best::best_paths;
 use super::sequence::Sequence;
 use super::sources::Sources;
 use super::suffix::Suffixes;
-use crate::clip::VideoId;
+use crate::clip::{ClipId, VideoId};
 use crate::map::StepMap;
 use crate::pool::Pool;
 use std::collections::HashSet;
@@ -26,7 +26,7 @@ pub fn greedy(map: &StepMap, pool: &Pool, most: usize) -> Vec<Sequence> {
     let plenty = most.saturating_mul(2);
     let mut covers = sources.whole(plenty);
     if covers.len() < most {
-        covers.extend(sources.by_runs(most));
+        covers.extend(sources.by_runs(most.div_ceil(2)));
         covers.extend(sources.by_sets(plenty));
     }
     let covers: Vec<Vec<VideoId>> = covers.iter().map(|cover| sources.videos(cover)).collect();
@@ -34,16 +34,16 @@ pub fn greedy(map: &StepMap, pool: &Pool, most: usize) -> Vec<Sequence> {
     chosen.sort();
     chosen.fill(&covers);
     chosen.sort();
-    chosen.sequences.into_iter().map(|found| graph.sequence(&found.path)).collect()
+    chosen.sequences.iter().map(|found| graph.sequence(&found.clips)).collect()
 }
 
-/// A path through the whole graph, as it is sorted.
+/// A path through the graph, as it is sorted.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Found {
     changes: usize,
     /// The similarity with its sign turned, so that the most similar sorts first.
     distance: i64,
-    path: Vec<u32>,
+    clips: Vec<ClipId>,
 }
 
 /// The distinct sequences chosen so far.
@@ -52,7 +52,7 @@ struct Chosen<'a> {
     weights: Weights,
     most: usize,
     sequences: Vec<Found>,
-    seen: HashSet<Vec<u32>>,
+    seen: HashSet<Vec<ClipId>>,
 }
 
 impl<'a> Chosen<'a> {
@@ -64,31 +64,21 @@ impl<'a> Chosen<'a> {
     /// The best sequence from these videos.
     fn add_best(&mut self, videos: &[VideoId]) {
         let part = self.graph.restrict(videos);
-        let suffixes = Suffixes::new(&part, &self.weights);
-        let mut path = Vec::from_iter(suffixes.best_start(&part));
-        suffixes.follow(&mut path);
-        self.add(&part, &path);
+        let best = Suffixes::new(&part, &self.weights).best();
+        self.add(&part, &best);
     }
 
+    /// A path through a part of the graph.
     fn add(&mut self, part: &Graph, path: &[u32]) {
-        let whole: Vec<u32> =
-            path.iter().enumerate().map(|(i, s)| self.whole(part, i, *s)).collect();
-        if !self.seen.insert(whole.clone()) {
+        let states = || part.layers().zip(path).map(|(layer, at)| *layer.state(*at));
+        let clips: Vec<ClipId> = states().map(|state| state.clip).collect();
+        if !self.seen.insert(clips.clone()) {
             return;
         }
-        let states: Vec<_> =
-            self.graph.layers.iter().zip(&whole).map(|(l, s)| l.states[*s as usize]).collect();
-        let changes = states.windows(2).filter(|pair| pair[0].source != pair[1].source).count();
-        let distance = -states.iter().map(|state| state.gain).sum::<i64>();
-        self.sequences.push(Found { changes, distance, path: whole });
-    }
-
-    /// A state of a part of the graph in the whole of it.
-    fn whole(&self, part: &Graph, layer: usize, state: u32) -> u32 {
-        let (part, whole) = (&part.layers[layer], &self.graph.layers[layer]);
-        let source = part.states[state as usize].source;
-        let (from, to) = (part.group(source).start, whole.group(source).start);
-        (state as usize - from + to) as u32
+        let pairs = states().zip(states().skip(1));
+        let changes = pairs.filter(|(a, b)| a.source != b.source).count();
+        let distance = -states().map(|state| state.gain).sum::<i64>();
+        self.sequences.push(Found { changes, distance, clips });
     }
 
     fn sort(&mut self) {
@@ -124,8 +114,8 @@ impl<'a> Chosen<'a> {
 /// One change outweighs all steps back, one step back outweighs all similarity, for as many steps
 /// as a procedure may have.
 fn fewest_changes_first(graph: &Graph) -> Weights {
-    let steps = graph.layers.len().max(1) as i64;
-    let gains = graph.layers.iter().flat_map(|layer| &layer.states).map(|state| state.gain.abs());
+    let steps = graph.len().max(1) as i64;
+    let gains = graph.states().iter().map(|state| state.gain.abs());
     let switch = i64::MAX / 4 / steps;
     let order = 2 * steps * gains.max().unwrap_or(0) + 1;
     Weights { switch, order: order.min(switch / (steps + 1)) }

@@ -40,15 +40,15 @@ impl Partial {
 impl Sources {
     pub fn new(graph: &Graph) -> Self {
         let mut videos: Vec<VideoId> =
-            graph.layers.iter().flat_map(|layer| layer.groups.iter().map(|g| g.0)).collect();
+            graph.layers().flat_map(|layer| layer.groups.iter().map(|group| group.0)).collect();
         videos.sort_unstable();
         videos.dedup();
-        let (layers, words) = (graph.layers.len(), graph.layers.len().div_ceil(64));
+        let (layers, words) = (graph.len(), graph.len().div_ceil(64));
         let (shown, gains) = (vec![0; words * videos.len()], vec![0; layers * videos.len()]);
         let mut sources = Self { videos, layers, shown, words, gains };
-        for (at, layer) in graph.layers.iter().enumerate() {
+        for (at, layer) in graph.layers().enumerate() {
             let mut source = 0;
-            for (video, group) in &layer.groups {
+            for (video, group) in layer.groups {
                 source += sources.videos[source..].partition_point(|other| other < video);
                 let best = layer.states[group.clone()].iter().map(|state| state.gain).max();
                 sources.shown[source * words + at / 64] |= 1 << (at % 64);
@@ -121,7 +121,7 @@ impl Sources {
         let mut beam: Vec<Partial> = self.singles().filter(|one| !self.is_complete(one)).collect();
         while !beam.is_empty() && covers.len() < most {
             beam.sort_by_cached_key(Partial::key);
-            beam.truncate(most);
+            beam.truncate(most.div_ceil(2));
             let width = (4 * most / beam.len()).clamp(2, 32);
             let grown = beam.iter().flat_map(|partial| self.grow(partial, width));
             let new = grown.filter(|grown| seen.insert(grown.sources.clone()));
@@ -150,23 +150,31 @@ impl Sources {
     /// The partial cover with each of the `width` videos that add the most to it, then the most
     /// similar.
     fn grow(&self, partial: &Partial, width: usize) -> Vec<Partial> {
-        let mut additions: Vec<(Reverse<u32>, u32)> = (0..self.videos.len())
-            .map(|source| (Reverse(self.new_count(source, &partial.covered)), source as u32))
-            .filter(|(count, _)| count.0 > 0)
-            .collect();
-        if additions.len() > width {
-            let least = additions.select_nth_unstable(width - 1).1.0;
-            additions.retain(|(count, _)| *count <= least);
-        }
-        let mut ranked: Vec<(Reverse<u32>, i64, u32)> = additions
-            .into_iter()
-            .map(|(count, source)| {
-                (count, -self.new_gain(source as usize, &partial.covered), source)
+        let counts: Vec<u32> =
+            (0..self.videos.len()).map(|source| self.new_count(source, &partial.covered)).collect();
+        let least = self.least_of_the_greatest(&counts, width);
+        let mut ranked: Vec<(Reverse<u32>, i64, u32)> = (0..counts.len())
+            .filter(|source| counts[*source] >= least)
+            .map(|source| {
+                let gain = self.new_gain(source, &partial.covered);
+                (Reverse(counts[source]), -gain, source as u32)
             })
             .collect();
         ranked.sort_unstable();
         ranked.truncate(width);
         ranked.iter().map(|(_, gain, source)| self.with(partial, *source as usize, -gain)).collect()
+    }
+
+    /// The count, not 0, that about `width` of the counts reach.
+    fn least_of_the_greatest(&self, counts: &[u32], width: usize) -> u32 {
+        let mut having = vec![0; self.layers + 1];
+        counts.iter().for_each(|count| having[*count as usize] += 1);
+        let mut reaching = 0;
+        let enough = |count: &usize| {
+            reaching += having[*count];
+            reaching >= width
+        };
+        (1..=self.layers).rev().find(enough).unwrap_or(1) as u32
     }
 
     fn with(&self, partial: &Partial, source: usize, gain: i64) -> Partial {
