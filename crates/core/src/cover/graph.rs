@@ -110,20 +110,18 @@ impl Graph {
         graph
     }
 
-    /// Only these sources, which are sorted.
-    pub fn restrict(&self, sources: &[VideoId]) -> Self {
-        let mut graph = Self { steps: self.steps, ..Self::default() };
-        graph.layers.reserve(self.len());
-        graph.states.reserve(self.len() * 2);
-        graph.groups.reserve(self.len() * 2);
-        for layer in self.layers() {
-            graph.open_layer(layer.step);
-            for source in sources {
-                graph.push_group(&layer.states[layer.group(*source)]);
-            }
-            graph.close_layer();
+    /// Only some states: those in `groups(layer)`, ranges of all states, by source.
+    pub fn restrict<G: Iterator<Item = Range<usize>>>(&self, groups: impl Fn(usize) -> G) -> Self {
+        let mut part = Self { steps: self.steps, ..Self::default() };
+        part.layers.reserve(self.len());
+        part.states.reserve(self.len() * 2);
+        part.groups.reserve(self.len() * 2);
+        for (at, layer) in self.layers.iter().enumerate() {
+            part.open_layer(layer.step);
+            groups(at).for_each(|group| part.push_group(&self.states[group]));
+            part.close_layer();
         }
-        graph
+        part
     }
 
     fn open_layer(&mut self, step: usize) {

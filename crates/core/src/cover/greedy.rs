@@ -3,9 +3,9 @@
 use super::graph::{Graph, Weights};
 use super::k_best::best_paths;
 use super::sequence::Sequence;
-use super::sources::Sources;
+use super::sources::{Cover, Sources};
 use super::suffix::Suffixes;
-use crate::clip::{ClipId, VideoId};
+use crate::clip::ClipId;
 use crate::map::StepMap;
 use crate::pool::Pool;
 use std::collections::HashSet;
@@ -20,16 +20,15 @@ use std::collections::HashSet;
 /// so that `most` come whenever there are so many.
 pub fn greedy(map: &StepMap, pool: &Pool, most: usize) -> Vec<Sequence> {
     let graph = Graph::new(map, pool);
-    let mut chosen = Chosen::new(&graph, most);
     let sources = Sources::new(&graph);
+    let mut chosen = Chosen::new(&graph, &sources, most);
     // A cover's sequence may be less similar than the cover promised: look at more than asked.
-    let plenty = most.saturating_mul(2);
+    let plenty = most.saturating_add(most / 4);
     let mut covers = sources.whole(plenty);
     if covers.len() < most {
         covers.extend(sources.by_runs(most.div_ceil(2)));
         covers.extend(sources.by_sets(plenty));
     }
-    let covers: Vec<Vec<VideoId>> = covers.iter().map(|cover| sources.videos(cover)).collect();
     covers.iter().for_each(|cover| chosen.add_best(cover));
     chosen.sort();
     chosen.fill(&covers);
@@ -49,6 +48,7 @@ struct Found {
 /// The distinct sequences chosen so far.
 struct Chosen<'a> {
     graph: &'a Graph,
+    sources: &'a Sources,
     weights: Weights,
     most: usize,
     sequences: Vec<Found>,
@@ -56,14 +56,14 @@ struct Chosen<'a> {
 }
 
 impl<'a> Chosen<'a> {
-    fn new(graph: &'a Graph, most: usize) -> Self {
+    fn new(graph: &'a Graph, sources: &'a Sources, most: usize) -> Self {
         let weights = fewest_changes_first(graph);
-        Self { graph, weights, most, sequences: Vec::new(), seen: HashSet::new() }
+        Self { graph, sources, weights, most, sequences: Vec::new(), seen: HashSet::new() }
     }
 
     /// The best sequence from these videos.
-    fn add_best(&mut self, videos: &[VideoId]) {
-        let part = self.graph.restrict(videos);
+    fn add_best(&mut self, cover: &Cover) {
+        let part = self.sources.part(self.graph, cover);
         let best = Suffixes::new(&part, &self.weights).best();
         self.add(&part, &best);
     }
@@ -87,14 +87,14 @@ impl<'a> Chosen<'a> {
     }
 
     /// The covers' next-best sequences, then the best of all, until there are enough.
-    fn fill(&mut self, covers: &[Vec<VideoId>]) {
+    fn fill(&mut self, covers: &[Cover]) {
         let covers = &covers[..covers.len().min(self.most)];
         for cover in covers {
             let missing = self.most.saturating_sub(self.sequences.len());
             if missing == 0 {
                 return;
             }
-            let part = self.graph.restrict(cover);
+            let part = self.sources.part(self.graph, cover);
             self.fill_from(&part, missing.div_ceil(covers.len()) + 1);
         }
         if self.sequences.len() < self.most {
