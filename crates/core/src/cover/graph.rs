@@ -36,7 +36,6 @@ pub(super) type Group = (VideoId, Range<usize>);
 /// The matches of one shown step, by source, then in the source's own order.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Layer<'a> {
-    pub step: usize,
     pub states: &'a [State],
     /// The states of each source, by source.
     pub groups: &'a [Group],
@@ -160,7 +159,6 @@ impl Graph {
         let place = self.layers[layer];
         let groups = self.layers.get(layer + 1).map_or(self.groups.len(), |next| next.groups);
         Layer {
-            step: place.step,
             states: &self.states[self.range(layer)],
             groups: &self.groups[place.groups..groups],
         }
