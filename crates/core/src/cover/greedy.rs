@@ -1,6 +1,6 @@
 //! The paper's adaptive search-space reduction: the sequences of many small set covers.
 
-use super::graph::{Graph, Weights};
+use super::graph::{Graph, Weights, parts};
 use super::k_best::best_paths;
 use super::sequence::Sequence;
 use super::sources::{Cover, Sources};
@@ -16,7 +16,7 @@ use std::collections::HashSet;
 /// Videos that show everything come first. Then covers by several videos: grown greedily from
 /// every video, by what they add and by how far they serve without a break, runners-up included.
 /// Each cover gives its best sequence: fewest changes, then fewest steps back in time within a
-/// source, then most similar. Where there are too few covers, their next-best sequences follow,
+/// source, then most similar; and the one in which every change is worth its while. Where there are too few covers, their next-best sequences follow,
 /// so that `most` come whenever there are so many.
 pub fn greedy(map: &StepMap, pool: &Pool, most: usize) -> Vec<Sequence> {
     let graph = Graph::new(map, pool);
@@ -30,9 +30,9 @@ pub fn greedy(map: &StepMap, pool: &Pool, most: usize) -> Vec<Sequence> {
         covers.extend(sources.by_sets(plenty));
     }
     covers.iter().for_each(|cover| chosen.add_best(cover));
-    chosen.sort();
+    chosen.select();
     chosen.fill(&covers);
-    chosen.sort();
+    chosen.sequences.sort_unstable();
     chosen.sequences.iter().map(|found| graph.sequence(&found.clips)).collect()
 }
 
@@ -43,6 +43,18 @@ struct Found {
     /// The similarity with its sign turned, so that the most similar sorts first.
     distance: i64,
     clips: Vec<ClipId>,
+}
+
+impl Found {
+    /// The distance, and what the changes are worth.
+    fn cost(&self) -> i64 {
+        self.distance + self.changes as i64 * worth_a_change().switch
+    }
+}
+
+/// A change of source, or a step back within one, for a tenth more of similarity.
+fn worth_a_change() -> Weights {
+    Weights { switch: parts(0.1), order: parts(0.1) }
 }
 
 /// The distinct sequences chosen so far.
@@ -61,11 +73,15 @@ impl<'a> Chosen<'a> {
         Self { graph, sources, weights, most, sequences: Vec::new(), seen: HashSet::new() }
     }
 
-    /// The best sequence from these videos.
+    /// The best sequences from these videos: with the fewest changes, and with changes where
+    /// another video is much more similar.
     fn add_best(&mut self, cover: &Cover) {
         let part = self.sources.part(self.graph, cover);
         let best = Suffixes::new(&part, &self.weights).best();
         self.add(&part, &best);
+        if cover.len() > 1 {
+            self.add(&part, &Suffixes::new(&part, &worth_a_change()).best());
+        }
     }
 
     /// A path through a part of the graph.
@@ -81,9 +97,27 @@ impl<'a> Chosen<'a> {
         self.sequences.push(Found { changes, distance, clips });
     }
 
-    fn sort(&mut self) {
+    /// Keeps as many as asked: every whole video, then by turns those with the fewest changes and
+    /// those whose similarity is worth their changes, so that neither kind crowds out the other.
+    fn select(&mut self) {
         self.sequences.sort_unstable();
-        self.sequences.truncate(self.most);
+        if self.sequences.len() <= self.most {
+            return;
+        }
+        let whole = self.sequences.partition_point(|found| found.changes == 0);
+        let others = self.sequences.split_off(whole.min(self.most));
+        let room = self.most - self.sequences.len();
+        let mut by_worth: Vec<usize> = (0..others.len()).collect();
+        by_worth.sort_by_key(|at| others[*at].cost());
+        let turns = (0..others.len()).zip(by_worth).flat_map(|(fewest, worth)| [fewest, worth]);
+        let mut kept = HashSet::new();
+        for at in turns {
+            if kept.len() < room {
+                kept.insert(at);
+            }
+        }
+        let kept = others.into_iter().enumerate().filter(|(at, _)| kept.contains(at));
+        self.sequences.extend(kept.map(|(_, found)| found));
     }
 
     /// The covers' next-best sequences, then the best of all, until there are enough.
