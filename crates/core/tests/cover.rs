@@ -187,7 +187,7 @@ fn mixed_procedure(seed: u64) -> (Pool, StepMap, Sequence) {
     let mut number = numbers(seed);
     let clips: Vec<(u32, u64)> = (0..240).map(|row| (row / 8, u64::from(row % 8))).collect();
     let (one, other) = ((number() * 15.0) as u32, 15 + (number() * 15.0) as u32);
-    let of_other = |place: u32| if seed % 2 == 0 { place >= 6 } else { place == 3 };
+    let of_other = |place: u32| if seed.is_multiple_of(2) { place >= 6 } else { place == 3 };
     let truth = |place: u32| (if of_other(place) { other } else { one }) * 8 + place;
     let mut steps: Vec<Vec<(u32, i32)>> = vec![Vec::new(); 8];
     for row in 0..240 {
