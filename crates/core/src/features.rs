@@ -29,7 +29,7 @@ pub enum FeaturesError {
 impl Features {
     /// Rows of `dim` numbers each; every row is scaled to length 1.
     pub fn new(dim: usize, mut data: Vec<f32>) -> Result<Self, FeaturesError> {
-        if dim == 0 || data.len() % dim != 0 {
+        if dim == 0 || !data.len().is_multiple_of(dim) {
             return Err(FeaturesError::Ragged { numbers: data.len(), dim });
         }
         if let Some(at) = data.iter().position(|x| !x.is_finite()) {

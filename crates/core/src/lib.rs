@@ -15,6 +15,47 @@
 //! | [`timeline`] | V_R | the chosen sequence as cuts |
 //!
 //! Nothing here reads files, starts threads, looks at the clock or prints.
+//!
+//! # Example
+//!
+//! Two videos; the second step is shown by both, and staying with the first saves a change.
+//!
+//! ```
+//! use stitch_core::clip::{Clip, Span, VideoId};
+//! use stitch_core::cover::{KBestOptions, k_best};
+//! use stitch_core::features::Features;
+//! use stitch_core::map::{MapOptions, map};
+//! use stitch_core::pool::Pool;
+//! use stitch_core::procedure::Procedure;
+//! use stitch_core::timeline::{TimelineOptions, timeline};
+//!
+//! let procedure = Procedure::new("Tea", ["Boil water", "Steep the leaves", "Add honey"])?;
+//! # let procedure_length = procedure.steps().len();
+//!
+//! // What encoders would give: here boiling is x, steeping is y, and nothing shows honey.
+//! let steps = Features::new(3, vec![1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0])?;
+//! # assert_eq!(steps.len(), procedure_length);
+//! let clips = [(0, 5_000, "Boil the water"), (0, 20_000, "Let it steep"), (1, 3_000, "Steep")];
+//! let clips = clips.map(|(video, start, text)| Clip {
+//!     video: VideoId(video),
+//!     span: Span::new(start, start + 8_000).unwrap(),
+//!     text: text.to_string(),
+//! });
+//! let rows = Features::new(3, vec![1.0, 0.0, 0.0, 0.1, 0.9, 0.0, 0.0, 1.0, 0.0])?;
+//! let pool = Pool::new(clips.to_vec(), rows.clone(), rows)?;
+//!
+//! let options = MapOptions { top: 10, threshold: 0.5, text_weight: 0.5 };
+//! let step_map = map(&steps, &steps, &pool, |_| true, &options)?;
+//! assert_eq!(step_map.gaps(), [2]); // said plainly: nothing shows "Add honey"
+//!
+//! let costs = KBestOptions { switch_cost: 0.1, order_cost: 0.2 };
+//! let candidates = k_best(&step_map, &pool, 5, &costs);
+//! let cuts =
+//!     timeline(&candidates[0].sequence, &pool, |_| 60_000, &TimelineOptions::default());
+//! assert!(cuts.iter().all(|cut| cut.video == VideoId(0)));
+//! assert_eq!(cuts.iter().map(|cut| cut.step).collect::<Vec<_>>(), [0, 1]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 pub mod procedure;
 pub mod clip;

@@ -26,11 +26,11 @@ fn options(case: &Value) -> AlignOptions {
 }
 
 fn path(alignment: &Alignment) -> Vec<Vec<f64>> {
-    alignment.path().iter().map(|(i, j)| vec![*i as f64, *j as f64]).collect()
+    alignment.path().map(|(i, j)| vec![i as f64, j as f64]).collect()
 }
 
 fn labels(alignment: &Alignment) -> Vec<f64> {
-    alignment.labels().iter().map(|label| label.map_or(0.0, |step| step as f64 + 1.0)).collect()
+    alignment.labels().map(|label| label.map_or(0.0, |step| step as f64 + 1.0)).collect()
 }
 
 fn check(name: &str, alignment: &Alignment, case: &Value) {
@@ -187,13 +187,14 @@ fn cost_of(costs: &Costs, step_drop: Option<&[f64]>, sets: &[Option<u32>]) -> f6
 
 /// The sets of seconds that the alignment's path matches.
 fn sets_of(costs: &Costs, alignment: &Alignment) -> Vec<Option<u32>> {
+    let labels: Vec<Option<usize>> = alignment.labels().collect();
     let spans = alignment.spans().iter();
     spans
         .enumerate()
         .map(|(step, span)| {
             let span = span.clone()?;
-            let shared = |j: &usize| alignment.labels()[*j].is_some_and(|label| label < step);
-            let mine = |j: &usize| alignment.labels()[*j] == Some(step) || shared(j);
+            let shared = |j: &usize| labels[*j].is_some_and(|label| label < step);
+            let mine = |j: &usize| labels[*j] == Some(step) || shared(j);
             assert!(costs.steps() > step);
             Some(span.filter(mine).fold(0, |set, j| set | 1 << j))
         })

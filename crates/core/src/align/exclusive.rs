@@ -3,7 +3,7 @@
 //! A second then depends only on the one before it, so the steps of one second go through the
 //! processor's lanes together. Strips of up to 32 steps keep both rows of the programme in
 //! registers; between strips only the last row is carried over. The back pointers are the bits of
-//! the comparisons, three or four a cell.
+//! the comparisons, three a cell.
 
 use super::AlignError;
 use super::alignment::Alignment;
@@ -13,17 +13,16 @@ use super::lanes::{LANES, Lanes, Plain};
 /// How many groups of lanes a strip has at most.
 const BLOCKS: usize = 4;
 
-/// The comparisons of one group of lanes in one second.
+/// The comparisons of one group of lanes on coming to one second.
 #[derive(Clone, Copy, Default)]
 struct Bits {
-    /// M's predecessor: of the two one step and one second back, the dropped one.
-    diagonal_dropped: u8,
-    /// M's predecessor: the match one second back, rather than those.
+    /// D was better than M one second back. So D comes from D, and so does the match of the next
+    /// step where it comes from this one.
+    dropped: u8,
+    /// M comes from the match one second back, not from the step before.
     stayed: u8,
-    /// M's predecessor: the drop one second back, rather than all of them.
+    /// M comes from the drop one second back, rather than from either.
     resumed: u8,
-    /// D's predecessor: the drop one second back, rather than the match.
-    still_dropped: u8,
 }
 
 /// The cheapest alignment; there are no more steps than seconds.
@@ -36,15 +35,15 @@ fn align_in(
     contiguous: bool,
     registers: Registers,
 ) -> Result<Alignment, AlignError> {
-    let seconds = costs.seconds();
-    let mut above = Row::before_the_first_step(costs.drop());
-    let blocks = costs.stride() / LANES;
+    let (seconds, blocks) = (costs.seconds(), costs.stride() / LANES);
     let mut bits = vec![Bits::default(); blocks * seconds];
+    let mut row = Vec::new();
     let mut ends = (f64::INFINITY, f64::INFINITY);
     for first in (0..blocks).step_by(BLOCKS) {
-        let strip = Strip { costs, first, contiguous };
+        let is_last = first + BLOCKS >= blocks;
+        let strip = Strip { costs, first, is_last, contiguous };
         let here = &mut bits[first * seconds..(first + BLOCKS).min(blocks) * seconds];
-        ends = strip.run(&mut above, here, registers);
+        ends = strip.run(&mut row, here, registers);
     }
     let cost = ends.0.min(ends.1);
     if !cost.is_finite() {
@@ -56,32 +55,58 @@ fn align_in(
 /// Follows the bits from the last step and second to the first.
 fn walk_back(costs: &Costs, bits: &[Bits], cost: f64, mut dropped: bool) -> Alignment {
     let (seconds, blocks) = (costs.seconds(), costs.stride() / LANES);
+    let mut alignment = Alignment::new(cost, costs.steps(), seconds);
+    let mut place = Place::of(costs.steps(), seconds, blocks);
     let mut step = costs.steps();
-    let mut alignment = Alignment::new(cost, step, seconds);
     for second in (1..=seconds).rev() {
         if step == 0 {
             alignment.pass(0, second);
             continue;
         }
-        let (block, lane) = ((step - 1) / LANES, (step - 1) % LANES);
-        let first = block - block % BLOCKS;
-        let width = BLOCKS.min(blocks - first);
-        let cell = bits[first * seconds + (second - 1) * width + block - first];
-        let set = |mask: u8| mask >> lane & 1 == 1;
+        let cell = place.at(bits, second);
         if dropped {
             alignment.pass(step, second);
-            dropped = set(cell.still_dropped);
+            dropped = place.in_lane(cell.dropped);
             continue;
         }
         alignment.meet(step, second);
-        if set(cell.resumed) {
+        if place.in_lane(cell.resumed) {
             dropped = true;
-        } else if !set(cell.stayed) {
-            dropped = set(cell.diagonal_dropped);
+        } else if !place.in_lane(cell.stayed) {
             step -= 1;
+            if step > 0 {
+                place = Place::of(step, seconds, blocks);
+                dropped = place.in_lane(place.at(bits, second).dropped);
+            }
         }
     }
     alignment
+}
+
+/// Where the bits of a step lie.
+struct Place {
+    first: usize,
+    stride: usize,
+    lane: usize,
+}
+
+impl Place {
+    /// The place of a step, counted from 1.
+    fn of(step: usize, seconds: usize, blocks: usize) -> Self {
+        let (block, lane) = ((step - 1) / LANES, (step - 1) % LANES);
+        let strip = block - block % BLOCKS;
+        let stride = BLOCKS.min(blocks - strip);
+        Self { first: strip * seconds + block - strip, stride, lane }
+    }
+
+    /// The bits of its group at a second, counted from 1.
+    fn at(&self, bits: &[Bits], second: usize) -> Bits {
+        bits[self.first + (second - 1) * self.stride]
+    }
+
+    fn in_lane(&self, mask: u8) -> bool {
+        mask >> self.lane & 1 == 1
+    }
 }
 
 /// Which registers to compute in.
@@ -100,7 +125,9 @@ impl Registers {
         let mut all = Vec::new();
         #[cfg(target_arch = "x86_64")]
         {
-            if std::arch::is_x86_feature_detected!("avx512f") {
+            if std::arch::is_x86_feature_detected!("avx512f")
+                && std::arch::is_x86_feature_detected!("avx512dq")
+            {
                 all.push(Self::Avx512);
             }
             if std::arch::is_x86_feature_detected!("avx2") {
@@ -116,122 +143,100 @@ impl Registers {
     }
 }
 
-/// M and D of one step at every second, from before the first.
-struct Row {
-    matched: Vec<f64>,
-    dropped: Vec<f64>,
-}
-
-impl Row {
-    fn before_the_first_step(drop: &[f64]) -> Self {
-        let mut matched = vec![f64::INFINITY; drop.len() + 1];
-        matched[0] = 0.0;
-        let mut dropped = Vec::with_capacity(drop.len() + 1);
-        dropped.push(0.0);
-        let mut sum = 0.0;
-        dropped.extend(drop.iter().map(|x| {
-            sum += x;
-            sum
-        }));
-        Self { matched, dropped }
-    }
-}
+/// The better of M and D of one step at every second.
+type Row = Vec<f64>;
 
 /// Some groups of lanes over all seconds.
 struct Strip<'a> {
     costs: &'a Costs,
     first: usize,
+    is_last: bool,
     contiguous: bool,
 }
 
 impl Strip<'_> {
-    /// M and D of the last step at the last second, where this strip has it; `above` becomes the
-    /// strip's last row.
-    fn run(&self, above: &mut Row, bits: &mut [Bits], registers: Registers) -> (f64, f64) {
+    /// M and D of the last step at the last second, where this strip has it. `row` is the last
+    /// step of the strip above, empty if there is none, and becomes this one's.
+    fn run(&self, row: &mut Row, bits: &mut [Bits], registers: Registers) -> (f64, f64) {
         match registers {
             // Safety: `Registers` are only those the processor said it has.
             #[cfg(target_arch = "x86_64")]
-            Registers::Avx512 => unsafe { self.run_avx512(above, bits) },
+            Registers::Avx512 => unsafe { self.run_avx512(row, bits) },
             #[cfg(target_arch = "x86_64")]
-            Registers::Avx2 => unsafe { self.run_avx2(above, bits) },
-            Registers::Plain => self.run_in::<Plain>(above, bits),
+            Registers::Avx2 => unsafe { self.run_avx2(row, bits) },
+            Registers::Plain => self.run_in::<Plain>(row, bits),
         }
     }
 
     #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx512f")]
-    fn run_avx512(&self, above: &mut Row, bits: &mut [Bits]) -> (f64, f64) {
-        self.run_in::<super::lanes::x86::Avx512>(above, bits)
+    #[target_feature(enable = "avx512f,avx512dq")]
+    fn run_avx512(&self, row: &mut Row, bits: &mut [Bits]) -> (f64, f64) {
+        self.run_in::<super::lanes::x86::Avx512>(row, bits)
     }
 
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2")]
-    fn run_avx2(&self, above: &mut Row, bits: &mut [Bits]) -> (f64, f64) {
-        self.run_in::<super::lanes::x86::Avx2>(above, bits)
+    fn run_avx2(&self, row: &mut Row, bits: &mut [Bits]) -> (f64, f64) {
+        self.run_in::<super::lanes::x86::Avx2>(row, bits)
     }
 
     #[inline(always)]
-    fn run_in<L: Lanes>(&self, above: &mut Row, bits: &mut [Bits]) -> (f64, f64) {
+    fn run_in<L: Lanes>(&self, row: &mut Row, bits: &mut [Bits]) -> (f64, f64) {
         match (bits.len() / self.costs.seconds(), self.contiguous) {
-            (1, true) => self.sweep::<L, 1, true>(above, bits),
-            (2, true) => self.sweep::<L, 2, true>(above, bits),
-            (3, true) => self.sweep::<L, 3, true>(above, bits),
-            (_, true) => self.sweep::<L, BLOCKS, true>(above, bits),
-            (1, false) => self.sweep::<L, 1, false>(above, bits),
-            (2, false) => self.sweep::<L, 2, false>(above, bits),
-            (3, false) => self.sweep::<L, 3, false>(above, bits),
-            (_, false) => self.sweep::<L, BLOCKS, false>(above, bits),
+            (1, true) => self.sweep::<L, 1, true>(row, bits),
+            (2, true) => self.sweep::<L, 2, true>(row, bits),
+            (3, true) => self.sweep::<L, 3, true>(row, bits),
+            (_, true) => self.sweep::<L, BLOCKS, true>(row, bits),
+            (1, false) => self.sweep::<L, 1, false>(row, bits),
+            (2, false) => self.sweep::<L, 2, false>(row, bits),
+            (3, false) => self.sweep::<L, 3, false>(row, bits),
+            (_, false) => self.sweep::<L, BLOCKS, false>(row, bits),
         }
     }
 
     #[inline(always)]
     fn sweep<L: Lanes, const B: usize, const CONTIGUOUS: bool>(
         &self,
-        above: &mut Row,
+        row: &mut Row,
         bits: &mut [Bits],
     ) -> (f64, f64) {
-        let stride = self.costs.stride();
-        let last_step = self.costs.steps() - 1;
-        let carries = last_step / LANES >= self.first + B;
         let mut matched = [L::splat(f64::INFINITY); B];
         let mut dropped = [L::splat(f64::INFINITY); B];
-        let mut corner = (above.matched[0], above.dropped[0]);
-        (above.matched[0], above.dropped[0]) = (f64::INFINITY, f64::INFINITY);
-        let columns = self.costs.columns().chunks_exact(stride);
-        let rows = above.matched[1..].iter_mut().zip(&mut above.dropped[1..]);
-        for (((column, drop), row), bits) in
-            columns.zip(self.costs.drop()).zip(rows).zip(bits.chunks_exact_mut(B))
+        let is_first = row.is_empty();
+        if !self.is_last {
+            row.resize(self.costs.seconds(), f64::INFINITY);
+        }
+        // The better of M and D one step above and one second back.
+        let mut corner = if is_first { 0.0 } else { f64::INFINITY };
+        let columns = self.costs.columns().chunks_exact(self.costs.stride());
+        let bits = bits.chunks_exact_mut(B);
+        for (second, ((column, paid), bits)) in columns.zip(self.costs.drop()).zip(bits).enumerate()
         {
-            let drop = L::splat(*drop);
-            let (mut up_m, mut up_d) = (L::splat(corner.0), L::splat(corner.1));
+            let drop = L::splat(*paid);
+            let mut above = L::splat(corner);
             let costs = column[self.first * LANES..].as_chunks::<LANES>().0;
             for b in 0..B {
                 let (m, d) = (matched[b], dropped[b]);
-                let (diagonal_m, diagonal_d) = (m.shift_in(up_m), d.shift_in(up_d));
-                let diagonal = diagonal_d.min(diagonal_m);
-                let best = m.min(diagonal);
-                let still = d.min(m);
-                bits[b].diagonal_dropped = diagonal_d.less(diagonal_m);
+                let kept = d.min(m);
+                let diagonal = kept.shift_in(above);
+                let mut best = m.min(diagonal);
+                bits[b].dropped = d.less(m);
                 bits[b].stayed = m.less(diagonal);
-                bits[b].still_dropped = d.less(m);
-                let best = if CONTIGUOUS {
-                    best
-                } else {
+                if !CONTIGUOUS {
                     bits[b].resumed = d.less(best);
-                    d.min(best)
-                };
+                    best = d.min(best);
+                }
                 matched[b] = L::load(&costs[b]).add(best);
-                dropped[b] = drop.add(still);
-                (up_m, up_d) = (m, d);
+                dropped[b] = drop.add(kept);
+                above = kept;
             }
-            corner = (*row.0, *row.1);
-            if carries {
-                let last = |lanes: L| lanes.to_array()[LANES - 1];
-                (*row.0, *row.1) = (last(matched[B - 1]), last(dropped[B - 1]));
+            corner = if is_first { corner + paid } else { row[second] };
+            if !self.is_last {
+                row[second] = dropped[B - 1].min(matched[B - 1]).to_array()[LANES - 1];
             }
         }
-        let (block, lane) = (last_step / LANES - self.first, last_step % LANES);
-        let at = |rows: &[L; B]| rows[block.min(B - 1)].to_array()[lane];
+        let last_step = (self.costs.steps() - 1).saturating_sub(self.first * LANES);
+        let at = |rows: &[L; B]| rows[(last_step / LANES).min(B - 1)].to_array()[last_step % LANES];
         (at(&matched), at(&dropped))
     }
 }

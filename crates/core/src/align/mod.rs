@@ -4,11 +4,11 @@
 //! at a cost of their own. [`drop_dtw`] matches every step; [`drop_dtw_with_missing_steps`] may
 //! leave steps out too, for summaries that come from elsewhere than this video.
 
+mod lanes;
 mod costs;
 mod alignment;
-mod lanes;
-mod exclusive;
 mod states;
+mod exclusive;
 mod recall;
 
 pub use alignment::Alignment;

@@ -2,7 +2,7 @@
 
 use super::sequence::Sequence;
 use crate::clip::{ClipId, VideoId};
-use crate::map::StepMap;
+use crate::map::{Match, StepMap};
 use crate::pool::Pool;
 use std::ops::Range;
 
@@ -30,46 +30,26 @@ pub(super) struct State {
     pub gain: i64,
 }
 
+/// The states of one source in a layer, counted within the layer.
+pub(super) type Group = (VideoId, Range<usize>);
+
 /// The matches of one shown step, by source, then in the source's own order.
-#[derive(Clone, Debug)]
-pub(super) struct Layer {
-    pub step: usize,
-    pub states: Vec<State>,
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Layer<'a> {
+    pub states: &'a [State],
     /// The states of each source, by source.
-    pub groups: Vec<(VideoId, Range<usize>)>,
+    pub groups: &'a [Group],
 }
 
-impl Layer {
-    fn new(step: usize, mut states: Vec<State>) -> Self {
-        states.sort_unstable_by_key(|state| (state.source, state.start, state.clip, -state.gain));
-        states.dedup_by_key(|state| state.clip);
-        let mut groups = Vec::new();
-        let mut start = 0;
-        for group in states.chunk_by(|a, b| a.source == b.source) {
-            groups.push((group[0].source, start..start + group.len()));
-            start += group.len();
-        }
-        Self { step, states, groups }
-    }
-
+impl Layer<'_> {
     /// The states of one source.
     pub fn group(&self, source: VideoId) -> Range<usize> {
         let found = self.groups.binary_search_by_key(&source, |group| group.0);
         found.map_or(0..0, |at| self.groups[at].1.clone())
     }
 
-    /// Only these sources, which are sorted.
-    fn restrict(&self, sources: &[VideoId]) -> Self {
-        let mut layer = Self { step: self.step, states: Vec::new(), groups: Vec::new() };
-        for source in sources {
-            let group = self.group(*source);
-            if !group.is_empty() {
-                let start = layer.states.len();
-                layer.states.extend_from_slice(&self.states[group]);
-                layer.groups.push((*source, start..layer.states.len()));
-            }
-        }
-        layer
+    pub fn state(&self, at: u32) -> &State {
+        &self.states[at as usize]
     }
 }
 
@@ -93,45 +73,119 @@ impl Weights {
     }
 }
 
-/// All shown steps.
-#[derive(Clone, Debug)]
+/// All shown steps, in few long vectors: greedy covers make thousands of small graphs.
+#[derive(Clone, Debug, Default)]
 pub(super) struct Graph {
     /// How many steps the procedure has, gaps included.
-    pub steps: usize,
-    pub layers: Vec<Layer>,
+    steps: usize,
+    states: Vec<State>,
+    groups: Vec<Group>,
+    layers: Vec<Place>,
+}
+
+/// Where a layer begins.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    step: usize,
+    states: usize,
+    groups: usize,
 }
 
 impl Graph {
     /// The graph of a map over its pool.
     pub fn new(map: &StepMap, pool: &Pool) -> Self {
-        let layers = map.steps.iter().enumerate().filter_map(|(step, matches)| {
+        let mut graph = Self { steps: map.steps.len(), ..Self::default() };
+        for (step, matches) in map.steps.iter().enumerate() {
             let known = matches.iter().filter(|found| found.clip.row() < pool.len());
-            let states: Vec<State> = known
-                .map(|found| {
-                    let clip = pool.clip(found.clip);
-                    let (source, start) = (clip.video, clip.span.start());
-                    State { clip: found.clip, source, start, gain: gain(found.similarity) }
-                })
-                .collect();
-            (!states.is_empty()).then(|| Layer::new(step, states))
-        });
-        Self { steps: map.steps.len(), layers: layers.collect() }
-    }
-
-    /// Only these sources, which are sorted.
-    pub fn restrict(&self, sources: &[VideoId]) -> Self {
-        let layers = self.layers.iter().map(|layer| layer.restrict(sources));
-        Self { steps: self.steps, layers: layers.filter(|l| !l.states.is_empty()).collect() }
-    }
-
-    /// The clips of a path, one state for each layer, with the gaps between them.
-    pub fn sequence(&self, path: &[u32]) -> Sequence {
-        let mut clips = vec![None; self.steps];
-        for (layer, state) in self.layers.iter().zip(path) {
-            clips[layer.step] = Some(layer.states[*state as usize].clip);
+            let mut states: Vec<State> = known.map(|found| state(found, pool)).collect();
+            states.sort_unstable_by_key(|s| (s.source, s.start, s.clip, -s.gain));
+            states.dedup_by_key(|state| state.clip);
+            graph.open_layer(step);
+            for group in states.chunk_by(|a, b| a.source == b.source) {
+                graph.push_group(group);
+            }
+            graph.close_layer();
         }
-        Sequence(clips)
+        graph
     }
+
+    /// Only some states: those in `groups(layer)`, ranges of all states, by source.
+    pub fn restrict<G: Iterator<Item = Range<usize>>>(&self, groups: impl Fn(usize) -> G) -> Self {
+        let mut part = Self { steps: self.steps, ..Self::default() };
+        part.layers.reserve(self.len());
+        part.states.reserve(self.len() * 2);
+        part.groups.reserve(self.len() * 2);
+        for (at, layer) in self.layers.iter().enumerate() {
+            part.open_layer(layer.step);
+            groups(at).for_each(|group| part.push_group(&self.states[group]));
+            part.close_layer();
+        }
+        part
+    }
+
+    fn open_layer(&mut self, step: usize) {
+        self.layers.push(Place { step, states: self.states.len(), groups: self.groups.len() });
+    }
+
+    /// Adds the states of one source to the open layer.
+    fn push_group(&mut self, states: &[State]) {
+        if let (Some(first), Some(layer)) = (states.first(), self.layers.last()) {
+            let start = self.states.len() - layer.states;
+            self.groups.push((first.source, start..start + states.len()));
+            self.states.extend_from_slice(states);
+        }
+    }
+
+    /// A layer without states is none.
+    fn close_layer(&mut self) {
+        if self.layers.last().is_some_and(|layer| layer.states == self.states.len()) {
+            self.layers.pop();
+        }
+    }
+
+    /// How many layers there are.
+    pub fn len(&self) -> usize {
+        self.layers.len()
+    }
+
+    /// Where the states of a layer stand among all.
+    pub fn range(&self, layer: usize) -> Range<usize> {
+        let end = self.layers.get(layer + 1).map_or(self.states.len(), |next| next.states);
+        self.layers[layer].states..end
+    }
+
+    /// One shown step.
+    pub fn layer(&self, layer: usize) -> Layer<'_> {
+        let place = self.layers[layer];
+        let groups = self.layers.get(layer + 1).map_or(self.groups.len(), |next| next.groups);
+        Layer {
+            states: &self.states[self.range(layer)],
+            groups: &self.groups[place.groups..groups],
+        }
+    }
+
+    /// All shown steps, in order.
+    pub fn layers(&self) -> impl Iterator<Item = Layer<'_>> {
+        (0..self.len()).map(|layer| self.layer(layer))
+    }
+
+    /// All states of all layers.
+    pub fn states(&self) -> &[State] {
+        &self.states
+    }
+
+    /// One clip for each layer, with the gaps between them.
+    pub fn sequence(&self, clips: &[ClipId]) -> Sequence {
+        let mut steps = vec![None; self.steps];
+        self.layers.iter().zip(clips).for_each(|(layer, clip)| steps[layer.step] = Some(*clip));
+        Sequence(steps)
+    }
+}
+
+fn state(found: &Match, pool: &Pool) -> State {
+    let clip = pool.clip(found.clip);
+    let gain = gain(found.similarity);
+    State { clip: found.clip, source: clip.video, start: clip.span.start(), gain }
 }
 
 /// Cosines lie between -1 and 1; the rest is rounding or a mistake that must not overflow.

@@ -1,11 +1,11 @@
 //! The paper's adaptive search-space reduction: the sequences of many small set covers.
 
-use super::graph::{Graph, Weights};
+use super::graph::{Graph, Weights, parts};
 use super::k_best::best_paths;
 use super::sequence::Sequence;
-use super::sources::Sources;
+use super::sources::{Cover, Sources};
 use super::suffix::Suffixes;
-use crate::clip::VideoId;
+use crate::clip::ClipId;
 use crate::map::StepMap;
 use crate::pool::Pool;
 use std::collections::HashSet;
@@ -16,95 +16,119 @@ use std::collections::HashSet;
 /// Videos that show everything come first. Then covers by several videos: grown greedily from
 /// every video, by what they add and by how far they serve without a break, runners-up included.
 /// Each cover gives its best sequence: fewest changes, then fewest steps back in time within a
-/// source, then most similar. Where there are too few covers, their next-best sequences follow,
+/// source, then most similar; and the one in which every change is worth its while. Where there are too few covers, their next-best sequences follow,
 /// so that `most` come whenever there are so many.
 pub fn greedy(map: &StepMap, pool: &Pool, most: usize) -> Vec<Sequence> {
     let graph = Graph::new(map, pool);
-    let mut chosen = Chosen::new(&graph, most);
     let sources = Sources::new(&graph);
+    let mut chosen = Chosen::new(&graph, &sources, most);
     // A cover's sequence may be less similar than the cover promised: look at more than asked.
-    let plenty = most.saturating_mul(2);
+    let plenty = most.saturating_add(most / 4);
     let mut covers = sources.whole(plenty);
     if covers.len() < most {
-        covers.extend(sources.by_runs(most));
+        covers.extend(sources.by_runs(most.div_ceil(2)));
         covers.extend(sources.by_sets(plenty));
     }
-    let covers: Vec<Vec<VideoId>> = covers.iter().map(|cover| sources.videos(cover)).collect();
     covers.iter().for_each(|cover| chosen.add_best(cover));
-    chosen.sort();
+    chosen.select();
     chosen.fill(&covers);
-    chosen.sort();
-    chosen.sequences.into_iter().map(|found| graph.sequence(&found.path)).collect()
+    chosen.sequences.sort_unstable();
+    chosen.sequences.iter().map(|found| graph.sequence(&found.clips)).collect()
 }
 
-/// A path through the whole graph, as it is sorted.
+/// A path through the graph, as it is sorted.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Found {
     changes: usize,
     /// The similarity with its sign turned, so that the most similar sorts first.
     distance: i64,
-    path: Vec<u32>,
+    clips: Vec<ClipId>,
+}
+
+impl Found {
+    /// The distance, and what the changes are worth.
+    fn cost(&self) -> i64 {
+        self.distance + self.changes as i64 * worth_a_change().switch
+    }
+}
+
+/// A change of source, or a step back within one, for a tenth more of similarity.
+fn worth_a_change() -> Weights {
+    Weights { switch: parts(0.1), order: parts(0.1) }
 }
 
 /// The distinct sequences chosen so far.
 struct Chosen<'a> {
     graph: &'a Graph,
+    sources: &'a Sources,
     weights: Weights,
     most: usize,
     sequences: Vec<Found>,
-    seen: HashSet<Vec<u32>>,
+    seen: HashSet<Vec<ClipId>>,
 }
 
 impl<'a> Chosen<'a> {
-    fn new(graph: &'a Graph, most: usize) -> Self {
+    fn new(graph: &'a Graph, sources: &'a Sources, most: usize) -> Self {
         let weights = fewest_changes_first(graph);
-        Self { graph, weights, most, sequences: Vec::new(), seen: HashSet::new() }
+        Self { graph, sources, weights, most, sequences: Vec::new(), seen: HashSet::new() }
     }
 
-    /// The best sequence from these videos.
-    fn add_best(&mut self, videos: &[VideoId]) {
-        let part = self.graph.restrict(videos);
-        let suffixes = Suffixes::new(&part, &self.weights);
-        let mut path = Vec::from_iter(suffixes.best_start(&part));
-        suffixes.follow(&mut path);
-        self.add(&part, &path);
+    /// The best sequences from these videos: with the fewest changes, and with changes where
+    /// another video is much more similar.
+    fn add_best(&mut self, cover: &Cover) {
+        let part = self.sources.part(self.graph, cover);
+        let best = Suffixes::new(&part, &self.weights).best();
+        self.add(&part, &best);
+        if cover.len() > 1 {
+            self.add(&part, &Suffixes::new(&part, &worth_a_change()).best());
+        }
     }
 
+    /// A path through a part of the graph.
     fn add(&mut self, part: &Graph, path: &[u32]) {
-        let whole: Vec<u32> =
-            path.iter().enumerate().map(|(i, s)| self.whole(part, i, *s)).collect();
-        if !self.seen.insert(whole.clone()) {
+        let states = || part.layers().zip(path).map(|(layer, at)| *layer.state(*at));
+        let clips: Vec<ClipId> = states().map(|state| state.clip).collect();
+        if !self.seen.insert(clips.clone()) {
             return;
         }
-        let states: Vec<_> =
-            self.graph.layers.iter().zip(&whole).map(|(l, s)| l.states[*s as usize]).collect();
-        let changes = states.windows(2).filter(|pair| pair[0].source != pair[1].source).count();
-        let distance = -states.iter().map(|state| state.gain).sum::<i64>();
-        self.sequences.push(Found { changes, distance, path: whole });
+        let pairs = states().zip(states().skip(1));
+        let changes = pairs.filter(|(a, b)| a.source != b.source).count();
+        let distance = -states().map(|state| state.gain).sum::<i64>();
+        self.sequences.push(Found { changes, distance, clips });
     }
 
-    /// A state of a part of the graph in the whole of it.
-    fn whole(&self, part: &Graph, layer: usize, state: u32) -> u32 {
-        let (part, whole) = (&part.layers[layer], &self.graph.layers[layer]);
-        let source = part.states[state as usize].source;
-        let (from, to) = (part.group(source).start, whole.group(source).start);
-        (state as usize - from + to) as u32
-    }
-
-    fn sort(&mut self) {
+    /// Keeps as many as asked: every whole video, then by turns those with the fewest changes and
+    /// those whose similarity is worth their changes, so that neither kind crowds out the other.
+    fn select(&mut self) {
         self.sequences.sort_unstable();
-        self.sequences.truncate(self.most);
+        if self.sequences.len() <= self.most {
+            return;
+        }
+        let whole = self.sequences.partition_point(|found| found.changes == 0);
+        let others = self.sequences.split_off(whole.min(self.most));
+        let room = self.most - self.sequences.len();
+        let mut by_worth: Vec<usize> = (0..others.len()).collect();
+        by_worth.sort_by_key(|at| others[*at].cost());
+        let turns = (0..others.len()).zip(by_worth).flat_map(|(fewest, worth)| [fewest, worth]);
+        let mut kept = HashSet::new();
+        for at in turns {
+            if kept.len() < room {
+                kept.insert(at);
+            }
+        }
+        let kept = others.into_iter().enumerate().filter(|(at, _)| kept.contains(at));
+        self.sequences.extend(kept.map(|(_, found)| found));
     }
 
     /// The covers' next-best sequences, then the best of all, until there are enough.
-    fn fill(&mut self, covers: &[Vec<VideoId>]) {
+    fn fill(&mut self, covers: &[Cover]) {
         let covers = &covers[..covers.len().min(self.most)];
         for cover in covers {
             let missing = self.most.saturating_sub(self.sequences.len());
             if missing == 0 {
                 return;
             }
-            let part = self.graph.restrict(cover);
+            let part = self.sources.part(self.graph, cover);
             self.fill_from(&part, missing.div_ceil(covers.len()) + 1);
         }
         if self.sequences.len() < self.most {
@@ -124,8 +148,8 @@ impl<'a> Chosen<'a> {
 /// One change outweighs all steps back, one step back outweighs all similarity, for as many steps
 /// as a procedure may have.
 fn fewest_changes_first(graph: &Graph) -> Weights {
-    let steps = graph.layers.len().max(1) as i64;
-    let gains = graph.layers.iter().flat_map(|layer| &layer.states).map(|state| state.gain.abs());
+    let steps = graph.len().max(1) as i64;
+    let gains = graph.states().iter().map(|state| state.gain.abs());
     let switch = i64::MAX / 4 / steps;
     let order = 2 * steps * gains.max().unwrap_or(0) + 1;
     Weights { switch, order: order.min(switch / (steps + 1)) }

@@ -39,7 +39,7 @@ pub fn k_best(map: &StepMap, pool: &Pool, k: usize, options: &KBestOptions) -> V
     let weights = Weights { switch: parts(options.switch_cost), order: parts(options.order_cost) };
     let graph = Graph::new(map, pool);
     let best = best_paths(&graph, &weights, k).into_iter();
-    best.map(|path| Candidate { sequence: graph.sequence(&path.states), score: score(path.score) })
+    best.map(|path| Candidate { sequence: graph.sequence(&path.clips), score: score(path.score) })
         .collect()
 }
 
@@ -81,7 +81,7 @@ impl PartialOrd for Path {
 struct Search<'a> {
     graph: &'a Graph,
     weights: &'a Weights,
-    suffixes: Suffixes,
+    suffixes: Suffixes<'a>,
     /// For each layer its states best first, as far as `k` paths can need them.
     ranked: Vec<Vec<u32>>,
     /// The ranked ways on from the states met so far; the start is `u32::MAX` before layer 0.
@@ -97,8 +97,8 @@ const START: u32 = u32::MAX;
 impl<'a> Search<'a> {
     fn new(graph: &'a Graph, weights: &'a Weights, k: usize) -> Self {
         let suffixes = Suffixes::new(graph, weights);
-        let layers = graph.layers.iter().zip(&suffixes.values);
-        let ranked = layers.map(|(layer, values)| rank(layer, values, k)).collect();
+        let layers = graph.layers().enumerate();
+        let ranked = layers.map(|(at, layer)| rank(&layer, suffixes.values(at), k)).collect();
         let (ways, open, floor) = (HashMap::new(), BinaryHeap::new(), BinaryHeap::new());
         let mut search = Self { graph, weights, suffixes, ranked, ways, open, floor, k };
         search.open_best();
@@ -106,11 +106,10 @@ impl<'a> Search<'a> {
     }
 
     fn open_best(&mut self) {
-        let mut states = Vec::from_iter(self.suffixes.best_start(self.graph));
-        let value = states.first().map_or(0, |state| self.suffixes.values[0][*state as usize]);
-        self.suffixes.follow(&mut states);
+        let states = self.suffixes.best();
+        let score = states.first().map_or(0, |state| self.suffixes.values(0)[*state as usize]);
         let clips = self.clips(&states);
-        self.open.push(Path { score: value, states, clips, last_choice: 0, rank: 0 });
+        self.open.push(Path { score, states, clips, last_choice: 0, rank: 0 });
     }
 
     /// Opens every path that differs from this one by one rank, at its last choice or after.
@@ -146,34 +145,31 @@ impl<'a> Search<'a> {
     }
 
     fn clips(&self, states: &[u32]) -> Vec<ClipId> {
-        let layers = self.graph.layers.iter().zip(states);
-        layers.map(|(layer, state)| layer.states[*state as usize].clip).collect()
+        self.graph.layers().zip(states).map(|(layer, state)| layer.state(*state).clip).collect()
     }
 
     /// The gain of a state less the cost of coming to it.
     fn paid(&self, layer: usize, from: u32, to: u32) -> i64 {
-        let to = &self.graph.layers[layer].states[to as usize];
+        let at = self.graph.layer(layer);
+        let to = at.state(to);
         match from {
             START => to.gain,
-            _ => {
-                let from = &self.graph.layers[layer - 1].states[from as usize];
-                to.gain - self.weights.between(from, to)
-            }
+            _ => to.gain - self.weights.between(self.graph.layer(layer - 1).state(from), to),
         }
     }
 
     /// The way of this rank into `layer` from a state of the layer before, and its value.
     fn way(&mut self, layer: usize, from: u32, rank: usize) -> Option<(i64, u32)> {
         let near = Near {
-            layer: &self.graph.layers[layer],
-            values: &self.suffixes.values[layer],
+            layer: self.graph.layer(layer),
+            values: self.suffixes.values(layer),
             ranked: &self.ranked[layer],
             switch: if from == START { 0 } else { self.weights.switch },
         };
         let (graph, weights) = (self.graph, self.weights);
         let ways = self.ways.entry((layer, from)).or_insert_with(|| match from {
             START => Ways::default(),
-            _ => near.same_source(&graph.layers[layer - 1].states[from as usize], weights),
+            _ => near.same_source(graph.layer(layer - 1).state(from), weights),
         });
         near.get(ways, rank)
     }
@@ -207,7 +203,7 @@ struct Ways {
 
 /// A layer as it is seen from the one before.
 struct Near<'a> {
-    layer: &'a Layer,
+    layer: Layer<'a>,
     values: &'a [i64],
     ranked: &'a [u32],
     switch: i64,

@@ -4,6 +4,7 @@ use super::graph::Graph;
 use crate::clip::VideoId;
 use std::cmp::Reverse;
 use std::collections::HashSet;
+use std::ops::Range;
 
 /// For each video the shown steps it has a match for.
 pub(super) struct Sources {
@@ -14,6 +15,8 @@ pub(super) struct Sources {
     words: usize,
     /// The best gain of each video at each layer, where it has one.
     gains: Vec<i64>,
+    /// The states of each video at each layer, among all states of the graph.
+    states: Vec<Range<usize>>,
 }
 
 /// Some videos, by their rows in [`Sources`], sorted.
@@ -40,27 +43,37 @@ impl Partial {
 impl Sources {
     pub fn new(graph: &Graph) -> Self {
         let mut videos: Vec<VideoId> =
-            graph.layers.iter().flat_map(|layer| layer.groups.iter().map(|g| g.0)).collect();
+            graph.layers().flat_map(|layer| layer.groups.iter().map(|group| group.0)).collect();
         videos.sort_unstable();
         videos.dedup();
-        let (layers, words) = (graph.layers.len(), graph.layers.len().div_ceil(64));
-        let (shown, gains) = (vec![0; words * videos.len()], vec![0; layers * videos.len()]);
-        let mut sources = Self { videos, layers, shown, words, gains };
-        for (at, layer) in graph.layers.iter().enumerate() {
-            let mut source = 0;
-            for (video, group) in &layer.groups {
-                source += sources.videos[source..].partition_point(|other| other < video);
-                let best = layer.states[group.clone()].iter().map(|state| state.gain).max();
-                sources.shown[source * words + at / 64] |= 1 << (at % 64);
-                sources.gains[source * layers + at] = best.unwrap_or(0);
-            }
-        }
+        let (layers, words) = (graph.len(), graph.len().div_ceil(64));
+        let cells = layers * videos.len();
+        let shown = vec![0; words * videos.len()];
+        let (gains, states) = (vec![0; cells], vec![0..0; cells]);
+        let mut sources = Self { videos, layers, shown, words, gains, states };
+        (0..layers).for_each(|layer| sources.enter(graph, layer));
         sources
     }
 
-    /// The videos of a cover.
-    pub fn videos(&self, cover: &Cover) -> Vec<VideoId> {
-        cover.iter().map(|source| self.videos[*source as usize]).collect()
+    /// Enters what the videos can show at one layer.
+    fn enter(&mut self, graph: &Graph, at: usize) {
+        let (layer, first) = (graph.layer(at), graph.range(at).start);
+        let mut source = 0;
+        for (video, group) in layer.groups {
+            source += self.videos[source..].partition_point(|other| other < video);
+            let best = layer.states[group.clone()].iter().map(|state| state.gain).max();
+            self.shown[source * self.words + at / 64] |= 1 << (at % 64);
+            self.gains[source * self.layers + at] = best.unwrap_or(0);
+            self.states[source * self.layers + at] = first + group.start..first + group.end;
+        }
+    }
+
+    /// The part of the graph that these videos make.
+    pub fn part(&self, graph: &Graph, cover: &Cover) -> Graph {
+        graph.restrict(|layer| {
+            let at = move |source: &u32| *source as usize * self.layers + layer;
+            cover.iter().map(move |source| self.states[at(source)].clone())
+        })
     }
 
     /// The videos that show every step, the most similar first.
@@ -119,10 +132,11 @@ impl Sources {
         let mut covers = Vec::new();
         let mut seen = HashSet::new();
         let mut beam: Vec<Partial> = self.singles().filter(|one| !self.is_complete(one)).collect();
+        let mut widest = most;
         while !beam.is_empty() && covers.len() < most {
             beam.sort_by_cached_key(Partial::key);
-            beam.truncate(most);
-            let width = (4 * most / beam.len()).clamp(2, 32);
+            beam.truncate(widest.max(1));
+            let width = (2 * most / beam.len()).clamp(2, 32);
             let grown = beam.iter().flat_map(|partial| self.grow(partial, width));
             let new = grown.filter(|grown| seen.insert(grown.sources.clone()));
             let (mut complete, partial): (Vec<Partial>, Vec<Partial>) =
@@ -130,6 +144,8 @@ impl Sources {
             complete.sort_by_cached_key(Partial::key);
             covers.extend(complete.into_iter().map(|cover| cover.sources));
             beam = partial;
+            // Every video may start a cover; after that the most promising go on.
+            widest = most.div_ceil(8);
         }
         covers.truncate(most);
         covers
@@ -150,23 +166,30 @@ impl Sources {
     /// The partial cover with each of the `width` videos that add the most to it, then the most
     /// similar.
     fn grow(&self, partial: &Partial, width: usize) -> Vec<Partial> {
-        let mut additions: Vec<(Reverse<u32>, u32)> = (0..self.videos.len())
-            .map(|source| (Reverse(self.new_count(source, &partial.covered)), source as u32))
-            .filter(|(count, _)| count.0 > 0)
-            .collect();
-        if additions.len() > width {
-            let least = additions.select_nth_unstable(width - 1).1.0;
-            additions.retain(|(count, _)| *count <= least);
-        }
-        let mut ranked: Vec<(Reverse<u32>, i64, u32)> = additions
-            .into_iter()
-            .map(|(count, source)| {
-                (count, -self.new_gain(source as usize, &partial.covered), source)
+        let counts = self.new_counts(&partial.covered);
+        let least = self.least_of_the_greatest(&counts, width);
+        let mut ranked: Vec<(Reverse<u32>, i64, u32)> = (0..counts.len())
+            .filter(|source| counts[*source] >= least)
+            .map(|source| {
+                let gain = self.new_gain(source, &partial.covered);
+                (Reverse(counts[source]), -gain, source as u32)
             })
             .collect();
         ranked.sort_unstable();
         ranked.truncate(width);
         ranked.iter().map(|(_, gain, source)| self.with(partial, *source as usize, -gain)).collect()
+    }
+
+    /// The count, not 0, that about `width` of the counts reach.
+    fn least_of_the_greatest(&self, counts: &[u32], width: usize) -> u32 {
+        let mut having = vec![0; self.layers + 1];
+        counts.iter().for_each(|count| having[*count as usize] += 1);
+        let mut reaching = 0;
+        let enough = |count: &usize| {
+            reaching += having[*count];
+            reaching >= width
+        };
+        (1..=self.layers).rev().find(enough).unwrap_or(1) as u32
     }
 
     fn with(&self, partial: &Partial, source: usize, gain: i64) -> Partial {
@@ -185,9 +208,13 @@ impl Sources {
         self.mask(source)[layer / 64] >> (layer % 64) & 1 == 1
     }
 
-    /// How many layers the video adds to those covered.
-    fn new_count(&self, source: usize, covered: &[u64]) -> u32 {
-        self.mask(source).iter().zip(covered).map(|(mask, c)| (mask & !c).count_ones()).sum()
+    /// How many layers each video adds to those covered.
+    fn new_counts(&self, covered: &[u64]) -> Vec<u32> {
+        if let [covered] = covered {
+            return self.shown.iter().map(|mask| (mask & !covered).count_ones()).collect();
+        }
+        let new = |mask: &[u64]| mask.iter().zip(covered).map(|(m, c)| (m & !c).count_ones()).sum();
+        self.shown.chunks_exact(self.words).map(new).collect()
     }
 
     /// The gain of the layers that the video adds to those covered.

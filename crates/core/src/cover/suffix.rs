@@ -1,13 +1,14 @@
 //! The best way on from every match to the last step.
 
 use super::graph::{Graph, Layer, State, Weights};
-use crate::clip::VideoId;
+use std::ops::Range;
 
 /// For every state of every layer the greatest score from there to the end, its own gain included.
-pub(super) struct Suffixes {
-    pub values: Vec<Vec<i64>>,
+pub(super) struct Suffixes<'a> {
+    graph: &'a Graph,
+    values: Vec<i64>,
     /// The state of the next layer on that way.
-    next: Vec<Vec<u32>>,
+    next: Vec<u32>,
 }
 
 /// A state to go to and what that is worth; the greater is better, then the earlier clip.
@@ -17,107 +18,120 @@ struct Way {
     state: u32,
 }
 
-impl Suffixes {
+impl<'a> Suffixes<'a> {
     /// From the last layer to the first.
-    pub fn new(graph: &Graph, weights: &Weights) -> Self {
-        let mut suffixes = Self { values: Vec::new(), next: Vec::new() };
-        let mut later: Option<(&Layer, Vec<i64>)> = None;
-        for layer in graph.layers.iter().rev() {
-            let (values, next) = match &later {
-                None => (layer.states.iter().map(|state| state.gain).collect(), Vec::new()),
-                Some((after, values)) => ways_on(layer, after, values, weights),
-            };
-            suffixes.next.push(next);
-            if let Some((_, values)) = later.replace((layer, values)) {
-                suffixes.values.push(values);
+    pub fn new(graph: &'a Graph, weights: &Weights) -> Self {
+        let values = graph.states().iter().map(|state| state.gain).collect();
+        let mut suffixes = Self { graph, values, next: vec![0; graph.states().len()] };
+        let mut arrivals = Arrivals::default();
+        for layer in (1..graph.len()).rev() {
+            arrivals.set(&graph.layer(layer), &suffixes.values[graph.range(layer)]);
+            suffixes.extend(layer - 1, &arrivals, weights);
+        }
+        suffixes
+    }
+
+    /// Values and next states of a layer, from what arriving in the one after it is worth.
+    fn extend(&mut self, layer: usize, arrivals: &Arrivals, weights: &Weights) {
+        let first = self.graph.range(layer).start;
+        let (layer, after) = (self.graph.layer(layer), self.graph.layer(layer + 1));
+        for (source, range) in layer.groups {
+            let group = after.group(*source);
+            for at in range.clone() {
+                let way = arrivals.best_from(&layer.states[at], &after, &group, weights);
+                self.values[first + at] += way.value;
+                self.next[first + at] = way.state;
             }
         }
-        suffixes.values.extend(later.map(|(_, values)| values));
-        suffixes.values.reverse();
-        suffixes.next.reverse();
-        suffixes
+    }
+
+    /// The values of a layer's states.
+    pub fn values(&self, layer: usize) -> &[i64] {
+        &self.values[self.graph.range(layer)]
     }
 
     /// Adds the best way on from the path's last state.
     pub fn follow(&self, path: &mut Vec<u32>) {
-        while let Some(last) = path.last() {
-            let Some(next) = self.next[path.len() - 1].get(*last as usize) else { break };
-            path.push(*next);
+        while let Some(last) = path.last()
+            && path.len() < self.graph.len()
+        {
+            let at = self.graph.range(path.len() - 1).start + *last as usize;
+            path.push(self.next[at]);
         }
     }
 
-    /// The best first state.
-    pub fn best_start(&self, graph: &Graph) -> Option<u32> {
-        let (layer, values) = (graph.layers.first()?, self.values.first()?);
-        let ways = (0..layer.states.len()).map(|i| Way { value: values[i], state: i as u32 });
-        ways.reduce(|a, b| better(layer, a, b)).map(|way| way.state)
+    /// The best path of all.
+    pub fn best(&self) -> Vec<u32> {
+        let mut path = Vec::with_capacity(self.graph.len());
+        if self.graph.len() > 0 {
+            let (layer, values) = (self.graph.layer(0), self.values(0));
+            let ways = (0..values.len()).map(|i| Way { value: values[i], state: i as u32 });
+            path.extend(ways.reduce(|a, b| better(&layer, a, b)).map(|way| way.state));
+            self.follow(&mut path);
+        }
+        path
     }
 }
 
 /// The better of two ways into a layer.
 fn better(layer: &Layer, a: Way, b: Way) -> Way {
-    let key = |way: Way| (-way.value, layer.states[way.state as usize].clip);
+    let key = |way: Way| (-way.value, layer.state(way.state).clip);
     if key(b) < key(a) { b } else { a }
 }
 
-/// Values and next states of a layer, from the values of the one after it.
-fn ways_on(
-    layer: &Layer,
-    after: &Layer,
-    values: &[i64],
-    weights: &Weights,
-) -> (Vec<i64>, Vec<u32>) {
-    let arrivals = Arrivals::new(after, values);
-    let mut ways = Vec::with_capacity(layer.states.len());
-    for (source, range) in &layer.groups {
-        let group = after.group(*source);
-        for state in &layer.states[range.clone()] {
-            ways.push(arrivals.best_from(state, &group, weights));
-        }
-    }
-    let on = layer.states.iter().zip(&ways).map(|(state, way)| state.gain + way.value);
-    (on.collect(), ways.iter().map(|way| way.state).collect())
-}
-
 /// What arriving in a layer is worth.
-struct Arrivals<'a> {
-    layer: &'a Layer,
+#[derive(Default)]
+struct Arrivals {
     /// The best of all, and the best of any other source.
-    best: Way,
+    best: Option<Way>,
     other: Option<Way>,
     /// Within each source: the best up to each state, and from each state on.
     up_to: Vec<Way>,
     from: Vec<Way>,
 }
 
-impl<'a> Arrivals<'a> {
-    fn new(layer: &'a Layer, values: &[i64]) -> Self {
-        let way = |state: usize| Way { value: values[state], state: state as u32 };
-        let mut up_to: Vec<Way> = (0..values.len()).map(way).collect();
-        let mut from = up_to.clone();
-        for (_, group) in &layer.groups {
+impl Arrivals {
+    fn set(&mut self, layer: &Layer, values: &[i64]) {
+        let ways = || values.iter().enumerate().map(|(i, v)| Way { value: *v, state: i as u32 });
+        self.up_to.clear();
+        self.up_to.extend(ways());
+        self.from.clear();
+        self.from.extend(ways());
+        (self.best, self.other) = (None, None);
+        for (_, group) in layer.groups {
             for i in group.clone().skip(1) {
-                up_to[i] = better(layer, up_to[i - 1], up_to[i]);
+                self.up_to[i] = better(layer, self.up_to[i - 1], self.up_to[i]);
             }
             for i in group.clone().rev().skip(1) {
-                from[i] = better(layer, from[i], from[i + 1]);
+                self.from[i] = better(layer, self.from[i], self.from[i + 1]);
             }
+            self.offer(layer, self.from[group.start]);
         }
-        let heads = || layer.groups.iter().map(|(source, group)| (*source, from[group.start]));
-        let pick = |a: (VideoId, Way), b: (VideoId, Way)| {
-            if better(layer, a.1, b.1).state == a.1.state { a } else { b }
-        };
-        let best = heads().reduce(pick).expect("a layer has states");
-        let other = heads().filter(|head| head.0 != best.0).reduce(pick);
-        Self { layer, best: best.1, other: other.map(|other| other.1), up_to, from }
     }
 
-    /// The best way on from a state whose source has this group here.
-    fn best_from(&self, state: &State, group: &std::ops::Range<usize>, weights: &Weights) -> Way {
-        let source_of = |way: &Way| self.layer.states[way.state as usize].source;
-        let elsewhere = [Some(self.best), self.other];
-        let switch = elsewhere.into_iter().flatten().find(|way| source_of(way) != state.source);
-        let starts = &self.layer.states[group.clone()];
+    /// The best way into one more source.
+    fn offer(&mut self, layer: &Layer, way: Way) {
+        let beats = |other: Option<Way>| {
+            other.is_none_or(|other| better(layer, other, way).state == way.state)
+        };
+        if beats(self.best) {
+            self.other = self.best.replace(way);
+        } else if beats(self.other) {
+            self.other = Some(way);
+        }
+    }
+
+    /// The best way on from a state whose source has this group in the layer.
+    fn best_from(
+        &self,
+        state: &State,
+        layer: &Layer,
+        group: &Range<usize>,
+        weights: &Weights,
+    ) -> Way {
+        let elsewhere = |way: &Way| layer.state(way.state).source != state.source;
+        let switch = self.best.filter(elsewhere).or(self.other.filter(elsewhere));
+        let starts = &layer.states[group.clone()];
         let later = group.start + starts.partition_point(|to| to.start < state.start);
         let back = (later > group.start).then(|| self.up_to[later - 1]);
         let on = (later < group.end).then(|| self.from[later]);
@@ -125,7 +139,7 @@ impl<'a> Arrivals<'a> {
         [on, less(back, weights.order), less(switch, weights.switch)]
             .into_iter()
             .flatten()
-            .reduce(|a, b| better(self.layer, a, b))
+            .reduce(|a, b| better(layer, a, b))
             .expect("a layer has states")
     }
 }
