@@ -1,1 +1,98 @@
-//! F_M: text and seconds of video in one space.
+//! F_M: texts and the seconds of a video as vectors in one space.
+
+pub mod narration;
+
+use std::fmt;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use stitch_core::features::{Features, FeaturesError};
+
+pub use narration::Narration;
+
+use crate::media::MediaError;
+use crate::progress::{Progress, Stopped};
+use crate::sentence::SentenceError;
+use crate::transcript::Sentence;
+
+/// Which encoder made some features; features of different encoders must never meet.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct EncoderId {
+    /// Its name.
+    pub name: String,
+    /// The length of its vectors.
+    pub dim: usize,
+    /// The SHA-256 of its weights.
+    pub weights: String,
+}
+
+impl fmt::Display for EncoderId {
+    /// `narration (768 numbers, weights 78c0197b)`
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let short: String = self.weights.chars().take(8).collect();
+        write!(f, "{} ({} numbers, weights {short})", self.name, self.dim)
+    }
+}
+
+/// A video as an encoder sees it.
+#[derive(Clone, Copy, Debug)]
+pub struct VideoInput<'a> {
+    /// The file.
+    pub path: &'a Path,
+    /// How long it lasts.
+    pub length_ms: u64,
+    /// What is said in it.
+    pub sentences: &'a [Sentence],
+}
+
+/// The longest video there can be: two days. A header that says more is a lie.
+const LONGEST_MS: u64 = 48 * 3600 * 1000;
+
+impl VideoInput<'_> {
+    /// How many seconds it has; a part of a second counts as one.
+    pub fn seconds(&self) -> Result<usize, EncoderError> {
+        if self.length_ms > LONGEST_MS {
+            return Err(EncoderError::TooLong { hours: self.length_ms / 3_600_000 });
+        }
+        Ok(self.length_ms.div_ceil(1000) as usize)
+    }
+}
+
+/// Why something has no vector.
+#[derive(Debug, thiserror::Error)]
+pub enum EncoderError {
+    /// The text side failed.
+    #[error(transparent)]
+    Sentence(#[from] SentenceError),
+    /// The video could not be read.
+    #[error(transparent)]
+    Media(#[from] MediaError),
+    /// The encoder made numbers that are none.
+    #[error("the encoder made unusable numbers: {0}")]
+    Features(#[from] FeaturesError),
+    /// The video's header cannot be true.
+    #[error("the video says it lasts {hours} hours; re-encode it, its header is broken")]
+    TooLong {
+        /// What it says.
+        hours: u64,
+    },
+    /// The work was asked to stop.
+    #[error(transparent)]
+    Stopped(#[from] Stopped),
+}
+
+/// F_M, whichever it is.
+pub trait Encoder: Send + Sync {
+    /// Who it is.
+    fn id(&self) -> &EncoderId;
+
+    /// One row per text.
+    fn encode_text(&self, texts: &[&str]) -> Result<Features, EncoderError>;
+
+    /// One row per second of the video; a zero row where there is nothing to go by.
+    fn encode_seconds(
+        &self,
+        video: &VideoInput,
+        progress: &dyn Progress,
+    ) -> Result<Features, EncoderError>;
+}

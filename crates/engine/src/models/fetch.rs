@@ -241,6 +241,11 @@ pub fn sha256(path: &Path, progress: &dyn Progress) -> Result<String, FetchError
     }
 }
 
+/// The SHA-256 of bytes in hexadecimal.
+pub fn sha256_of(bytes: &[u8]) -> String {
+    hexadecimal(&Sha256::digest(bytes))
+}
+
 fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -8,6 +8,7 @@ mod packages;
 pub mod store;
 
 pub use card::Card;
+pub use fetch::{FetchError, sha256_of as sha256};
 pub use manifest::{Manifest, Model, Role};
-pub use store::{Entry, ModelError, Store};
+pub use store::{Entry, ModelError, Store, hash_of};
 pub use weights::{Weights, WeightsError};
