@@ -4,7 +4,7 @@ use super::Shot;
 use crate::world::stage::brush::{Brush, Spot, rgb};
 use crate::world::stage::dice::{Dice, chance_of, ease, lerp};
 use crate::world::stage::hands::{self, Hand};
-use crate::world::stage::props::{dishes, pieces, vegetables, wares};
+use crate::world::stage::props::{bowlfuls, pieces, vegetables, wares};
 use crate::world::stage::tools;
 use crate::world::vocabulary::{Kind, State};
 
@@ -95,7 +95,7 @@ pub fn whisk(b: &mut Brush, shot: &Shot) {
         b,
         shot,
         |b| {
-            dishes::mixture(
+            bowlfuls::mixture(
                 b,
                 look,
                 kind,
@@ -124,7 +124,7 @@ pub fn toss(b: &mut Brush, shot: &Shot) {
         b,
         shot,
         |b| {
-            dishes::salad(b, look, 250.0, ease(w, 0.05, 0.95), jump);
+            bowlfuls::salad(b, look, 250.0, ease(w, 0.05, 0.95), jump);
             shine(b, shot, ease(w, 0.3, 1.0));
         },
         |b| {

@@ -41,7 +41,7 @@ fn sink(b: &mut Brush, look: &Look) {
 
 fn colander(b: &mut Brush, look: &Look, contents: impl FnOnce(&mut Brush)) {
     let (rx, h, k) = (250.0, 130.0, look.tilt);
-    let c = if look.tool_kind % 2 == 0 { rgb(0xd3dadf) } else { look.accent };
+    let c = if look.tool_kind.is_multiple_of(2) { rgb(0xd3dadf) } else { look.accent };
     for side in [-1.0, 1.0] {
         b.line(
             &[

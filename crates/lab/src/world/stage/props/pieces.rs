@@ -130,7 +130,8 @@ pub fn cucumber(b: &mut Brush, lean: f32, open: f32) {
     });
 }
 
-fn strand(b: &mut Brush, lean: f32, c: Colour, dice: &mut Dice) {
+/// A grated strand.
+pub fn strand(b: &mut Brush, lean: f32, c: Colour, dice: &mut Dice) {
     let (long, bend) = (dice.range(24.0, 40.0), dice.range(-14.0, 14.0));
     let tone = c.mix(WHITE, dice.range(0.0, 0.25));
     b.placed((0.0, 0.0), lean, 1.0, |b| {

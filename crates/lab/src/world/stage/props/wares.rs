@@ -108,7 +108,7 @@ pub fn board(b: &mut Brush, look: &Look, half: f32) {
     b.fill(&polygon(&top), down(-d, d, c.dark(0.05), c.light(0.12)));
     b.trace(&polygon(&top), 9.0, c.light(0.05));
     grain(b, half, d, c);
-    if look.tool_kind % 2 == 0 {
+    if look.tool_kind.is_multiple_of(2) {
         b.oval(half * 0.86, -d * 0.1, 24.0, 24.0 * k, c.dark(0.5));
         b.oval(half * 0.86, -d * 0.1 + 4.0, 22.0, 20.0 * k, look.surface.dark(0.2));
     } else {
@@ -140,12 +140,12 @@ pub fn hob(b: &mut Brush, look: &Look, rx: f32, heat: f32, seconds: f32) {
     let k = look.tilt;
     let (w, d) = (rx * 1.75, rx * 1.42 * k);
     let lean = w * 0.08 * (1.0 - k);
-    let glass = look.tool_kind % 3 != 0;
+    let glass = !look.tool_kind.is_multiple_of(3);
     let c = if glass { rgb(0x24262c) } else { rgb(0xc6ced3) };
     b.shadow(0.0, 24.0, w * 1.15, d * 1.3, 0.45);
     b.polygon(&[(-w, d), (w, d), (w, d + 26.0), (-w, d + 26.0)], c.dark(0.35));
     let top = [(-w + lean, -d), (w - lean, -d), (w, d), (-w, d)];
-    b.polygon(&top, Ink::corner(w, d, c));
+    b.polygon(&top, round_light((-w * 0.5, -d), w * 1.6, c.light(0.2), c));
     b.trace(&polygon(&top), 5.0, c.light(0.3));
     for i in 0..3 {
         let x = w * (0.55 + 0.15 * i as f32);
@@ -158,19 +158,11 @@ pub fn hob(b: &mut Brush, look: &Look, rx: f32, heat: f32, seconds: f32) {
         );
         b.line(&[(x, d * 0.86), (x + 6.0, d * 0.86 - 10.0)], 4.0, WHITE.fade(0.9));
     }
-    if glass && look.tool_kind % 2 == 0 {
+    if glass && look.tool_kind.is_multiple_of(2) {
         b.ring(0.0, 10.0, rx * 1.02, rx * 1.02 * k, 15.0, rgb(0xff5a36).fade(0.25 + 0.6 * heat));
         b.glow(0.0, 10.0, rx * 1.35, rx * 1.35 * k, rgb(0xff6a3a).fade(0.4 * heat));
     } else {
         flames(b, rx, k, heat, seconds);
-    }
-}
-
-/// Shorthand for the sheen of a cooker's top.
-struct Ink;
-impl Ink {
-    fn corner(w: f32, d: f32, c: Colour) -> crate::world::stage::brush::Ink {
-        round_light((-w * 0.5, -d), w * 1.6, c.light(0.2), c)
     }
 }
 
