@@ -60,7 +60,6 @@ fn panel(b: &mut Brush, look: &Look, w: f32) {
 
 /// The window: dark, glowing, with the tray in it.
 fn window(b: &mut Brush, shot: &Shot, melt: f32) {
-    let look = shot.look;
     let pane = slab(-400.0, -286.0, 800.0, 300.0, 24.0);
     b.fill(&pane, down(-286.0, 14.0, rgb(0x3a140c), rgb(0x8a3312)));
     b.clipped(&pane, |b| {
