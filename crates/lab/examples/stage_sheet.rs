@@ -3,9 +3,9 @@
 //! or `verb:kind:before:after[+kind:before:after...]`. Every item is drawn at three moments per seed.
 
 use serde::de::DeserializeOwned;
+use std::error::Error;
 use stitch_lab::world::stage::{Place, draw};
 use stitch_lab::world::vocabulary::{Action, Domain, Scene, Thing};
-use std::error::Error;
 use tiny_skia::{Pixmap, PixmapPaint, Transform};
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -29,17 +29,26 @@ fn main() -> Result<(), Box<dyn Error>> {
             }
         }
     }
-    let columns = std::env::var("COLUMNS").ok().and_then(|c| c.parse().ok()).unwrap_or(moments.len() as u32);
+    let columns =
+        std::env::var("COLUMNS").ok().and_then(|c| c.parse().ok()).unwrap_or(moments.len() as u32);
     write(out, &panels, columns)
 }
 
 fn write(out: &str, panels: &[Pixmap], columns: u32) -> Result<(), Box<dyn Error>> {
     let first = panels.first().ok_or("nothing to draw")?;
     let (w, h) = (first.width() + 6, first.height() + 6);
-    let mut sheet = Pixmap::new(w * columns, h * (panels.len() as u32).div_ceil(columns)).ok_or("too large")?;
+    let mut sheet =
+        Pixmap::new(w * columns, h * (panels.len() as u32).div_ceil(columns)).ok_or("too large")?;
     for (i, panel) in panels.iter().enumerate() {
         let (x, y) = (i as u32 % columns * w, i as u32 / columns * h);
-        sheet.draw_pixmap(x as i32, y as i32, panel.as_ref(), &PixmapPaint::default(), Transform::identity(), None);
+        sheet.draw_pixmap(
+            x as i32,
+            y as i32,
+            panel.as_ref(),
+            &PixmapPaint::default(),
+            Transform::identity(),
+            None,
+        );
     }
     let mut bytes = Vec::new();
     let mut encoder = png::Encoder::new(&mut bytes, sheet.width(), sheet.height());
@@ -50,7 +59,10 @@ fn write(out: &str, panels: &[Pixmap], columns: u32) -> Result<(), Box<dyn Error
 
 fn scene(item: &str) -> Result<Scene, Box<dyn Error>> {
     match item {
-        "title" => Ok(Scene::Title { title: "Three bean tacos at home".into(), subtitle: "Dinner in half an hour".into() }),
+        "title" => Ok(Scene::Title {
+            title: "Three bean tacos at home".into(),
+            subtitle: "Dinner in half an hour".into(),
+        }),
         "chatter" => Ok(Scene::Chatter),
         _ => {
             let (verb, things) = item.split_once(':').ok_or("verb:kind:before:after")?;

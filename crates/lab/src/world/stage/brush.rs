@@ -1,77 +1,12 @@
 //! A small drawing vocabulary over tiny-skia, in a virtual space of 1600 by 900: shapes, inks,
 //! soft shadows and moves that nest.
 
+pub use super::colour::{Colour, SHADE, WHITE, rgb};
+pub use super::shapes::{Spot, curve, limb, oval, polygon, slab, smooth};
 use tiny_skia::{
-    Color, FillRule, GradientStop, LineCap, LineJoin, LinearGradient, Mask, Paint, Path, PathBuilder,
-    Pixmap, Point, RadialGradient, Rect, Shader, SpreadMode, Stroke, Transform,
+    FillRule, GradientStop, LineCap, LineJoin, LinearGradient, Mask, Paint, Path, Pixmap, Point,
+    RadialGradient, Shader, SpreadMode, Stroke, Transform,
 };
-
-/// A point of the virtual space.
-pub type Spot = (f32, f32);
-
-/// A colour with opacity, each part in 0..=1.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Colour {
-    pub red: f32,
-    pub green: f32,
-    pub blue: f32,
-    pub alpha: f32,
-}
-
-/// The opaque colour 0xRRGGBB.
-pub const fn rgb(hex: u32) -> Colour {
-    Colour {
-        red: ((hex >> 16) & 255) as f32 / 255.0,
-        green: ((hex >> 8) & 255) as f32 / 255.0,
-        blue: (hex & 255) as f32 / 255.0,
-        alpha: 1.0,
-    }
-}
-
-/// White, for highlights.
-pub const WHITE: Colour = rgb(0xffffff);
-/// The colour of shadows: never quite black.
-pub const SHADE: Colour = rgb(0x1d1420);
-
-impl Colour {
-    /// The same colour, `alpha` times as opaque.
-    pub fn fade(self, alpha: f32) -> Self {
-        Colour { alpha: (self.alpha * alpha).clamp(0.0, 1.0), ..self }
-    }
-
-    /// From this colour to `other` as `t` goes from 0 to 1.
-    pub fn mix(self, other: Colour, t: f32) -> Self {
-        let t = t.clamp(0.0, 1.0);
-        let part = |a: f32, b: f32| a + (b - a) * t;
-        Colour {
-            red: part(self.red, other.red),
-            green: part(self.green, other.green),
-            blue: part(self.blue, other.blue),
-            alpha: part(self.alpha, other.alpha),
-        }
-    }
-
-    /// Darker, and a little towards the shade's violet as shadows are.
-    pub fn dark(self, t: f32) -> Self {
-        self.mix(Colour { alpha: self.alpha, ..rgb(0x2a1430) }, t)
-    }
-
-    /// Lighter, and a little warm.
-    pub fn light(self, t: f32) -> Self {
-        self.mix(Colour { alpha: self.alpha, ..rgb(0xfffaf0) }, t)
-    }
-
-    /// How bright it looks, 0..=1.
-    pub fn brightness(self) -> f32 {
-        0.299 * self.red + 0.587 * self.green + 0.114 * self.blue
-    }
-
-    fn skia(self, alpha: f32) -> Color {
-        let c = |v: f32| v.clamp(0.0, 1.0);
-        Color::from_rgba(c(self.red), c(self.green), c(self.blue), c(self.alpha * alpha))
-            .unwrap_or(Color::TRANSPARENT)
-    }
-}
 
 /// What fills a shape.
 #[derive(Clone, Copy, Debug)]
@@ -82,6 +17,22 @@ pub enum Ink {
     Linear { from: Spot, to: Spot, start: Colour, end: Colour },
     /// A gradient out from a point.
     Radial { centre: Spot, radius: f32, inner: Colour, outer: Colour },
+}
+
+/// Shapes of fewer pixels than this are left out, and shapes of fewer than `FLAT` have no gradient:
+/// nobody sees the difference and most shapes of a frame are small.
+const UNSEEN: f32 = 1.1;
+const FLAT: f32 = 16.0;
+
+impl Ink {
+    /// The one colour that stands for this ink on a small shape.
+    fn flat(self) -> Ink {
+        match self {
+            Ink::Flat(_) => self,
+            Ink::Linear { start, end, .. } => Ink::Flat(start.mix(end, 0.5)),
+            Ink::Radial { inner, outer, .. } => Ink::Flat(inner.mix(outer, 0.5)),
+        }
+    }
 }
 
 impl From<Colour> for Ink {
@@ -103,110 +54,6 @@ pub fn across(left: f32, right: f32, start: Colour, end: Colour) -> Ink {
 /// A gradient out from a point, as a rounded body in light from there has.
 pub fn round_light(centre: Spot, radius: f32, inner: Colour, outer: Colour) -> Ink {
     Ink::Radial { centre, radius, inner, outer }
-}
-
-/// A closed path of an ellipse.
-pub fn oval(x: f32, y: f32, rx: f32, ry: f32) -> Option<Path> {
-    PathBuilder::from_oval(Rect::from_ltrb(x - rx, y - ry, x + rx, y + ry)?)
-}
-
-/// A rectangle with corners rounded by `r`.
-pub fn slab(x: f32, y: f32, w: f32, h: f32, r: f32) -> Option<Path> {
-    let r = r.min(w / 2.0).min(h / 2.0).max(0.0);
-    let mut p = PathBuilder::new();
-    let (x1, y1, c) = (x + w, y + h, r * 0.448);
-    p.move_to(x + r, y);
-    p.line_to(x1 - r, y);
-    p.cubic_to(x1 - c, y, x1, y + c, x1, y + r);
-    p.line_to(x1, y1 - r);
-    p.cubic_to(x1, y1 - c, x1 - c, y1, x1 - r, y1);
-    p.line_to(x + r, y1);
-    p.cubic_to(x + c, y1, x, y1 - c, x, y1 - r);
-    p.line_to(x, y + r);
-    p.cubic_to(x, y + c, x + c, y, x + r, y);
-    p.close();
-    p.finish()
-}
-
-/// Straight lines through the points, closed.
-pub fn polygon(points: &[Spot]) -> Option<Path> {
-    let mut p = PathBuilder::new();
-    let (&first, rest) = points.split_first()?;
-    p.move_to(first.0, first.1);
-    rest.iter().for_each(|s| p.line_to(s.0, s.1));
-    p.close();
-    p.finish()
-}
-
-/// A smooth closed outline through the points.
-pub fn smooth(points: &[Spot]) -> Option<Path> {
-    spline(points, true)
-}
-
-/// A smooth open line through the points.
-pub fn curve(points: &[Spot]) -> Option<Path> {
-    spline(points, false)
-}
-
-/// Catmull-Rom through the points.
-fn spline(points: &[Spot], closed: bool) -> Option<Path> {
-    let n = points.len();
-    let first = points.first()?;
-    let at = |i: isize| {
-        let i = if closed { i.rem_euclid(n as isize) } else { i.clamp(0, n as isize - 1) };
-        points[i as usize]
-    };
-    let mut p = PathBuilder::new();
-    p.move_to(first.0, first.1);
-    for i in 0..(if closed { n } else { n - 1 }) as isize {
-        let (a, b, c, d) = (at(i - 1), at(i), at(i + 1), at(i + 2));
-        p.cubic_to(
-            b.0 + (c.0 - a.0) / 6.0,
-            b.1 + (c.1 - a.1) / 6.0,
-            c.0 - (d.0 - b.0) / 6.0,
-            c.1 - (d.1 - b.1) / 6.0,
-            c.0,
-            c.1,
-        );
-    }
-    if closed {
-        p.close();
-    }
-    p.finish()
-}
-
-/// A limb: from `a`, `wa` thick, to `b`, `wb` thick, with round ends.
-pub fn limb(a: Spot, wa: f32, b: Spot, wb: f32) -> Option<Path> {
-    let (dx, dy) = (b.0 - a.0, b.1 - a.1);
-    let length = dx.hypot(dy).max(0.01);
-    let (ux, uy) = (dx / length, dy / length);
-    let (nx, ny) = (-uy, ux);
-    let k = 1.33;
-    let (ra, rb) = (wa / 2.0, wb / 2.0);
-    let mut p = PathBuilder::new();
-    p.move_to(a.0 + nx * ra, a.1 + ny * ra);
-    p.line_to(b.0 + nx * rb, b.1 + ny * rb);
-    let (ex, ey) = (ux * rb * k, uy * rb * k);
-    let (fx, fy) = (ux * ra * k, uy * ra * k);
-    p.cubic_to(
-        b.0 + nx * rb + ex,
-        b.1 + ny * rb + ey,
-        b.0 - nx * rb + ex,
-        b.1 - ny * rb + ey,
-        b.0 - nx * rb,
-        b.1 - ny * rb,
-    );
-    p.line_to(a.0 - nx * ra, a.1 - ny * ra);
-    p.cubic_to(
-        a.0 - nx * ra - fx,
-        a.1 - ny * ra - fy,
-        a.0 + nx * ra - fx,
-        a.1 + ny * ra - fy,
-        a.0 + nx * ra,
-        a.1 + ny * ra,
-    );
-    p.close();
-    p.finish()
 }
 
 /// A brush on a canvas: where it stands, how opaque it paints, and what it may touch.
@@ -281,8 +128,18 @@ impl<'a> Brush<'a> {
     /// Fills a path.
     pub fn fill(&mut self, path: &Option<Path>, ink: impl Into<Ink>) {
         let Some(path) = path else { return };
-        let paint = self.paint(ink.into());
+        let seen = self.seen_size(path);
+        if seen < UNSEEN {
+            return;
+        }
+        let paint = self.paint(if seen < FLAT { ink.into().flat() } else { ink.into() });
         self.canvas.fill_path(path, &paint, FillRule::Winding, self.at, self.mask.as_ref());
+    }
+
+    /// The longer side of a path's box, in pixels.
+    fn seen_size(&self, path: &Path) -> f32 {
+        let (bounds, (sx, sy)) = (path.bounds(), self.at.get_scale());
+        (bounds.width() * sx).max(bounds.height() * sy)
     }
 
     /// Draws along a path with round ends.
@@ -343,6 +200,12 @@ impl<'a> Brush<'a> {
         if rx < 0.5 || ry < 0.5 {
             return;
         }
+        if self.mask.is_none() && self.at.kx == 0.0 && self.at.ky == 0.0 {
+            let mut centre = Point::from_xy(x, y);
+            self.at.map_point(&mut centre);
+            let size = (rx * self.at.sx.abs(), ry * self.at.sy.abs());
+            return soft_spot(self.canvas, (centre.x, centre.y), size, colour.fade(self.alpha));
+        }
         let t = Transform::from_translate(x, y).pre_scale(1.0, ry / rx);
         let ink = round_light((0.0, 0.0), rx, colour, colour.fade(0.0));
         self.within(t, |b| b.oval(0.0, 0.0, rx, rx, ink));
@@ -372,6 +235,34 @@ impl<'a> Brush<'a> {
                 let (c, s) = (point(centre), stops(inner, outer));
                 RadialGradient::new(c, 0.0, c, radius, s, pad, still)
                     .unwrap_or(Shader::SolidColor(outer.skia(self.alpha)))
+            }
+        }
+    }
+}
+
+/// Blends a spot that fades out from its middle straight into the pixels: many of them lie under
+/// things in every frame, and this is several times as fast as a gradient.
+fn soft_spot(canvas: &mut Pixmap, centre: Spot, size: Spot, colour: Colour) {
+    let (w, h) = (canvas.width() as usize, canvas.height() as usize);
+    let span = |c: f32, r: f32, end: usize| {
+        ((c - r).max(0.0) as usize, (c + r).ceil().clamp(0.0, end as f32) as usize)
+    };
+    let (y0, y1) = span(centre.1, size.1, h);
+    let source = [colour.red, colour.green, colour.blue, 1.0].map(|v| (v * 255.0) as u32);
+    let strength = colour.alpha * 256.0;
+    for y in y0..y1 {
+        let dy = (y as f32 + 0.5 - centre.1) / size.1;
+        let (x0, x1) = span(centre.0, size.0 * (1.0 - dy * dy).max(0.0).sqrt(), w);
+        if x0 >= x1 {
+            continue;
+        }
+        let row = &mut canvas.data_mut()[(y * w + x0) * 4..(y * w + x1) * 4];
+        for (i, pixel) in row.chunks_exact_mut(4).enumerate() {
+            let dx = ((x0 + i) as f32 + 0.5 - centre.0) / size.0;
+            let near = (1.0 - dx * dx - dy * dy).max(0.0);
+            let part = (near * near * strength) as u32;
+            for (out, from) in pixel.iter_mut().zip(source) {
+                *out = ((from * part + u32::from(*out) * (256 - part)) >> 8) as u8;
             }
         }
     }

@@ -15,6 +15,8 @@
 //! Look at the result: `cargo run --release -p stitch-lab --example stage_sheet`.
 
 mod dice;
+mod colour;
+mod shapes;
 mod brush;
 mod text;
 mod palette;

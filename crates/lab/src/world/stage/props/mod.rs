@@ -3,6 +3,7 @@
 pub mod wares;
 pub mod pieces;
 pub mod vegetables;
+pub mod bowlfuls;
 pub mod dishes;
 pub mod wood;
 pub mod plants;
@@ -15,11 +16,12 @@ use crate::world::vocabulary::{Kind, State};
 pub fn draw_thing(b: &mut Brush, look: &Look, kind: Kind, state: State) {
     use Kind::*;
     match kind {
-        Onion | Tomato | Lettuce | Cucumber | Carrot | Pepper | Avocado | Lime | Cheese | Berries => {
+        Onion | Tomato | Lettuce | Cucumber | Carrot | Pepper | Avocado | Lime | Cheese
+        | Berries => {
             vegetables::draw(b, look, kind, state);
         }
-        Mince | BlackBeans | Tortilla | TortillaChips | Nachos | Taco | Dressing | Salad | Batter
-        | Butter | Pancake | Syrup => dishes::draw(b, look, kind, state),
+        Mince | BlackBeans | Tortilla | TortillaChips | Nachos | Taco | Dressing | Salad
+        | Batter | Butter | Pancake | Syrup => dishes::draw(b, look, kind, state),
         Board | Panel | Leg | Seat | Birdhouse | Stool | Bookshelf | PlanterBox => {
             wood::draw(b, look, kind, state);
         }
@@ -31,7 +33,7 @@ pub fn draw_thing(b: &mut Brush, look: &Look, kind: Kind, state: State) {
 /// Draws a thing as it waits beside the work: loose food in a small bowl, the rest as it is.
 pub fn stand_by(b: &mut Brush, look: &Look, kind: Kind, state: State) {
     if pieces::is_loose(kind, state) {
-        let ware = if kind as usize % 2 == 0 { look.ware } else { look.ware2 };
+        let ware = if (kind as usize).is_multiple_of(2) { look.ware } else { look.ware2 };
         wares::bowl(b, look, ware, 150.0, 96.0, |b| pieces::heap(b, look, kind, state, 128.0, 1.0));
     } else {
         draw_thing(b, look, kind, state);
