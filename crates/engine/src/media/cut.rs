@@ -202,7 +202,7 @@ fn shape(i: usize, probe: &Probe, canvas: Canvas, aspect: Aspect) -> String {
         Aspect::Crop => format!("{middle},{}", scaled((width, height))),
         Aspect::Blur => {
             // Blurred at an eighth of the size: that is where the time would go.
-            let small = (even(width / 8), even(height / 8));
+            let small = (even((width / 8).max(32)), even((height / 8).max(32)));
             format!(
                 "split=2[f{i}][b{i}];[b{i}]{middle},{},boxblur=3:2,{},\
                  lutyuv=y=val*0.55+7[g{i}];[f{i}]{}[h{i}];[g{i}][h{i}]overlay=(W-w)/2:(H-h)/2",

@@ -1,5 +1,6 @@
 //! What is in a media file, and whether it is what it says.
 
+use std::io::Read;
 use std::path::Path;
 
 use serde::Deserialize;
@@ -108,13 +109,20 @@ fn unusable(path: &Path, reason: impl Into<String>) -> MediaError {
 
 /// Says in the user's words why ffprobe could not read a file.
 fn unreadable(path: &Path, message: &str) -> MediaError {
-    let cut_off = ["moov atom not found", "End of file", "Truncat"];
-    if cut_off.iter().any(|mark| message.contains(mark)) {
+    if message.contains("moov atom not found") && begins_as_mp4(path) {
         return unusable(path, "the file is cut off before its index; get it again");
     }
     let last = message.lines().last().unwrap_or_default();
     let said = last.rsplit(": ").next().unwrap_or(last);
     unusable(path, format!("is no media file that ffmpeg can read ({said}); leave it out"))
+}
+
+/// Whether the file begins as MP4 and QuickTime files do: ffmpeg believes a name too easily.
+fn begins_as_mp4(path: &Path) -> bool {
+    let mut start = [0; 8];
+    let read = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut start));
+    let kinds = ["ftyp", "mdat", "moov", "free", "skip", "wide"];
+    read.is_ok() && kinds.iter().any(|kind| start.ends_with(kind.as_bytes()))
 }
 
 /// Decodes one picture.
