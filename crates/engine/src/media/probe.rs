@@ -112,6 +112,9 @@ fn unreadable(path: &Path, message: &str) -> MediaError {
     if message.contains("moov atom not found") && begins_as_mp4(path) {
         return unusable(path, "the file is cut off before its index; get it again");
     }
+    if message.contains("End of file") {
+        return unusable(path, "has a header but no data; get the file again");
+    }
     let last = message.lines().last().unwrap_or_default();
     let said = last.rsplit(": ").next().unwrap_or(last);
     unusable(path, format!("is no media file that ffmpeg can read ({said}); leave it out"))
