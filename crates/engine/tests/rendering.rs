@@ -176,12 +176,8 @@ fn loudness(path: &Path, from: usize) -> f64 {
         "/dev/null",
     ]);
     let text = String::from_utf8(text).unwrap();
-    text.lines()
-        .filter_map(|line| line.strip_prefix("lavfi.r128.I="))
-        .last()
-        .unwrap()
-        .parse()
-        .unwrap()
+    let last = text.lines().rev().find_map(|line| line.strip_prefix("lavfi.r128.I="));
+    last.unwrap().parse().unwrap()
 }
 
 #[test]

@@ -251,8 +251,8 @@ fn even(value: u32) -> u32 {
 fn compression(command: &mut Command, canvas: Canvas, quality: Quality) {
     let Canvas { width, height, fps } = canvas;
     let level = match u64::from(width) * u64::from(height) * u64::from(fps) {
-        ..=62_668_800 => "4.0",
-        ..=125_337_600 => "4.2",
+        0..=62_668_800 => "4.0",
+        62_668_801..=125_337_600 => "4.2",
         _ => "5.2",
     };
     command.args(["-c:v", "libx264", "-preset", quality.preset]);
@@ -287,7 +287,7 @@ impl Sound {
     }
 
     /// The next pair of samples; none at the end. What is not a number becomes silence.
-    pub fn next(&mut self) -> Result<Option<[f32; 2]>, MediaError> {
+    pub fn next_pair(&mut self) -> Result<Option<[f32; 2]>, MediaError> {
         let mut bytes = [0; 8];
         match self.pipe.read_exact(&mut bytes) {
             Ok(()) => {

@@ -196,8 +196,8 @@ fn walk(path: &Path, progress: &dyn Progress) -> Result<u64, MediaError> {
 
 /// The last number that ffmpeg's `-progress` reported under this name.
 pub(super) fn last_value(report: &str, name: &str) -> Option<i64> {
-    let pairs = report.lines().filter_map(|line| line.split_once('='));
-    pairs.filter(|(key, _)| *key == name).filter_map(|(_, value)| value.trim().parse().ok()).last()
+    let mut pairs = report.lines().rev().filter_map(|line| line.split_once('='));
+    pairs.find_map(|(key, value)| value.trim().parse().ok().filter(|_| key == name))
 }
 
 /// `h:mm:ss`
@@ -296,8 +296,8 @@ impl Report {
 
     fn duration_ms(&self, video: &Stream) -> u64 {
         let said = [&video.duration, &self.format.duration];
-        let seconds = said.into_iter().flatten().filter_map(|text| text.parse::<f64>().ok());
-        let first = seconds.filter(|s| s.is_finite() && *s > 0.0).next();
+        let mut seconds = said.into_iter().flatten().filter_map(|text| text.parse::<f64>().ok());
+        let first = seconds.find(|s| s.is_finite() && *s > 0.0);
         (first.unwrap_or(0.0) * 1000.0).round() as u64
     }
 }
