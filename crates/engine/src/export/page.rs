@@ -84,16 +84,24 @@ fn stage(export: &Export, hues: &BTreeMap<&Path, u32>) -> String {
         )
     };
     format!(
-        "<video controls playsinline preload=\"metadata\" width=\"{}\" height=\"{}\" \
+        "<video controls playsinline preload=\"metadata\"{} width=\"{}\" height=\"{}\" \
          style=\"height:auto\" src=\"{}\"></video>\n\
          <p class=\"absent\">The video {} is not beside this page.</p>\n\
          <div class=\"strip\">{}</div>\n<p class=\"now\" aria-live=\"polite\"></p>\n",
+        poster(export),
         plan.canvas.width,
         plan.canvas.height,
         relative_url(export.video),
         escape(export.video),
         plan.entries.iter().map(part).collect::<String>(),
     )
+}
+
+/// A picture to look at before the video plays: the first clip's.
+fn poster(export: &Export) -> String {
+    let mut chosen = export.demonstration.steps.iter().filter_map(|step| step.chosen.as_ref());
+    let picture = chosen.find_map(|choice| export.thumbnails.get(choice));
+    picture.map_or(String::new(), |jpeg| format!(" poster=\"{}\"", data_url(jpeg)))
 }
 
 fn step(export: &Export, hues: &BTreeMap<&Path, u32>, i: usize, step: &Step) -> String {

@@ -1,6 +1,7 @@
 //! Pictures of clips for the page, kept in the cache.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::path::{Path, PathBuf};
 
 use crate::demonstrate::{Choice, Demonstration};
@@ -28,16 +29,17 @@ impl Thumbnails {
     ) -> Result<Self, MediaError> {
         let folder = cache.join("thumbnails");
         std::fs::create_dir_all(&folder).map_err(FileError::at(&folder))?;
-        let shown = |step| shown(step);
         let choices: Vec<&Choice> = demonstration.steps.iter().flat_map(shown).collect();
         progress.begin("thumbnails", choices.len() as u64);
         let mut pictures = BTreeMap::new();
         for choice in choices {
             progress.check()?;
             let place = (choice.source.path.clone(), middle(choice));
-            if !pictures.contains_key(&place) {
-                match picture(&folder, &place, progress) {
-                    Ok(jpeg) => drop(pictures.insert(place, jpeg)),
+            if let Entry::Vacant(empty) = pictures.entry(place) {
+                match picture(&folder, empty.key(), progress) {
+                    Ok(jpeg) => {
+                        empty.insert(jpeg);
+                    }
                     Err(e @ (MediaError::Stopped(_) | MediaError::Missing { .. })) => {
                         return Err(e);
                     }

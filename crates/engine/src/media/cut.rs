@@ -202,7 +202,7 @@ fn shape(i: usize, probe: &Probe, canvas: Canvas, aspect: Aspect) -> String {
         Aspect::Crop => format!("{middle},{}", scaled((width, height))),
         Aspect::Blur => {
             // Blurred at an eighth of the size: that is where the time would go.
-            let small = (even(width / 8), even(height / 8));
+            let small = (even((width / 8).max(32)), even((height / 8).max(32)));
             format!(
                 "split=2[f{i}][b{i}];[b{i}]{middle},{},boxblur=3:2,{},\
                  lutyuv=y=val*0.55+7[g{i}];[f{i}]{}[h{i}];[g{i}][h{i}]overlay=(W-w)/2:(H-h)/2",
@@ -251,8 +251,8 @@ fn even(value: u32) -> u32 {
 fn compression(command: &mut Command, canvas: Canvas, quality: Quality) {
     let Canvas { width, height, fps } = canvas;
     let level = match u64::from(width) * u64::from(height) * u64::from(fps) {
-        ..=62_668_800 => "4.0",
-        ..=125_337_600 => "4.2",
+        0..=62_668_800 => "4.0",
+        62_668_801..=125_337_600 => "4.2",
         _ => "5.2",
     };
     command.args(["-c:v", "libx264", "-preset", quality.preset]);
@@ -287,7 +287,7 @@ impl Sound {
     }
 
     /// The next pair of samples; none at the end. What is not a number becomes silence.
-    pub fn next(&mut self) -> Result<Option<[f32; 2]>, MediaError> {
+    pub fn next_pair(&mut self) -> Result<Option<[f32; 2]>, MediaError> {
         let mut bytes = [0; 8];
         match self.pipe.read_exact(&mut bytes) {
             Ok(()) => {

@@ -116,7 +116,10 @@ fn command(path: &Path, sampling: &Sampling) -> Command {
     let mut command = Program::Ffmpeg.command();
     command.args(["-v", "error", "-nostdin", "-threads", "1"]);
     command.args(decode.arguments()).arg("-i").arg(url(path));
-    command.args(["-map", "0:V:0", "-vf", &format!("fps={fps}:start_time=0,{shape}")]);
+    // A lone key frame would otherwise round to no picture at all.
+    let end = if decode == Decode::Exact { "round" } else { "pass" };
+    let filters = format!("fps={fps}:start_time=0:eof_action={end},{shape}");
+    command.args(["-map", "0:V:0", "-vf", &filters]);
     command.args(["-pix_fmt", "rgb24", "-f", "rawvideo", "-"]);
     command
 }

@@ -1,5 +1,6 @@
 //! What is in a media file, and whether it is what it says.
 
+use std::io::Read;
 use std::path::Path;
 
 use serde::Deserialize;
@@ -108,13 +109,23 @@ fn unusable(path: &Path, reason: impl Into<String>) -> MediaError {
 
 /// Says in the user's words why ffprobe could not read a file.
 fn unreadable(path: &Path, message: &str) -> MediaError {
-    let cut_off = ["moov atom not found", "End of file", "Truncat"];
-    if cut_off.iter().any(|mark| message.contains(mark)) {
+    if message.contains("moov atom not found") && begins_as_mp4(path) {
         return unusable(path, "the file is cut off before its index; get it again");
+    }
+    if message.contains("End of file") {
+        return unusable(path, "has a header but no data; get the file again");
     }
     let last = message.lines().last().unwrap_or_default();
     let said = last.rsplit(": ").next().unwrap_or(last);
     unusable(path, format!("is no media file that ffmpeg can read ({said}); leave it out"))
+}
+
+/// Whether the file begins as MP4 and QuickTime files do: ffmpeg believes a name too easily.
+fn begins_as_mp4(path: &Path) -> bool {
+    let mut start = [0; 8];
+    let read = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut start));
+    let kinds = ["ftyp", "mdat", "moov", "free", "skip", "wide"];
+    read.is_ok() && kinds.iter().any(|kind| start.ends_with(kind.as_bytes()))
 }
 
 /// Decodes one picture.
@@ -185,8 +196,8 @@ fn walk(path: &Path, progress: &dyn Progress) -> Result<u64, MediaError> {
 
 /// The last number that ffmpeg's `-progress` reported under this name.
 pub(super) fn last_value(report: &str, name: &str) -> Option<i64> {
-    let pairs = report.lines().filter_map(|line| line.split_once('='));
-    pairs.filter(|(key, _)| *key == name).filter_map(|(_, value)| value.trim().parse().ok()).last()
+    let mut pairs = report.lines().rev().filter_map(|line| line.split_once('='));
+    pairs.find_map(|(key, value)| value.trim().parse().ok().filter(|_| key == name))
 }
 
 /// `h:mm:ss`
@@ -285,8 +296,8 @@ impl Report {
 
     fn duration_ms(&self, video: &Stream) -> u64 {
         let said = [&video.duration, &self.format.duration];
-        let seconds = said.into_iter().flatten().filter_map(|text| text.parse::<f64>().ok());
-        let first = seconds.filter(|s| s.is_finite() && *s > 0.0).next();
+        let mut seconds = said.into_iter().flatten().filter_map(|text| text.parse::<f64>().ok());
+        let first = seconds.find(|s| s.is_finite() && *s > 0.0);
         (first.unwrap_or(0.0) * 1000.0).round() as u64
     }
 }

@@ -60,13 +60,13 @@ fn decode(stretch: &Stretch, raw: &mut File, progress: &dyn Progress) -> Result<
     let mut meter = Meter::default();
     let mut writer = BufWriter::new(raw);
     let mut left = stretch.samples;
-    while let Some(pair) = sound.next()? {
+    while let Some(pair) = sound.next_pair()? {
         if left > 0 {
             meter.push(pair);
             write_raw(&mut writer, pair).map_err(FileError::at("the sound of a clip"))?;
             left -= 1;
         }
-        if left % u64::from(RATE) == 0 {
+        if left.is_multiple_of(u64::from(RATE)) {
             progress.check()?;
         }
     }

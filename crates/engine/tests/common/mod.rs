@@ -1,0 +1,88 @@
+//! Tiny videos made by ffmpeg, and demonstrations of them.
+
+#![allow(dead_code)] // every test binary uses some of it
+
+use std::path::{Path, PathBuf};
+
+use stitch_engine::demonstrate::{Choice, Demonstration, Interval, Similarity, Source, Step};
+use stitch_engine::media::Program;
+
+/// Runs ffmpeg with these arguments and the output file at the end.
+pub fn ffmpeg(arguments: &[&str], out: &Path) {
+    let mut command = Program::Ffmpeg.command();
+    command.args(["-v", "error", "-y"]).args(arguments);
+    let mut url = std::ffi::OsString::from("file:");
+    url.push(out);
+    let done = command.arg(url).output().unwrap();
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+}
+
+/// What ffmpeg prints to standard output.
+pub fn ffmpeg_output(arguments: &[&str]) -> Vec<u8> {
+    let mut command = Program::Ffmpeg.command();
+    let done = command.args(["-v", "error"]).args(arguments).output().unwrap();
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    done.stdout
+}
+
+/// A video of one colour, with a sine where a frequency is given.
+pub fn plain(folder: &Path, name: &str, colour: &str, size: &str, seconds: &str) -> PathBuf {
+    let path = folder.join(name);
+    let picture = format!("color=c={colour}:s={size}:r=25:d={seconds}");
+    let sound = format!("sine=frequency=440:sample_rate=44100:duration={seconds}");
+    ffmpeg(
+        &["-f", "lavfi", "-i", &picture, "-f", "lavfi", "-i", &sound, "-preset", "ultrafast"],
+        &path,
+    );
+    path
+}
+
+/// A video whose header says that it is to be shown turned by a quarter.
+pub fn turned(picture: &str, path: &Path) {
+    let upright = path.with_file_name("upright.mp4");
+    ffmpeg(&["-f", "lavfi", "-i", picture], &upright);
+    let upright = upright.to_str().unwrap();
+    ffmpeg(&["-i", upright, "-c", "copy", "-metadata:s:v:0", "rotate=90"], path);
+}
+
+/// A clip of a file.
+pub fn choice(path: &Path, start_ms: u64, end_ms: u64) -> Choice {
+    let interval = Interval { start_ms, end_ms };
+    Choice {
+        clip: 0,
+        source: Source {
+            video: 0,
+            path: path.to_owned(),
+            title: path.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
+            uploader: None,
+            url: None,
+            licence: None,
+        },
+        span: interval,
+        cut: interval,
+        speed: 1.0,
+        text: "a step".into(),
+        narration: String::new(),
+        similarity: Similarity { text: 0.8, clip: 0.3, fused: 0.6 },
+    }
+}
+
+/// A demonstration of these steps.
+pub fn demonstration(steps: Vec<(&str, Option<Choice>)>) -> Demonstration {
+    let step = |(text, chosen): (&str, Option<Choice>)| Step {
+        text: text.into(),
+        chosen,
+        alternatives: Vec::new(),
+    };
+    Demonstration {
+        version: Demonstration::VERSION,
+        title: "Tea".into(),
+        steps: steps.into_iter().map(step).collect(),
+        scorer: "average-similarity".into(),
+        score: 0.5,
+        candidates: 10,
+        source_changes: 1,
+        seed: 7,
+        models: Default::default(),
+    }
+}

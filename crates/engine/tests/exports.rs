@@ -1,0 +1,127 @@
+//! Exports as other programs and people read them.
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use common::{choice, demonstration};
+use stitch_engine::demonstrate::Demonstration;
+use stitch_engine::export::thumbnails::Thumbnails;
+use stitch_engine::export::{Export, Format, json, text};
+use stitch_engine::media::Probe;
+use stitch_engine::media::probe::Audio;
+use stitch_engine::render::{Plan, RenderOptions};
+
+/// Two sources, one step that nothing shows, one clip at another speed.
+fn example() -> Demonstration {
+    let (kettle, pot) = (Path::new("/videos/kettle one.mp4"), Path::new("/videos/pot.mkv"));
+    let mut boil = choice(kettle, 1000, 4000);
+    boil.source.uploader = Some("Ann".into());
+    boil.source.url = Some("https://video.example/1".into());
+    boil.source.licence = Some("CC BY 4.0".into());
+    boil.narration = "now it boils".into();
+    let mut pour = choice(pot, 2500, 6500);
+    pour.speed = 2.0;
+    let mut demonstration = demonstration(vec![
+        ("Boil the water", Some(boil)),
+        ("Warm the pot", None),
+        ("Pour", Some(pour)),
+    ]);
+    demonstration.steps[1].alternatives.push(choice(pot, 0, 1000));
+    demonstration
+}
+
+fn plan(demonstration: &Demonstration, options: &RenderOptions) -> Plan {
+    let probe = |fps: f64, audio: bool| Probe {
+        duration_ms: 10_000,
+        width: 1280,
+        height: 720,
+        fps,
+        variable_rate: false,
+        video_codec: "h264".into(),
+        audio: audio.then(|| Audio { codec: "aac".into(), channels: 2, rate: 48_000 }),
+        texts: Vec::new(),
+    };
+    let sources: BTreeMap<PathBuf, Probe> = demonstration
+        .steps
+        .iter()
+        .filter_map(|step| step.chosen.as_ref())
+        .enumerate()
+        .map(|(i, c)| (c.source.path.clone(), probe([25.0, 30.0][i % 2], i == 0)))
+        .collect();
+    Plan::with_sources(demonstration, options, sources).unwrap()
+}
+
+fn exported(demonstration: &Demonstration, crossfade_ms: u64, format: Format) -> String {
+    let plan = plan(demonstration, &RenderOptions { crossfade_ms, ..RenderOptions::default() });
+    let thumbnails = Thumbnails::default();
+    let export =
+        Export { demonstration, plan: &plan, video: "my demo.mp4", thumbnails: &thumbnails };
+    text(format, &export).unwrap()
+}
+
+#[test]
+fn text_formats() {
+    for format in [Format::Srt, Format::Vtt, Format::Edl, Format::Credits, Format::Otio] {
+        insta::assert_snapshot!(format.ending(), exported(&example(), 0, format));
+    }
+    insta::assert_snapshot!("faded edl", exported(&example(), 500, Format::Edl));
+}
+
+#[test]
+fn json_comes_back_and_other_versions_are_refused() {
+    let example = example();
+    let written = exported(&example, 0, Format::Json);
+    assert_eq!(json::read(written.as_bytes()).unwrap(), example);
+    let newer = written.replacen("\"version\": 1", "\"version\": 2", 1);
+    let refused = json::read(newer.as_bytes()).unwrap_err().to_string();
+    assert!(refused.contains("has format 2, this stitch reads 1"), "{refused}");
+    assert!(json::read(b"{}").unwrap_err().to_string().contains("demo.json"));
+}
+
+#[test]
+fn the_page_holds_everything_and_no_text_becomes_markup() {
+    let evil = "</script><script>alert(1)</script>\"'><img src=x onerror=alert(1)>";
+    let mut demonstration = example();
+    demonstration.title = evil.into();
+    demonstration.scorer = evil.into();
+    demonstration.models.insert(evil.into(), evil.into());
+    for step in &mut demonstration.steps {
+        step.text = evil.into();
+        for choice in step.chosen.iter_mut().chain(&mut step.alternatives) {
+            choice.source.title = evil.into();
+            choice.source.uploader = Some(evil.into());
+            choice.source.licence = Some(evil.into());
+            choice.source.url = Some("javascript:alert(1)".into());
+            choice.narration = evil.into();
+        }
+    }
+    let page = exported(&demonstration, 0, Format::Html);
+    assert_eq!(page.matches("<script").count(), 1, "only our own");
+    assert_eq!(page.matches("<img").count(), 0);
+    assert!(!page.contains("href=\"javascript:"));
+    assert!(!page.contains("http://") && !page.contains("src=\"https"), "nothing from elsewhere");
+}
+
+#[test]
+fn the_page_tells_times_sources_words_and_gaps() {
+    let page = exported(&example(), 0, Format::Html);
+    let expected = [
+        "<b>3</b> steps",
+        "<b>2</b> sources",
+        "<b>1</b> step that nothing shows",
+        "src=\"./my%20demo.mp4\"",
+        "data-start=\"3000\" data-end=\"6000\"",
+        "now it boils",
+        "0:01.0\u{2013}0:04.0",
+        "at 2.00\u{d7} speed",
+        "Nothing in this library shows this step",
+        "Nearest, but not near enough",
+        "licence CC BY 4.0",
+        "href=\"https://video.example/1\"",
+    ];
+    for part in expected {
+        assert!(page.contains(part), "{part}");
+    }
+}

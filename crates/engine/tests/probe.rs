@@ -1,0 +1,166 @@
+//! What the probe says of good files and of every kind of bad one.
+
+mod common;
+
+use std::path::Path;
+
+use common::{ffmpeg, plain};
+use stitch_engine::media::{
+    Decode, Frames, MediaError, Probe, Sampling, describe, probe, text_stream, thumbnail,
+};
+use stitch_engine::progress::Silent;
+
+fn look(path: &Path) -> Result<Probe, MediaError> {
+    probe(path, &Silent)
+}
+
+fn refused(path: &Path) -> String {
+    match look(path) {
+        Err(MediaError::Unusable { reason, .. }) => reason,
+        other => panic!("{path:?}: {other:?}"),
+    }
+}
+
+#[test]
+fn tells_size_rate_and_streams_as_shown() {
+    let folder = tempfile::tempdir().unwrap();
+    let srt = folder.path().join("a.srt");
+    std::fs::write(&srt, "1\n00:00:00,100 --> 00:00:00,900\nHello\n").unwrap();
+    let path = folder.path().join("-odd 'name'\n50%d.mkv");
+    ffmpeg(
+        &[
+            "-f",
+            "lavfi",
+            "-i",
+            "testsrc=s=64x48:r=25:d=1",
+            "-f",
+            "lavfi",
+            "-i",
+            "sine=d=1:sample_rate=22050",
+            "-i",
+            srt.to_str().unwrap(),
+            "-vf",
+            "setsar=2/1",
+            "-c:s",
+            "subrip",
+            "-metadata:s:s:0",
+            "language=eng",
+        ],
+        &path,
+    );
+    let found = look(&path).unwrap();
+    assert_eq!((found.width, found.height, found.fps), (128, 48, 25.0));
+    assert!(!found.variable_rate && found.duration_ms.abs_diff(1000) < 60, "{found:?}");
+    let audio = found.audio.as_ref().unwrap();
+    assert_eq!((audio.channels, audio.rate), (1, 22050));
+    assert_eq!((found.texts[0].index, found.texts[0].language.as_deref()), (2, Some("eng")));
+    let text = text_stream(&path, 2, &Silent).unwrap();
+    assert!(String::from_utf8(text).unwrap().contains("\nHello\n"));
+    let jpeg = thumbnail(&path, 500, 32, &Silent).unwrap();
+    assert!(jpeg.starts_with(&[0xff, 0xd8]));
+    assert!(matches!(thumbnail(&path, 90_000, 32, &Silent), Err(MediaError::Unusable { .. })));
+}
+
+#[test]
+fn rotation_pictures_and_uneven_rates_are_seen() {
+    let folder = tempfile::tempdir().unwrap();
+    let turned = folder.path().join("turned.mp4");
+    let source = "testsrc=s=64x48:r=25:d=1";
+    common::turned(source, &turned);
+    let found = look(&turned).unwrap();
+    assert_eq!((found.width, found.height), (48, 64));
+    assert_eq!(found.audio, None);
+
+    let uneven = folder.path().join("uneven.mp4");
+    let drop = "setpts='if(lt(N,12),N,12+(N-12)*4)/25/TB'";
+    ffmpeg(&["-f", "lavfi", "-i", source, "-vf", drop, "-vsync", "vfr"], &uneven);
+    assert!(look(&uneven).unwrap().variable_rate);
+
+    let cover = folder.path().join("cover.jpg");
+    ffmpeg(&["-f", "lavfi", "-i", source, "-frames:v", "1"], &cover);
+    let song = folder.path().join("song.m4a");
+    let picture = cover.to_str().unwrap();
+    ffmpeg(
+        &[
+            "-f",
+            "lavfi",
+            "-i",
+            "sine=d=1",
+            "-i",
+            picture,
+            "-disposition:v",
+            "attached_pic",
+            "-c:v",
+            "mjpeg",
+        ],
+        &song,
+    );
+    assert!(refused(&song).contains("has sound but no video"));
+    assert!(refused(&cover).contains("single picture"));
+}
+
+#[test]
+fn bad_files_are_refused_with_a_reason_and_the_next_step() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = |name: &str| folder.path().join(name);
+    let good = plain(folder.path(), "good.mp4", "red", "64x48", "2");
+    let bytes = std::fs::read(&good).unwrap();
+
+    std::fs::write(place("empty.mp4"), b"").unwrap();
+    std::fs::write(place("text.mp4"), b"not media at all, just words").unwrap();
+    std::fs::write(place("words.txt"), "just words\n".repeat(300)).unwrap();
+    std::fs::write(place("truncated.mp4"), &bytes[..bytes.len() / 2]).unwrap();
+    let mkv = place("long.mkv");
+    let noisy = "testsrc2=s=320x240:r=25:d=20";
+    ffmpeg(&["-f", "lavfi", "-i", noisy, "-c:v", "libx264", "-preset", "ultrafast"], &mkv);
+    let long = std::fs::read(&mkv).unwrap();
+    std::fs::write(place("cut.mkv"), &long[..long.len() / 3]).unwrap();
+    std::fs::write(place("header.mkv"), eight_hours(&long)).unwrap();
+
+    let table = [
+        (folder.path().to_owned(), "is a folder"),
+        (place("empty.mp4"), "the file is empty"),
+        (place("text.mp4"), "no media file"),
+        (place("words.txt"), "leave it out"),
+        (place("truncated.mp4"), "cut off before its index"),
+        (place("cut.mkv"), "it was cut off"),
+        (place("header.mkv"), "has a header but no"),
+    ];
+    for (path, says) in table {
+        let reason = refused(&path);
+        assert!(reason.contains(says), "{path:?}: {reason}");
+        assert!(reason.contains(';'), "the next step is missing: {reason}");
+    }
+    assert!(matches!(look(&place("gone.mp4")), Err(MediaError::File(_))));
+    assert!(describe(&good, &Silent).is_ok());
+}
+
+/// The header of a Matroska file, changed to claim eight hours, without data.
+fn eight_hours(file: &[u8]) -> Vec<u8> {
+    let mark = [0x44, 0x89, 0x88]; // Duration, eight bytes of floating point
+    let at = file.windows(3).position(|window| window == mark).unwrap() + 3;
+    let cluster = [0x1f, 0x43, 0xb6, 0x75];
+    let end = file.windows(4).position(|window| window == cluster).unwrap();
+    let mut header = file[..end].to_vec();
+    header[at..at + 8].copy_from_slice(&28_800_000f64.to_be_bytes());
+    header
+}
+
+#[test]
+fn samples_frames_evenly_and_can_be_left_early() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = plain(folder.path(), "red.mp4", "red", "64x48", "2");
+    let sampling = Sampling { fps: 8.0, width: 8, height: 6, crop: false, decode: Decode::Exact };
+    let frames: Vec<_> = Frames::open(&path, &sampling).unwrap().map(Result::unwrap).collect();
+    assert_eq!(frames.len(), 16);
+    assert_eq!(frames[15].index, 15);
+    assert!(frames[3].rgb[0] > 240 && frames[3].rgb[1] < 20 && frames[3].rgb.len() == 8 * 6 * 3);
+    for decode in [Decode::Fast, Decode::Keyframes] {
+        let sampling = Sampling { decode, crop: true, ..sampling };
+        let count = Frames::open(&path, &sampling).unwrap().map(Result::unwrap).count();
+        assert!(count >= 1, "{decode:?}: {count}");
+    }
+    drop(Frames::open(&path, &sampling).unwrap().next());
+    let gone = Frames::open(&folder.path().join("gone.mp4"), &sampling).unwrap().next();
+    assert!(matches!(gone, Some(Err(MediaError::Failed { .. }))), "{gone:?}");
+}
