@@ -63,7 +63,9 @@ fn add(sound: Sound, rate: u32, dice: &mut Dice, stretch: &mut [i16]) {
 fn envelope(sound: Sound, seconds: f32) -> f32 {
     match sound {
         Sound::Knocks(per_second) => (1.0 - (seconds * per_second).fract() * 9.0).max(0.0).powi(2),
-        Sound::Strokes(per_second) => (seconds * per_second * std::f32::consts::PI).sin().abs() * 0.7,
+        Sound::Strokes(per_second) => {
+            (seconds * per_second * std::f32::consts::PI).sin().abs() * 0.7
+        }
         Sound::Hiss => 0.4,
     }
 }

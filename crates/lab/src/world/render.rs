@@ -109,7 +109,7 @@ fn video(
         progress.advance(u64::from((number + 1) % u64::from(PICTURES_PER_SECOND) == 0));
         Ok(())
     })?;
-    writer.finish()?;
+    writer.finish(progress)?;
     Ok(())
 }
 
