@@ -48,7 +48,11 @@ pub fn write_whole_with(
         _ => Path::new("."),
     };
     let attempt = || {
-        let mut temporary = tempfile::Builder::new().prefix(".writing-").tempfile_in(folder)?;
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(".writing-");
+        #[cfg(unix)] // temporary files are private by default, what is written here need not be
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+        let mut temporary = builder.tempfile_in(folder)?;
         write(temporary.as_file_mut())?;
         temporary.as_file().sync_all()?;
         temporary.persist(path)?;

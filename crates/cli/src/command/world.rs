@@ -101,23 +101,29 @@ impl fmt::Display for WorldReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let out = self.out.display();
         match &self.made {
-            Made::Videos(Summary { videos, made, seconds, procedures, .. }) => write!(
-                f,
-                "{videos} videos, {} minutes, {made} made now, in {out}\n\
-                truth.json says what they show, procedures.jsonl has {procedures} procedures to try\n\
-                next: stitch index {out}",
-                (seconds + 30) / 60
-            ),
-            Made::Frames(FramesSummary { videos, made, frames }) => write!(
-                f,
-                "{frames} frames of {videos} videos, {made} made now, in {out}\n\
-                frames.jsonl says what they show"
-            ),
+            Made::Videos(Summary { videos, made, seconds, procedures, .. }) => {
+                let (videos, minutes) =
+                    (count(*videos, "video"), count(seconds.div_ceil(60) as usize, "minute"));
+                writeln!(f, "{videos}, {minutes}, {made} made now, in {out}")?;
+                let procedures = count(*procedures, "procedure");
+                writeln!(f, "truth.json: what they show; procedures.jsonl: {procedures} to try")?;
+                write!(f, "next: stitch index {out}")
+            }
+            Made::Frames(FramesSummary { videos, made, frames }) => {
+                let (frames, videos) = (count(*frames, "frame"), count(*videos, "video"));
+                writeln!(f, "{frames} of {videos}, {made} made now, in {out}")?;
+                write!(f, "frames.jsonl: what they show")
+            }
             Made::Sheet(SheetSummary { tasks, panels, .. }) => {
                 write!(f, "{tasks} tasks in {panels} pictures, in {out}")
             }
         }
     }
+}
+
+/// `1 video`, `2 videos`.
+fn count(number: usize, noun: &str) -> String {
+    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }
 
 /// Does what was asked.

@@ -2,7 +2,7 @@
 
 use std::io::{self, Read};
 use std::path::Path;
-use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -29,6 +29,11 @@ impl Running {
         let mut child = command.spawn().map_err(|e| program.not_started(e))?;
         let stderr = child.stderr.take().map(|pipe| std::thread::spawn(move || tail(pipe)));
         Ok(Self { program, child, stderr })
+    }
+
+    /// The program's standard input, once, if the command made it a pipe.
+    pub fn stdin(&mut self) -> Option<ChildStdin> {
+        self.child.stdin.take()
     }
 
     /// The program's standard output, once.

@@ -1,12 +1,13 @@
 //! Pictures and sound into a video file, through one ffmpeg process per file.
 
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, Stdio};
-use std::thread::JoinHandle;
+use std::process::{ChildStdin, Stdio};
 
+use super::child::{Running, url};
 use super::program::{MediaError, Program};
 use crate::files::{FileError, sync_folder};
+use crate::progress::{Progress, Silent};
 
 /// What the pictures look like and how much care is taken with them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,11 +34,11 @@ pub struct Sound {
 /// A video file in the making. It takes its name when it is finished; dropped before, it leaves
 /// nothing behind.
 pub struct VideoWriter {
-    child: Child,
+    // the pipe stands before the program: dropped first, it lets the program end
     pictures: Option<ChildStdin>,
-    complaints: Option<JoinHandle<Vec<u8>>>,
+    ffmpeg: Option<Running>,
     picture_bytes: usize,
-    temporary: Option<tempfile::TempPath>,
+    temporary: tempfile::TempPath,
     _sound: Option<tempfile::TempPath>,
     path: PathBuf,
 }
@@ -50,23 +51,18 @@ impl VideoWriter {
         let sound_file = sound.map(|sound| write_sound(folder, sound)).transpose();
         let sound_file = sound_file.map_err(FileError::at(path))?;
         let mut command = Program::Ffmpeg.command();
-        command.args(["-hide_banner", "-loglevel", "error", "-nostdin", "-y"]);
-        command.args(picture_input(format));
+        command.args(["-hide_banner", "-loglevel", "error", "-y"]).args(picture_input(format));
         if let (Some(file), Some(sound)) = (&sound_file, sound) {
-            command
-                .args(["-f", "s16le", "-ar", &sound.rate.to_string(), "-ac", "1", "-i"])
-                .arg(file);
+            command.args(sound_input(sound)).arg(url(file));
             command.args(["-c:a", "aac", "-b:a", "64k", "-ar", "44100"]);
         }
-        command.args(video_output(format)).arg(&*temporary);
-        command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
-        let mut child = command.spawn().map_err(|error| Program::Ffmpeg.not_started(error))?;
+        command.args(video_output(format)).arg(url(&temporary)).stdin(Stdio::piped());
+        let mut ffmpeg = Running::start(Program::Ffmpeg, command)?;
         Ok(Self {
-            pictures: child.stdin.take(),
-            complaints: child.stderr.take().map(listen),
-            child,
+            pictures: ffmpeg.stdin(),
+            ffmpeg: Some(ffmpeg),
             picture_bytes: format.width as usize * format.height as usize * 4,
-            temporary: Some(temporary),
+            temporary,
             _sound: sound_file,
             path: path.to_owned(),
         })
@@ -75,63 +71,33 @@ impl VideoWriter {
     /// Adds a picture: rows of red, green, blue, alpha bytes.
     pub fn picture(&mut self, rgba: &[u8]) -> Result<(), MediaError> {
         if rgba.len() != self.picture_bytes {
-            let reason =
-                format!("a picture of {} bytes instead of {}", rgba.len(), self.picture_bytes);
+            let reason = format!("a picture of {} bytes, not {}", rgba.len(), self.picture_bytes);
             return Err(MediaError::Unusable { path: self.path.clone(), reason });
         }
-        let Some(pipe) = self.pictures.as_mut() else { return Err(self.failure()) };
-        match pipe.write_all(rgba) {
-            Ok(()) => Ok(()),
-            // ffmpeg has closed its end; its own words say why
-            Err(_) => Err(self.failure()),
+        match self.pictures.as_mut().map(|pipe| pipe.write_all(rgba)) {
+            Some(Ok(())) => Ok(()),
+            Some(Err(error)) => Err(self.failure(error)),
+            None => Err(self.failure(io::ErrorKind::BrokenPipe.into())),
         }
     }
 
     /// Ends the file, makes it last, and gives it its name.
-    pub fn finish(mut self) -> Result<(), MediaError> {
+    pub fn finish(mut self, progress: &dyn Progress) -> Result<(), MediaError> {
         drop(self.pictures.take());
-        let status = self.child.wait().map_err(|error| Program::Ffmpeg.not_started(error))?;
-        if !status.success() {
-            return Err(Program::Ffmpeg.failed(&self.heard()));
+        if let Some(ffmpeg) = self.ffmpeg.take() {
+            ffmpeg.finish(progress)?;
         }
-        match self.temporary.take() {
-            Some(file) => Ok(persist(file, &self.path).map_err(FileError::at(&self.path))?),
-            None => Ok(()),
+        Ok(persist(self.temporary, &self.path).map_err(FileError::at(&self.path))?)
+    }
+
+    /// Why ffmpeg takes no more pictures: its own words, or where it has none, the pipe's.
+    fn failure(&mut self, pipe: io::Error) -> MediaError {
+        drop(self.pictures.take());
+        match self.ffmpeg.take().map(|ffmpeg| ffmpeg.finish(&Silent)) {
+            Some(Err(error)) => error,
+            _ => FileError::at(&self.path)(pipe).into(),
         }
     }
-
-    /// Why ffmpeg gave up.
-    fn failure(&mut self) -> MediaError {
-        drop(self.pictures.take());
-        // the process is at its end; if it cannot be waited for, what it said is still the reason
-        let _ = self.child.wait();
-        Program::Ffmpeg.failed(&self.heard())
-    }
-
-    /// Everything ffmpeg wrote to standard error.
-    fn heard(&mut self) -> Vec<u8> {
-        let thread = self.complaints.take();
-        thread.and_then(|thread| thread.join().ok()).unwrap_or_default()
-    }
-}
-
-impl Drop for VideoWriter {
-    fn drop(&mut self) {
-        drop(self.pictures.take());
-        // nothing can be done about a process that is gone already
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-/// Reads standard error beside the work, so that a talkative process never blocks.
-fn listen(mut stderr: impl Read + Send + 'static) -> JoinHandle<Vec<u8>> {
-    std::thread::spawn(move || {
-        let mut heard = Vec::new();
-        // an unreadable pipe ends the message early, which is all that is lost
-        let _ = stderr.read_to_end(&mut heard);
-        heard
-    })
 }
 
 fn picture_input(format: Format) -> Vec<String> {
@@ -139,6 +105,11 @@ fn picture_input(format: Format) -> Vec<String> {
     let rate = format.pictures_per_second.to_string();
     let input = ["-f", "rawvideo", "-pix_fmt", "rgba", "-s", &size, "-framerate", &rate, "-i", "-"];
     input.map(str::to_owned).to_vec()
+}
+
+fn sound_input(sound: &Sound) -> Vec<String> {
+    let rate = sound.rate.to_string();
+    ["-f", "s16le", "-ar", &rate, "-ac", "1", "-i"].map(str::to_owned).to_vec()
 }
 
 /// One thread and fixed settings: the same pictures give the same bytes on every machine.
@@ -220,7 +191,7 @@ mod tests {
         for picture in 0..12 * seconds {
             video.picture(&[picture as u8; 64 * 36 * 4])?;
         }
-        video.finish()
+        video.finish(&Silent)
     }
 
     #[test]

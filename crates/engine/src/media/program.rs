@@ -54,6 +54,8 @@ impl Program {
         let name = std::env::var_os(self.variable()).unwrap_or_else(|| self.name().into());
         let mut command = Command::new(name);
         command.stdin(Stdio::null());
+        #[cfg(unix)] // Ctrl-C is for us: we end our programs when nothing is lost
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
         command
     }
 

@@ -68,6 +68,9 @@ impl Folder {
     /// Takes a folder for this manifest: an empty one, one that is not there yet, one that an earlier
     /// run with the same settings left, or with `force` any library.
     pub fn take(path: &Path, manifest: &Manifest, force: bool) -> Result<Self, WorldError> {
+        if path.is_file() {
+            return Err(WorldError::NotAFolder { path: path.to_owned() });
+        }
         std::fs::create_dir_all(path).map_err(FileError::at(path))?;
         let was = read_manifest(path)?;
         if was.is_none() && !is_empty(path)? {
@@ -210,6 +213,13 @@ mod tests {
         assert!(refused.contains("48 videos") && refused.contains("--force"), "{refused}");
         drop(Folder::take(folder.path(), &SPOKEN, true).unwrap());
         assert_eq!(names(folder.path()), [".world.lock", "notes.txt", "world.json"]);
+    }
+
+    #[test]
+    fn a_file_is_no_folder() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let taken = Folder::take(file.path(), &SPOKEN, true);
+        assert!(matches!(taken, Err(WorldError::NotAFolder { .. })));
     }
 
     #[test]

@@ -361,6 +361,21 @@ mod tests {
     }
 
     #[test]
+    fn the_texts_in_the_examples_folder_are_these() {
+        let truth = truth(1, 24);
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+        for (title, file) in [
+            ("Vegan tacos", "vegan-taco.txt"),
+            ("Nesting shelf", "nesting-shelf.txt"),
+            ("Herb planter", "herb-planter.txt"),
+        ] {
+            let example = examples(&truth).into_iter().find(|each| each.title == title).unwrap();
+            let text = std::fs::read_to_string(folder.join(file)).unwrap_or_default();
+            assert_eq!(text, as_text(&example), "examples/{file}");
+        }
+    }
+
+    #[test]
     fn examples_flow() {
         for example in examples(&truth(1, 24)) {
             let things = example.steps.iter().map(|step| step.things.as_slice());

@@ -10,6 +10,7 @@ pub mod truth;
 pub mod library;
 pub mod settings;
 pub mod folder;
+mod foley;
 pub mod sound;
 pub mod render;
 mod picture;

@@ -70,7 +70,7 @@ const MIDDLE: [&str; 16] = [
     "and now you want to {}",
     "after that, {}",
     "okay, now I'm going to {}",
-    "once you are there, {}",
+    "so go on and {}",
     "and then we {}",
 ];
 const LAST: [&str; 7] = [

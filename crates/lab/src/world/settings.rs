@@ -82,6 +82,12 @@ pub enum WorldError {
         /// In pixels.
         height: u32,
     },
+    /// The folder is none.
+    #[error("{} is a file; choose a folder that is empty or not there yet", path.display())]
+    NotAFolder {
+        /// The file.
+        path: PathBuf,
+    },
     /// There is something else in the folder.
     #[error("{} holds other files; choose a folder that is empty or not there yet", folder.display())]
     Foreign {

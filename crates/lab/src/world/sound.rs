@@ -1,10 +1,11 @@
-//! The sound of a video: its narration, every sentence at its time.
+//! The sound of a video: its narration, every sentence at its time, and the work beneath.
 
 use stitch_engine::media::MediaError;
 use stitch_engine::media::encode::Sound;
 use stitch_engine::media::speech::{Voice, speak_within};
 use stitch_engine::progress::Progress;
 
+use super::foley::add_work;
 use super::script::Script;
 
 /// Samples a second, as the speech program gives them.
@@ -12,7 +13,7 @@ const RATE: u32 = 22_050;
 /// The loudest sample of a track.
 const PEAK: f32 = 22_000.0;
 
-/// The narration spoken.
+/// The narration spoken, over the sound of the work.
 pub fn track(script: &Script, progress: &dyn Progress) -> Result<Sound, MediaError> {
     let mut voice = Voice {
         name: script.speaker.voice.to_owned(),
@@ -34,6 +35,7 @@ pub fn track(script: &Script, progress: &dyn Progress) -> Result<Sound, MediaErr
         lay(&mut samples, at(line.start_ms), &spoken);
     }
     level(&mut samples);
+    add_work(script, RATE, &mut samples);
     Ok(Sound { rate: RATE, samples })
 }
 
