@@ -24,8 +24,8 @@ pub fn body_behind(b: &mut Brush, look: &Look, seconds: f32) {
 /// The presenter talking to the camera, waving hands; in the virtual frame.
 pub fn talk(b: &mut Brush, look: &Look, seconds: f32) {
     let sway = 10.0 * wave(seconds, 0.21);
-    let facing = Look { stance: Stance::Facing, ..look.clone() };
-    b.placed((800.0, 985.0), 0.0, 1.5, |b| {
+    let facing = Look { stance: Stance::Talking, ..look.clone() };
+    b.placed((800.0, 930.0), 0.0, 1.56, |b| {
         torso(b, look, sway * 0.4, 0.0);
         head(b, look, (sway, -404.0 + 4.0 * wave(seconds, 0.9)), sway * 0.25, talking(seconds), seconds);
         gestures(b, &facing, seconds);
@@ -45,8 +45,8 @@ fn gestures(b: &mut Brush, look: &Look, seconds: f32) {
     // hands::arm works in the act's space; shift so that the shoulders meet this torso's
     b.moved(0.0, -still, |b| {
         let (l, r) = (wave(seconds, 0.37), wave(seconds + 0.9, 0.43));
-        let left = (root.0 - 96.0 + 34.0 * l, root.1 + 66.0 - 34.0 * l);
-        let right = (-root.0 + 92.0 + 40.0 * r, root.1 + 58.0 - 44.0 * r);
+        let left = (root.0 - 150.0 + 26.0 * l, root.1 + 30.0 - 40.0 * l);
+        let right = (-root.0 + 150.0 + 30.0 * r, root.1 + 22.0 - 50.0 * r);
         hands::open(b, look, Hand::Left, left, 14.0 * l);
         hands::open(b, look, Hand::Right, right, 14.0 * r);
     });

@@ -24,14 +24,15 @@ impl Hand {
     pub fn root(self, look: &Look) -> Spot {
         let side = self.sign();
         match look.stance {
-            Stance::Facing => (side * 175.0, look.back() - 190.0),
+            Stance::Facing | Stance::Talking => (side * 175.0, look.back() - 190.0),
             Stance::Own => (side * 560.0, 620.0),
             Stance::Sides => (side * 1040.0, -60.0),
         }
     }
 }
 
-/// A hand closed around a tool. `tool` is drawn with its grip at the origin, pointing along x.
+/// A hand closed around a tool. `tool` is drawn with its grip at the origin, pointing along x, its
+/// upper side up whether it points left or right.
 pub fn hold(
     b: &mut Brush,
     look: &Look,
@@ -42,7 +43,8 @@ pub fn hold(
 ) {
     let back = arm(b, look, hand, at);
     palm(b, look, at, back);
-    b.placed(at, axis, 1.0, tool);
+    let upright = if axis.to_radians().cos() < 0.0 { -1.0 } else { 1.0 }; // what is up stays up
+    b.placed(at, axis, 1.0, |b| b.stretched(1.0, upright, tool));
     let turn = (axis - back).rem_euclid(360.0);
     let flip = if turn < 180.0 { 1.0 } else { -1.0 };
     b.placed(at, axis, 1.0, |b| b.stretched(1.0, flip, |b| fist(b, look.skin)));
@@ -89,15 +91,20 @@ pub fn arm(b: &mut Brush, look: &Look, hand: Hand, at: Spot) -> f32 {
     let elbow = elbow_of(look, hand, root, at);
     let back = direction(at, elbow);
     let wrist = towards(at, back, 26.0);
-    if look.stance == Stance::Facing {
+    if in_sight(look) {
         upper_arm(b, look, root, elbow);
     }
     forearm(b, look, elbow, wrist);
     back
 }
 
+/// Whether the shoulders are in the picture.
+fn in_sight(look: &Look) -> bool {
+    matches!(look.stance, Stance::Facing | Stance::Talking)
+}
+
 fn elbow_of(look: &Look, hand: Hand, root: Spot, at: Spot) -> Spot {
-    if look.stance != Stance::Facing {
+    if !in_sight(look) {
         return root;
     }
     let (upper, lower) = (235.0, 260.0);
@@ -107,8 +114,8 @@ fn elbow_of(look: &Look, hand: Hand, root: Spot, at: Spot) -> Spot {
     let out = (upper * upper - along * along).max(0.0).sqrt();
     let way = direction(root, at);
     let stretch = (reach / span).max(1.0);
-    let raised = at.1 < root.1 + 130.0; // a raised hand's elbow hangs below it
-    let turn = if raised { 90.0 } else { -90.0 };
+    // one who works has the elbows out, one who talks lets them hang
+    let turn = if look.stance == Stance::Talking { 90.0 } else { -90.0 };
     towards(towards(root, way, along * stretch), way + turn * hand.sign(), out)
 }
 
@@ -120,7 +127,7 @@ fn upper_arm(b: &mut Brush, look: &Look, root: Spot, elbow: Spot) {
 }
 
 fn forearm(b: &mut Brush, look: &Look, elbow: Spot, wrist: Spot) {
-    let far = look.stance != Stance::Facing;
+    let far = !in_sight(look);
     let (we, ww) = if far { (120.0, 54.0) } else { (82.0, 50.0) };
     let skin = look.skin;
     b.limb(elbow, we, wrist, ww, skin.dark(0.17));

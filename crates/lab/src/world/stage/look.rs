@@ -14,6 +14,8 @@ pub enum Stance {
     Own,
     /// Out of sight at both sides.
     Sides,
+    /// Before the counter, talking to the camera with raised hands.
+    Talking,
 }
 
 /// All that makes one place differ from another.
@@ -85,7 +87,7 @@ impl Look {
             tilt,
             light: dice.pick([-1.0, 1.0]),
             glow: dice.pick([rgb(0xffdc9c), rgb(0xffe9c8), rgb(0xd5e8ff), rgb(0xffc98a)]),
-            vignette: dice.pick([0.0, 0.0, 0.16, 0.26]),
+            vignette: dice.pick([0.0, 0.0, 0.1, 0.16]),
             mirror: dice.chance(0.5),
             zoom: dice.range(1.16, 1.32),
             shake: dice.pick([0.0, 2.0, 5.0]),

@@ -12,9 +12,11 @@ use crate::world::vocabulary::{Kind, State};
 pub fn spread(b: &mut Brush, shot: &Shot) {
     shot.stand_by(b);
     let (look, w) = (shot.look, shot.work());
-    wares::tray(b, look, 380.0, |b| dishes::chips_between(b, look, ease(w, 0.05, 0.95), 0.0));
-    let apart = lerp(110.0, 300.0, ease(w, 0.05, 0.9)) + 26.0 * wave(shot.seconds, 0.8);
-    let down = -30.0 + 26.0 * wave(shot.seconds, 0.55) * look.tilt;
+    wares::tray(b, look, 400.0, |b| {
+        b.placed((0.0, 0.0), 0.0, 1.16, |b| dishes::chips_between(b, look, ease(w, 0.05, 0.95), 0.0))
+    });
+    let apart = lerp(220.0, 350.0, ease(w, 0.05, 0.9)) + 26.0 * wave(shot.seconds, 0.8);
+    let down = -50.0 + 26.0 * wave(shot.seconds, 0.55) * look.tilt;
     hands::claw(b, look, Hand::Left, shot.reach(Hand::Left, (-apart, down)));
     hands::claw(b, look, Hand::Right, shot.reach(Hand::Right, (apart, down - 6.0)));
 }
@@ -24,7 +26,7 @@ pub fn fill(b: &mut Brush, shot: &Shot) {
     shot.stand_by(b);
     let (look, w) = (shot.look, shot.work());
     b.placed((0.0, 0.0), 0.0, 1.12, |b| dishes::tacos(b, look, w));
-    let target = -150.0 + 150.0 * (w * 3.0).floor().min(2.0);
+    let target = -176.0 + 176.0 * (w * 3.0).floor().min(2.0);
     let dip = wave(shot.seconds, 0.5);
     let tip = (target * 1.12 + 20.0, -230.0 - 50.0 * dip.max(0.0));
     falling(b, shot, tip, -180.0, Kind::Mince, State::Cooked);
@@ -50,8 +52,8 @@ fn falling(b: &mut Brush, shot: &Shot, from: Spot, floor: f32, kind: Kind, state
         return;
     }
     for i in 0..5 {
-        let t = (shot.seconds * 1.2 + i as f32 * 0.2).fract();
-        let x = from.0 + 60.0 * (chance_of(i, 12) - 0.5);
+        let t = (shot.seconds * 1.2 + chance_of(i, 13)).fract();
+        let x = from.0 + (30.0 + 130.0 * t) * (chance_of(i, 12) - 0.5);
         let mut dice = Dice::new(i as u64 + 3);
         b.moved(x, lerp(from.1, floor, t * t), |b| pieces::piece(b, shot.look, kind, state, &mut dice));
     }
@@ -140,12 +142,12 @@ pub fn drizzle(b: &mut Brush, shot: &Shot) {
     }
     let syrup = rgb(0xa4511a);
     let sway = 70.0 * wave(shot.seconds, 0.45);
-    let grip = shot.reach(Hand::Right, (250.0 + sway, -390.0));
+    let grip = shot.reach(Hand::Right, (200.0 + sway, -390.0));
     if w > 0.0 && w < 0.97 {
-        let mouth = (grip.0 - 216.0, grip.1 + 72.0);
+        let mouth = wares::spout(grip, 124.0);
         b.line(&[mouth, (mouth.0 - 6.0 - sway * 0.1, mouth.1 + 70.0), (mouth.0 - 10.0 - sway * 0.2, -150.0)], 13.0, syrup);
         b.line(&[(mouth.0 - 3.0, mouth.1), (mouth.0 - 9.0 - sway * 0.1, mouth.1 + 70.0)], 4.0, syrup.light(0.6));
     }
-    hands::hold(b, look, Hand::Right, grip, 118.0, |b| wares::jug(b, look, syrup));
+    hands::hold(b, look, Hand::Right, grip, 124.0, |b| wares::jug(b, look, syrup));
     hands::claw(b, look, Hand::Left, shot.reach(Hand::Left, (-400.0, 10.0)));
 }

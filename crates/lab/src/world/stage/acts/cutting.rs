@@ -90,13 +90,16 @@ pub fn slice(b: &mut Brush, shot: &Shot) {
 /// The `i`-th slice: it falls over where it was cut and comes to lie in a row.
 fn round(b: &mut Brush, shot: &Shot, i: usize, cut: f32) {
     let k = shot.look.tilt;
-    let age = ease(shot.work() * 22.0 - i as f32, 0.0, 2.0);
+    let age = ease(shot.work() * 25.0 - i as f32, 0.0, 2.0);
     let (row, col) = ((i / 11) as f32, (i % 11) as f32);
-    let lie = (330.0 - 62.0 * col + 18.0 * row, lerp(-60.0, 60.0, row) * k * 1.6 + 14.0);
+    let lie = (350.0 - 66.0 * col + 22.0 * row, lerp(-78.0, 84.0, row) * k * 1.7 + 6.0);
     let x = lerp(cut + 16.0, lie.0, age);
     let y = lerp(-52.0, lie.1, age);
-    b.shadow(x + 4.0, y + 8.0, 46.0, 46.0 * k, 0.25);
-    b.moved(x, y, |b| b.stretched(1.0, lerp(1.0, k.max(0.5), age), |b| pieces::cucumber(b, 0.0, lerp(0.45, 1.0, age))));
+    b.shadow(x + 4.0, y + 10.0, 64.0, 64.0 * k, 0.25);
+    let squash = lerp(1.0, k.max(0.6), age);
+    b.placed((x, y), 0.0, lerp(1.1, 1.4, age), |b| {
+        b.stretched(1.0, squash, |b| pieces::cucumber(b, 0.0, lerp(0.45, 1.0, age)))
+    });
 }
 
 /// A box grater: the piece goes up and down, strands fall into a growing heap.

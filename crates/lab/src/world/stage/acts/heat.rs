@@ -4,7 +4,6 @@ use super::Shot;
 use crate::world::stage::brush::{Brush, Spot, WHITE, rgb, round_light};
 use crate::world::stage::dice::{Dice, chance_of, ease, lerp, wave};
 use crate::world::stage::hands::{self, Hand};
-use crate::world::stage::look::Look;
 use crate::world::stage::props::{dishes, pieces, wares};
 use crate::world::stage::tools;
 use crate::world::vocabulary::{Kind, State};
@@ -51,12 +50,12 @@ fn browning(b: &mut Brush, shot: &Shot, brown: f32) {
     let extra = shot.action.things.get(1).map(|t| (t.kind, t.after));
     let turn = shot.seconds * 0.6;
     let colour = rgb(0xe77f80).mix(rgb(0x74401f), brown);
-    for (i, at) in pieces::spots(look, PAN * 0.72, 62, 1.0, lerp(56.0, 22.0, brown)) {
+    for (i, at) in pieces::spots(look, PAN * 0.74, 84, 1.0, lerp(56.0, 22.0, brown)) {
         let nudge = 9.0 * (turn + i as f32).sin() * shot.presence();
         let mut dice = Dice::new(i as u64);
         b.moved(at.0 + nudge, at.1, |b| match extra {
             Some((kind, state)) if i % 6 == 0 => pieces::piece(b, look, kind, state, &mut dice),
-            _ => pieces::crumb(b, colour, &mut dice),
+            _ => b.placed((0.0, 0.0), 0.0, 1.2, |b| pieces::crumb(b, colour, &mut dice)),
         });
     }
 }
@@ -135,7 +134,7 @@ pub fn warm(b: &mut Brush, shot: &Shot) {
 
 /// Draws something flat, lifted by `up` and turned over as `turn` goes from 0 to 1.
 fn turning(b: &mut Brush, up: f32, turn: f32, draw: impl FnOnce(&mut Brush)) {
-    let flat = (turn * std::f32::consts::PI).cos().abs().max(0.12);
+    let flat = (turn * std::f32::consts::PI).cos().abs().max(0.3);
     b.moved(0.0, up, |b| b.placed((0.0, 0.0), -18.0 * (turn * std::f32::consts::PI).sin(), 1.0, |b| b.stretched(1.0, flat, draw)));
 }
 
@@ -172,20 +171,15 @@ pub fn pour(b: &mut Brush, shot: &Shot) {
     });
     steady(b, shot);
     let flowing = w > 0.05 && w < 0.93;
-    let tilt = -lerp(12.0, 62.0, ease(w, 0.0, 0.1) * (1.0 - ease(w, 0.9, 1.0)));
-    let grip = shot.reach(Hand::Right, (220.0, -330.0));
+    let axis = 180.0 - lerp(0.0, 58.0, ease(w, 0.0, 0.1) * (1.0 - ease(w, 0.9, 1.0)));
+    let grip = shot.reach(Hand::Right, (190.0, -350.0));
     let batter = rgb(0xf7e2a8);
     if flowing {
-        let mouth = (grip.0 - 218.0, grip.1 + 70.0);
+        let mouth = wares::spout(grip, axis);
         b.line(&[mouth, (mouth.0 - 12.0, mouth.1 + 60.0), (mouth.0 - 14.0, -40.0)], 24.0, batter.dark(0.1));
         b.line(&[(mouth.0 - 4.0, mouth.1), (mouth.0 - 17.0, mouth.1 + 60.0), (mouth.0 - 18.0, -42.0)], 11.0, batter.light(0.4));
     }
-    hands::hold(b, look, Hand::Right, grip, 180.0 + tilt, |b| vessel(b, look, batter));
-}
-
-/// A jug as a hand holds it whose x axis points away from the body.
-pub fn vessel(b: &mut Brush, look: &Look, inside: crate::world::stage::brush::Colour) {
-    wares::jug(b, look, inside);
+    hands::hold(b, look, Hand::Right, grip, axis, |b| wares::jug(b, look, batter));
 }
 
 /// A spatula under the pancake, a leap, and it lands golden side up.

@@ -52,7 +52,7 @@ pub fn mash(b: &mut Brush, shot: &Shot) {
 
 fn mashing(b: &mut Brush, shot: &Shot, done: f32, pressed: f32) {
     let (look, k) = (shot.look, shot.look.tilt);
-    b.faded(ease(done, 0.1, 0.5), |b| b.stretched(1.0 + 0.03 * pressed, 1.0, |b| pieces::mash(b, look, lerp(150.0, 245.0, done))));
+    b.faded(ease(done, 0.1, 0.5), |b| b.stretched(1.0 + 0.03 * pressed, 1.0, |b| pieces::mash(b, look, lerp(150.0, 228.0, done))));
     let left = 1.0 - ease(done, 0.35, 0.8);
     for i in 0..((14.0 * left) as usize) {
         let (r, (s, c)) = (170.0 * chance_of(i, 1).sqrt(), (i as f32 * 2.4).sin_cos());

@@ -18,6 +18,7 @@ use crate::world::vocabulary::{Action, Domain, Kind, State, Thing, Verb};
 use tiny_skia::Transform;
 
 /// A moment of a step.
+#[derive(Clone, Copy)]
 pub struct Shot<'a> {
     /// The place's look.
     pub look: &'a Look,
@@ -50,7 +51,7 @@ impl Shot<'_> {
     pub fn reach(&self, hand: Hand, at: Spot) -> Spot {
         let side = if hand == Hand::Left { -1.0 } else { 1.0 };
         let rest = match self.look.stance {
-            Stance::Facing => (side * 330.0, self.look.back() + 60.0),
+            Stance::Facing | Stance::Talking => (side * 500.0, self.look.back() + 20.0),
             Stance::Own => (side * 420.0, 520.0),
             Stance::Sides => (side * 900.0, -40.0),
         };

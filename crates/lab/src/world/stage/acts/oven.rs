@@ -18,12 +18,9 @@ pub fn bake(b: &mut Brush, shot: &Shot) {
         window(b, shot, ease(w, 0.1, 0.9));
         handle(b, look);
     });
-    let at = shot.reach(Hand::Right, (330.0, -404.0));
-    if shot.progress < 0.3 || shot.progress > 0.9 {
-        hands::claw(b, look, Hand::Right, (at.0, at.1 + 40.0));
-    } else {
-        let rest = if look.mirror { 0.0 } else { 40.0 };
-        hands::grab(b, look, Hand::Right, shot.reach(Hand::Right, (420.0 + rest, -330.0)), 0.0);
+    let set = Shot { progress: (shot.progress * 3.2).min(1.0), ..*shot };
+    if set.progress < 1.0 {
+        hands::claw(b, look, Hand::Right, set.reach(Hand::Right, (400.0, -330.0)));
     }
 }
 

@@ -62,8 +62,10 @@ fn colander(b: &mut Brush, look: &Look, contents: impl FnOnce(&mut Brush)) {
 fn contents(b: &mut Brush, shot: &Shot, wet: f32) {
     let (look, thing) = (shot.look, shot.subject());
     if thing.kind == Kind::Berries {
-        pieces::heap(b, look, thing.kind, State::Whole, 205.0, 1.0);
-        return b.faded(wet, |b| pieces::heap(b, look, thing.kind, State::Washed, 205.0, 1.0));
+        let state = if wet < 0.5 { State::Whole } else { State::Washed };
+        pieces::heap(b, look, thing.kind, state, 205.0, 1.0);
+        let drops: Vec<(f32, f32)> = pieces::spots(look, 190.0, 22, wet, 40.0).into_iter().map(|s| s.1).collect();
+        return wares::droplets(b, &drops, 15.0);
     }
     b.placed((0.0, 20.0), 0.0, 1.05, |b| {
         props::draw_thing(b, look, thing.kind, thing.before);

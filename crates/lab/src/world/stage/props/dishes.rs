@@ -62,18 +62,18 @@ pub fn chips(b: &mut Brush, look: &Look, spread: bool, brown: f32) {
 /// Chips on the way from a heap to one layer.
 pub fn chips_between(b: &mut Brush, look: &Look, spread: f32, brown: f32) {
     let (count, k) = (44, look.tilt);
-    let mut all: Vec<(usize, Spot)> = pieces::spots(look, 150.0, count, 1.0, 90.0)
+    let mut all: Vec<(usize, Spot)> = pieces::spots(look, 165.0, count, 1.0, 110.0)
         .into_iter()
         .map(|(i, heap)| {
             let (col, row) = ((i % 9) as f32 - 4.0, (i / 9) as f32 - 2.0);
             let jitter = (chance_of(i, 1) * 24.0 - 12.0, chance_of(i, 2) * 16.0 - 8.0);
-            let flat = (col * 66.0 + jitter.0, (row * 66.0 + jitter.1) * k);
+            let flat = (col * 66.0 + jitter.0, (row * 80.0 + jitter.1) * k);
             (i, (lerp(heap.0, flat.0, spread), lerp(heap.1, flat.1, spread)))
         })
         .collect();
     all.sort_by(|a, b| a.1.1.total_cmp(&b.1.1));
     for (i, at) in all {
-        b.moved(at.0, at.1, |b| b.stretched(1.0, 0.45 + 0.5 * k, |b| pieces::chip(b, chance_of(i, 3) * 360.0, 0.92, brown)));
+        b.moved(at.0, at.1, |b| b.stretched(1.0, 0.45 + 0.5 * k, |b| pieces::chip(b, chance_of(i, 3) * 360.0, 1.05, brown)));
     }
 }
 
@@ -96,7 +96,7 @@ pub fn nachos(b: &mut Brush, look: &Look, melt: f32, top: f32) {
         b.placed(at, 0.0, 0.62, |b| pieces::piece(b, look, Kind::BlackBeans, State::Cooked, &mut dice));
     }
     if melt < 0.95 {
-        for i in 0..34 {
+        for i in 0..46 {
             let at = scatter(i, 41, 250.0, 130.0 * k);
             let mut dice = Dice::new(i as u64 + 90);
             b.faded(1.0 - melt, |b| b.placed(at, 0.0, 0.85, |b| pieces::piece(b, look, Kind::Cheese, State::Grated, &mut dice)));
@@ -144,21 +144,28 @@ fn scatter(i: usize, salt: u64, rx: f32, ry: f32) -> Spot {
 
 /// Three taco shells in a row on a plate, filled by `full` from the left to the right.
 pub fn tacos(b: &mut Brush, look: &Look, full: f32) {
-    wares::plate(b, look, 310.0);
+    wares::plate(b, look, 340.0);
     for i in 0..3 {
         let share = (full * 3.0 - i as f32).clamp(0.0, 1.0);
-        b.moved(-150.0 + 150.0 * i as f32, 14.0 + 6.0 * (i as f32), |b| shell(b, look, share, i));
+        let at = (-176.0 + 176.0 * i as f32, 10.0 + 14.0 * (i % 2) as f32);
+        b.placed(at, 0.0, 0.92, |b| shell(b, look, share, i));
     }
 }
 
 /// One shell standing, its fold at the origin.
 fn shell(b: &mut Brush, look: &Look, full: f32, i: usize) {
     let c = rgb(0xf2c15a);
-    let half = |dx: f32, dy: f32| vec![(-104.0 + dx, -60.0 + dy), (-66.0 + dx, -128.0 + dy), (0.0 + dx, -150.0 + dy), (66.0 + dx, -128.0 + dy), (104.0 + dx, -60.0 + dy), (60.0 + dx, 0.0 + dy), (-60.0 + dx, 0.0 + dy)];
+    let half = |dx: f32, dy: f32| {
+        let outline = [(-104.0, -36.0), (-92.0, -92.0), (-56.0, -136.0), (0.0, -152.0), (56.0, -136.0), (92.0, -92.0), (104.0, -36.0), (84.0, -6.0), (0.0, 4.0), (-84.0, -6.0)];
+        outline.map(|(x, y)| (x + dx, y + dy))
+    };
     b.shadow(10.0, 4.0, 130.0, 36.0, 0.4);
-    b.blob(&half(14.0, -20.0), c.dark(0.25));
+    b.blob(&half(12.0, -34.0), c.dark(0.12));
+    b.blob(&half(10.0, -22.0), c.dark(0.42));
     filling(b, look, full, i);
-    b.blob(&half(0.0, 0.0), down(-150.0, 0.0, c.light(0.3), c.dark(0.06)));
+    let front = half(0.0, 0.0).map(|(x, y)| (x, y * 0.9));
+    b.blob(&front, down(-150.0, 0.0, c.light(0.25), c.dark(0.08)));
+    b.line(&front[..7], 7.0, c.dark(0.28));
     for j in 0..7 {
         b.oval(-64.0 + 128.0 * chance_of(j + i * 7, 3), -112.0 + 90.0 * chance_of(j + i * 7, 4), 7.0, 5.0, rgb(0xc98430).fade(0.7));
     }
@@ -173,7 +180,7 @@ fn filling(b: &mut Brush, look: &Look, full: f32, i: usize) {
             let x = -76.0 + 160.0 * (j as f32 + 0.5) / count as f32;
             let arch = 34.0 * (1.0 - (x / 90.0).powi(2));
             let mut dice = Dice::new((i * 40 + j) as u64 * 7 + kind as u64);
-            b.placed((x + 7.0, -124.0 - arch - from * 26.0), 0.0, 0.95, |b| pieces::piece(b, look, kind, state, &mut dice));
+            b.placed((x + 7.0, -118.0 - arch - from * 34.0), 0.0, 0.95, |b| pieces::piece(b, look, kind, state, &mut dice));
         }
     }
 }

@@ -158,7 +158,7 @@ fn berry(b: &mut Brush, washed: bool, dice: &mut Dice) {
         b.ring(3.0, -4.0, 6.0, 5.0, 3.0, c.light(0.45));
     }
     if washed {
-        super::wares::droplets(b, &[(r * 0.4, -r * 0.1), (-r * 0.4, r * 0.5)], 5.5);
+        super::wares::droplets(b, &[(r * 0.35, r * 0.2)], 8.0);
     }
 }
 

@@ -44,8 +44,8 @@ fn lip(b: &mut Brush, rx: f32, k: f32, top: f32, c: Colour) {
 }
 
 fn band(b: &mut Brush, rx: f32, k: f32, top: f32, c: Colour) {
-    let lower: Vec<Spot> = arc(rx * 0.965, k, top).iter().map(|s| (s.0, s.1 + 26.0)).collect();
-    b.line(&lower, 12.0, c);
+    let lower: Vec<Spot> = arc(rx * 0.965, k, top).iter().map(|s| (s.0, s.1 + 28.0)).collect();
+    b.line(&lower[1..12], 11.0, c);
 }
 
 fn arc(rx: f32, k: f32, y: f32) -> Vec<Spot> {
@@ -178,7 +178,7 @@ pub fn pot(b: &mut Brush, look: &Look, rx: f32, h: f32, contents: impl FnOnce(&m
 /// A baking tray; contents are drawn on its floor.
 pub fn tray(b: &mut Brush, look: &Look, half: f32, contents: impl FnOnce(&mut Brush)) {
     let k = look.tilt;
-    let (d, lean, c) = (half * 0.6 * k, half * 0.1 * (1.0 - k), rgb(0x8e979e).mix(look.metal, 0.4));
+    let (d, lean, c) = (half * 0.72 * k, half * 0.1 * (1.0 - k), rgb(0x8e979e).mix(look.metal, 0.4));
     b.shadow(8.0, 22.0, half * 1.15, d * 1.5, 0.45);
     b.slab(-half - 4.0, d - 6.0, half * 2.0 + 8.0, 26.0, 10.0, c.dark(0.35));
     let rim = [(-half + lean, -d), (half - lean, -d), (half, d), (-half, d)];
@@ -195,7 +195,7 @@ pub fn steam(b: &mut Brush, x: f32, y: f32, amount: f32, seconds: f32) {
         let t = (seconds * 0.32 + i as f32 * 0.2).fract();
         let sway = (seconds * 1.3 + i as f32 * 1.9).sin() * 26.0 * t;
         let px = x + (i as f32 - 2.0) * 46.0 + sway;
-        let fade = (t * 4.0).min(1.0) * (1.0 - t) * 0.46 * amount;
+        let fade = (t * 4.0).min(1.0) * (1.0 - t) * 0.66 * amount;
         b.glow(px, y - t * 250.0, 40.0 + 46.0 * t, 54.0 + 50.0 * t, WHITE.fade(fade));
     }
 }
@@ -209,6 +209,12 @@ pub fn jug(b: &mut Brush, look: &Look, inside: Colour) {
     b.oval(94.0, -90.0, 74.0, 17.0, c.light(0.35));
     b.oval(100.0, -88.0, 64.0, 12.0, inside);
     b.slab(130.0, -50.0, 12.0, 120.0, 6.0, WHITE.fade(0.35));
+}
+
+/// Where the spout of a jug is that a hand holds at `grip` and points along `axis` to the left.
+pub fn spout(grip: Spot, axis: f32) -> Spot {
+    let (s, c) = axis.to_radians().sin_cos();
+    (grip.0 + 190.0 * c - 100.0 * s, grip.1 + 190.0 * s + 100.0 * c)
 }
 
 /// Drops of water on something: bright dots with a dark lower rim.
