@@ -1,7 +1,7 @@
 //! The presenter: a body behind the work, and a face that talks in chatter scenes.
 
 use super::brush::{Brush, Colour, SHADE, Spot, WHITE, across, down, rgb, smooth};
-use super::dice::{chance_of, wave};
+use super::dice::{Dice, chance_of, wave};
 use super::hands::{self, Hand};
 use super::look::{Look, Stance};
 use crate::world::vocabulary::Domain;
@@ -25,7 +25,9 @@ pub fn body_behind(b: &mut Brush, look: &Look, seconds: f32) {
 pub fn talk(b: &mut Brush, look: &Look, seconds: f32) {
     let sway = 10.0 * wave(seconds, 0.21);
     let facing = Look { stance: Stance::Talking, ..look.clone() };
-    b.placed((800.0, 930.0), 0.0, 1.56, |b| {
+    let mut dice = Dice::new(look.seed ^ 77);
+    let at = (800.0 + dice.pick([-250.0, 0.0, 250.0]), 930.0);
+    b.placed(at, 0.0, dice.range(1.44, 1.62), |b| {
         torso(b, look, sway * 0.4, 0.0);
         head(b, look, (sway, -404.0 + 4.0 * wave(seconds, 0.9)), sway * 0.25, talking(seconds), seconds);
         gestures(b, &facing, seconds);

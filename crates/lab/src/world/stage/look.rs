@@ -96,7 +96,7 @@ impl Look {
             sleeve,
             sleeve_length: dice.pick([0.05, 0.35, 0.7]),
             apron,
-            hair: dice.pick(HAIRS),
+            hair: hair_for(skin, &mut dice),
             hair_style: dice.below(7),
             beard: dice.chance(0.28),
             glasses: dice.chance(0.3),
@@ -150,6 +150,13 @@ impl Look {
 pub fn distance(a: Colour, b: Colour) -> f32 {
     let (r, g, bl) = (a.red - b.red, a.green - b.green, a.blue - b.blue);
     (r * r + g * g + bl * bl).sqrt()
+}
+
+/// Fair hair goes with fair skin; grey with any.
+fn hair_for(skin: Colour, dice: &mut Dice) -> Colour {
+    let hair = dice.pick(HAIRS);
+    let fair = hair.brightness() > skin.brightness() * 0.8 && hair.red - hair.blue > 0.1;
+    if fair { HAIRS[0] } else { hair }
 }
 
 fn stance_for(tilt: f32, dice: &mut Dice) -> Stance {

@@ -35,10 +35,17 @@ fn fit(title: &str) -> (f32, Vec<String>) {
     for size in [112.0, 96.0, 84.0, 72.0] {
         let lines = text::wrap(title, Weight::SemiBold, size, 1120.0);
         if lines.len() <= 2 {
-            return (size, lines);
+            return (size, balanced(title, size, lines.len()));
         }
     }
     (60.0, text::wrap(title, Weight::SemiBold, 60.0, 1120.0).into_iter().take(4).collect())
+}
+
+/// The lines of the narrowest column that needs no more of them, so that none ends in a lone word.
+fn balanced(title: &str, size: f32, count: usize) -> Vec<String> {
+    let narrow = (4..=11).map(|i| text::wrap(title, Weight::SemiBold, size, 100.0 * i as f32));
+    let widest = text::wrap(title, Weight::SemiBold, size, 1120.0);
+    narrow.into_iter().find(|lines| lines.len() == count).unwrap_or(widest)
 }
 
 fn plate_width(lines: &[String], size: f32, subtitle: &str) -> f32 {

@@ -67,6 +67,8 @@ fn window(b: &mut Brush, shot: &Shot, melt: f32) {
         let pulse = 0.9 + 0.1 * (shot.seconds * 2.1).sin();
         b.glow(0.0, -310.0, 520.0, 180.0, rgb(0xff9a3a).fade(0.75 * pulse));
         b.glow(0.0, 40.0, 520.0, 160.0, rgb(0xffb24a).fade(0.6 * pulse));
+    });
+    {
         b.line(&[(-380.0, -274.0), (380.0, -274.0)], 9.0, rgb(0xffd08a));
         (0..9).for_each(|i| b.line(&[(-390.0, -64.0 + 2.0 * i as f32), (390.0, -64.0 + 2.0 * i as f32)], 1.6, rgb(0x2a1410)));
         b.placed((0.0, -108.0), 0.0, 1.02, |b| inside(b, look, shot.subject().kind, melt, shot));
@@ -75,7 +77,7 @@ fn window(b: &mut Brush, shot: &Shot, melt: f32) {
             let x = -280.0 + 140.0 * i as f32 + 14.0 * (shot.seconds * 3.0 + i as f32).sin();
             b.line(&[(x, -110.0 - 140.0 * t), (x + 14.0, -134.0 - 140.0 * t), (x, -158.0 - 140.0 * t)], 7.0, WHITE.fade(0.28 * (1.0 - t)));
         }
-    });
+    }
     b.polygon(&[(-330.0, -286.0), (-210.0, -286.0), (-350.0, 14.0), (-395.0, 14.0), (-395.0, -160.0)], WHITE.fade(0.09));
     b.trace(&pane, 16.0, rgb(0x1d1e22));
     b.trace(&slab(-392.0, -278.0, 784.0, 284.0, 20.0), 3.0, SHADE.fade(0.6));

@@ -42,10 +42,11 @@ pub fn bench(b: &mut Brush, look: &Look, dice: &mut Dice) {
 /// The ground of a garden: lawn, paving, decking, gravel.
 pub fn ground(b: &mut Brush, look: &Look, dice: &mut Dice) {
     base(b, look);
-    match look.surface_kind % 4 {
-        0 => grass(b, look, dice),
-        1 => tiles(b, look),
-        2 => planks(b, look, dice, 8),
+    let green = look.surface.green > look.surface.red;
+    match look.surface_kind % 3 {
+        _ if green => grass(b, look, dice),
+        0 => tiles(b, look),
+        1 => planks(b, look, dice, 8),
         _ => speckles(b, look, dice, 700),
     }
 }
