@@ -67,7 +67,13 @@ pub fn pinch(b: &mut Brush, look: &Look, hand: Hand, at: Spot, thing: impl FnOnc
     palm(b, look, wrist, back);
     b.limb(wrist, 40.0, (at.0 + side * 14.0, at.1 - 6.0), 25.0, skin.dark(0.1));
     b.placed(at, 0.0, 1.0, thing);
-    b.limb((wrist.0 + side * 18.0, wrist.1 + 6.0), 30.0, (at.0 + side * 40.0, at.1 - 8.0), 24.0, skin.dark(0.05));
+    b.limb(
+        (wrist.0 + side * 18.0, wrist.1 + 6.0),
+        30.0,
+        (at.0 + side * 40.0, at.1 - 8.0),
+        24.0,
+        skin.dark(0.05),
+    );
     b.limb((wrist.0 - side * 12.0, wrist.1), 34.0, (at.0 - side * 10.0, at.1 - 4.0), 24.0, skin);
     nail(b, (at.0 - side * 10.0, at.1 - 2.0), skin);
 }
@@ -115,7 +121,11 @@ fn elbow_of(look: &Look, hand: Hand, root: Spot, at: Spot) -> Spot {
     let way = direction(root, at);
     let stretch = (reach / span).max(1.0);
     // one who works has the elbows out, one who talks lets them hang
-    let turn = if look.stance == Stance::Talking { 90.0 } else { -90.0 };
+    if look.stance == Stance::Talking {
+        return towards(towards(root, way, along), way + 90.0 * hand.sign(), out);
+    }
+    let towards_us = ((at.1 - root.1) / 260.0).clamp(0.15, 1.0); // a raised arm is foreshortened
+    let (turn, out) = (-90.0, out * towards_us);
     towards(towards(root, way, along * stretch), way + turn * hand.sign(), out)
 }
 
@@ -178,7 +188,13 @@ fn spread_fingers(b: &mut Brush, skin: Colour, reach: f32) {
     for (i, (y, far)) in tips.into_iter().enumerate() {
         let tip = (34.0 + far * reach, y * (0.9 + 0.35 * reach) + 4.0);
         b.limb((34.0, y * 0.8), 28.0, tip, 24.0, skin.dark(0.22));
-        b.limb((34.0, y * 0.8 - 1.0), 24.0, (tip.0 - 1.0, tip.1 - 1.0), 20.0, skin.light(0.02 * i as f32));
+        b.limb(
+            (34.0, y * 0.8 - 1.0),
+            24.0,
+            (tip.0 - 1.0, tip.1 - 1.0),
+            20.0,
+            skin.light(0.02 * i as f32),
+        );
         nail(b, (tip.0 + 3.0, tip.1), skin);
     }
     b.slab(-30.0, -38.0, 84.0, 66.0, 30.0, skin);

@@ -32,7 +32,10 @@ fn cooking() -> Vec<Scene> {
         step(Verb::Simmer, &[(BlackBeans, Raw, Cooked)]),
         step(Verb::Mash, &[(Avocado, Whole, Mashed)]),
         step(Verb::Bake, &[(Nachos, Raw, Cooked), (Cheese, Grated, Melted)]),
-        step(Verb::Top, &[(Nachos, Cooked, Topped), beside(Avocado, Mashed), beside(Pepper, Chopped)]),
+        step(
+            Verb::Top,
+            &[(Nachos, Cooked, Topped), beside(Avocado, Mashed), beside(Pepper, Chopped)],
+        ),
         step(Verb::Wash, &[(Lettuce, Whole, Washed)]),
         step(Verb::Wash, &[(Berries, Whole, Washed)]),
         step(Verb::Shred, &[(Lettuce, Washed, Shredded)]),
@@ -120,7 +123,8 @@ fn frame(place: &Place, scene: &Scene, progress: f32) -> Pixmap {
 
 /// Mean difference of the colours in the middle of the picture, 0..=255.
 fn difference(a: &Pixmap, b: &Pixmap) -> f32 {
-    let middle = (SIZE.0 / 4..SIZE.0 * 3 / 4).flat_map(|x| (SIZE.1 / 4..SIZE.1).map(move |y| (x, y)));
+    let middle =
+        (SIZE.0 / 4..SIZE.0 * 3 / 4).flat_map(|x| (SIZE.1 / 4..SIZE.1).map(move |y| (x, y)));
     let parts: Vec<f32> = middle
         .filter_map(|(x, y)| Some((a.pixel(x, y)?, b.pixel(x, y)?)))
         .map(|(p, q)| {
@@ -160,7 +164,8 @@ fn a_cooking_step_changes_what_is_seen_on_the_surface() {
 fn no_two_places_look_the_same() {
     for domain in [Domain::Cooking, Domain::Woodworking, Domain::Gardening] {
         let title = Scene::Chatter;
-        let frames: Vec<Pixmap> = (0..12).map(|seed| frame(&Place::new(domain, seed), &title, 0.5)).collect();
+        let frames: Vec<Pixmap> =
+            (0..12).map(|seed| frame(&Place::new(domain, seed), &title, 0.5)).collect();
         for (i, a) in frames.iter().enumerate() {
             for b in &frames[i + 1..] {
                 assert!(difference(a, b) > 12.0);

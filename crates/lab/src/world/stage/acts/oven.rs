@@ -70,15 +70,28 @@ fn window(b: &mut Brush, shot: &Shot, melt: f32) {
     });
     {
         b.line(&[(-380.0, -274.0), (380.0, -274.0)], 9.0, rgb(0xffd08a));
-        (0..9).for_each(|i| b.line(&[(-390.0, -64.0 + 2.0 * i as f32), (390.0, -64.0 + 2.0 * i as f32)], 1.6, rgb(0x2a1410)));
+        (0..9).for_each(|i| {
+            b.line(
+                &[(-390.0, -64.0 + 2.0 * i as f32), (390.0, -64.0 + 2.0 * i as f32)],
+                1.6,
+                rgb(0x2a1410),
+            )
+        });
         b.placed((0.0, -108.0), 0.0, 1.02, |b| inside(b, look, shot.subject().kind, melt, shot));
         for i in 0..5 {
             let t = (shot.seconds * 0.5 + i as f32 * 0.2).fract();
             let x = -280.0 + 140.0 * i as f32 + 14.0 * (shot.seconds * 3.0 + i as f32).sin();
-            b.line(&[(x, -110.0 - 140.0 * t), (x + 14.0, -134.0 - 140.0 * t), (x, -158.0 - 140.0 * t)], 7.0, WHITE.fade(0.28 * (1.0 - t)));
+            b.line(
+                &[(x, -110.0 - 140.0 * t), (x + 14.0, -134.0 - 140.0 * t), (x, -158.0 - 140.0 * t)],
+                7.0,
+                WHITE.fade(0.28 * (1.0 - t)),
+            );
         }
     }
-    b.polygon(&[(-330.0, -286.0), (-210.0, -286.0), (-350.0, 14.0), (-395.0, 14.0), (-395.0, -160.0)], WHITE.fade(0.09));
+    b.polygon(
+        &[(-330.0, -286.0), (-210.0, -286.0), (-350.0, 14.0), (-395.0, 14.0), (-395.0, -160.0)],
+        WHITE.fade(0.09),
+    );
     b.trace(&pane, 16.0, rgb(0x1d1e22));
     b.trace(&slab(-392.0, -278.0, 784.0, 284.0, 20.0), 3.0, SHADE.fade(0.6));
 }
@@ -94,6 +107,13 @@ fn inside(b: &mut Brush, look: &Look, kind: Kind, melt: f32, shot: &Shot) {
 
 fn handle(b: &mut Brush, look: &Look) {
     let steel = rgb(0xc9d1d6).mix(look.metal, 0.2);
-    b.slab(-360.0, -338.0, 720.0, 30.0, 15.0, down(-338.0, -308.0, steel.light(0.5), steel.dark(0.3)));
+    b.slab(
+        -360.0,
+        -338.0,
+        720.0,
+        30.0,
+        15.0,
+        down(-338.0, -308.0, steel.light(0.5), steel.dark(0.3)),
+    );
     [-330.0, 306.0].iter().for_each(|x| b.slab(*x, -346.0, 24.0, 46.0, 8.0, steel.dark(0.2)));
 }
