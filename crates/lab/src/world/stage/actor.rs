@@ -1,7 +1,7 @@
 //! The presenter: a body behind the work, and a face that talks in chatter scenes.
 
 use super::brush::{Brush, Colour, SHADE, Spot, WHITE, across, down, rgb, smooth};
-use super::dice::{chance_of, wave};
+use super::dice::{Dice, chance_of, wave};
 use super::hands::{self, Hand};
 use super::look::{Look, Stance};
 use crate::world::vocabulary::Domain;
@@ -17,17 +17,25 @@ pub fn body_behind(b: &mut Brush, look: &Look, seconds: f32) {
         torso(b, look, 0.0, breath);
         head(b, look, (0.0, -398.0 + breath), 0.0, 0.0, seconds);
     });
-    // the counter's edge in front of the body
-    b.slab(-330.0, base, 660.0, 16.0, 5.0, SHADE.fade(0.25));
+    b.shadow(0.0, base + 6.0, 250.0, 22.0, 0.4);
 }
 
 /// The presenter talking to the camera, waving hands; in the virtual frame.
 pub fn talk(b: &mut Brush, look: &Look, seconds: f32) {
     let sway = 10.0 * wave(seconds, 0.21);
-    let facing = Look { stance: Stance::Facing, ..look.clone() };
-    b.placed((800.0, 985.0), 0.0, 1.5, |b| {
+    let facing = Look { stance: Stance::Talking, ..look.clone() };
+    let mut dice = Dice::new(look.seed ^ 77);
+    let at = (800.0 + dice.pick([-250.0, 0.0, 250.0]), 930.0);
+    b.placed(at, 0.0, dice.range(1.44, 1.62), |b| {
         torso(b, look, sway * 0.4, 0.0);
-        head(b, look, (sway, -404.0 + 4.0 * wave(seconds, 0.9)), sway * 0.25, talking(seconds), seconds);
+        head(
+            b,
+            look,
+            (sway, -404.0 + 4.0 * wave(seconds, 0.9)),
+            sway * 0.25,
+            talking(seconds),
+            seconds,
+        );
         gestures(b, &facing, seconds);
     });
 }
@@ -45,8 +53,8 @@ fn gestures(b: &mut Brush, look: &Look, seconds: f32) {
     // hands::arm works in the act's space; shift so that the shoulders meet this torso's
     b.moved(0.0, -still, |b| {
         let (l, r) = (wave(seconds, 0.37), wave(seconds + 0.9, 0.43));
-        let left = (root.0 - 96.0 + 34.0 * l, root.1 + 66.0 - 34.0 * l);
-        let right = (-root.0 + 92.0 + 40.0 * r, root.1 + 58.0 - 44.0 * r);
+        let left = (root.0 - 150.0 + 26.0 * l, root.1 + 30.0 - 40.0 * l);
+        let right = (-root.0 + 150.0 + 30.0 * r, root.1 + 22.0 - 50.0 * r);
         hands::open(b, look, Hand::Left, left, 14.0 * l);
         hands::open(b, look, Hand::Right, right, 14.0 * r);
     });
@@ -70,7 +78,12 @@ fn torso(b: &mut Brush, look: &Look, lean: f32, breath: f32) {
     ]);
     b.fill(&outline, across(-200.0, 200.0, c.light(0.06), c.dark(0.14)));
     b.blob(
-        &[(lean - 50.0, top + 2.0), (lean, top + 56.0), (lean + 50.0, top + 2.0), (lean, top - 14.0)],
+        &[
+            (lean - 50.0, top + 2.0),
+            (lean, top + 56.0),
+            (lean + 50.0, top + 2.0),
+            (lean, top - 14.0),
+        ],
         skin.dark(0.08),
     );
     apron(b, look, lean, top);
@@ -107,7 +120,16 @@ fn head(b: &mut Brush, look: &Look, at: Spot, lean: f32, mouth: f32, seconds: f3
         for side in [-1.0, 1.0] {
             b.oval(side * 84.0, 8.0, 17.0, 24.0, skin.dark(0.16));
         }
-        let face = smooth(&[(0.0, -108.0), (72.0, -66.0), (83.0, 6.0), (52.0, 82.0), (0.0, 108.0), (-52.0, 82.0), (-83.0, 6.0), (-72.0, -66.0)]);
+        let face = smooth(&[
+            (0.0, -108.0),
+            (72.0, -66.0),
+            (83.0, 6.0),
+            (52.0, 82.0),
+            (0.0, 108.0),
+            (-52.0, 82.0),
+            (-83.0, 6.0),
+            (-72.0, -66.0),
+        ]);
         b.fill(&face, across(-90.0, 90.0, skin.light(0.08), skin.dark(0.1)));
         if look.beard {
             beard(b, look);
@@ -126,7 +148,11 @@ fn features(b: &mut Brush, look: &Look, mouth: f32, seconds: f32) {
         b.oval(side * 34.0, -3.0, 8.5, 10.0 * blink, rgb(0x33241f));
         b.oval(side * 34.0 + 3.0, -7.0, 3.0, 3.0 * blink, WHITE);
         let lift = -30.0 - 4.0 * mouth;
-        b.line(&[(side * 52.0, lift + 4.0), (side * 34.0, lift - 4.0), (side * 18.0, lift + 2.0)], 8.0, brow);
+        b.line(
+            &[(side * 52.0, lift + 4.0), (side * 34.0, lift - 4.0), (side * 18.0, lift + 2.0)],
+            8.0,
+            brow,
+        );
         b.glow(side * 52.0, 34.0, 22.0, 16.0, rgb(0xe86a5a).fade(0.32));
         if look.glasses {
             b.ring(side * 34.0, -3.0, 25.0, 22.0, 5.0, rgb(0x2b2b33));
@@ -152,7 +178,16 @@ fn lips(b: &mut Brush, mouth: f32, skin: Colour) {
 
 fn beard(b: &mut Brush, look: &Look) {
     b.blob(
-        &[(-83.0, 6.0), (-58.0, 42.0), (0.0, 40.0), (58.0, 42.0), (83.0, 6.0), (62.0, 92.0), (0.0, 126.0), (-62.0, 92.0)],
+        &[
+            (-83.0, 6.0),
+            (-58.0, 42.0),
+            (0.0, 40.0),
+            (58.0, 42.0),
+            (83.0, 6.0),
+            (62.0, 92.0),
+            (0.0, 126.0),
+            (-62.0, 92.0),
+        ],
         look.hair,
     );
     b.oval(0.0, 60.0, 36.0, 20.0, look.skin.dark(0.06));
@@ -176,11 +211,58 @@ fn hair_behind(b: &mut Brush, look: &Look) {
 fn hair_before(b: &mut Brush, look: &Look) {
     let h = look.hair;
     let cap = match look.hair_style {
-        0 | 3 => vec![(-92.0, 14.0), (-96.0, -70.0), (0.0, -126.0), (96.0, -70.0), (92.0, 14.0), (66.0, -56.0), (-10.0, -82.0), (-66.0, -44.0)],
-        1 | 4 => vec![(-90.0, -10.0), (-84.0, -84.0), (0.0, -124.0), (84.0, -84.0), (90.0, -10.0), (62.0, -72.0), (0.0, -86.0), (-62.0, -72.0)],
-        2 => vec![(-88.0, -24.0), (-70.0, -100.0), (0.0, -128.0), (70.0, -100.0), (88.0, -24.0), (50.0, -76.0), (0.0, -82.0), (-50.0, -76.0)],
-        5 => vec![(-88.0, -18.0), (-86.0, -84.0), (-20.0, -136.0), (78.0, -112.0), (90.0, -18.0), (72.0, -62.0), (20.0, -72.0), (-64.0, -88.0)],
-        _ => vec![(-86.0, 0.0), (-84.0, -60.0), (-56.0, -96.0), (0.0, -112.0), (56.0, -96.0), (84.0, -60.0), (86.0, 0.0), (74.0, -56.0), (0.0, -96.0), (-74.0, -56.0)],
+        0 | 3 => vec![
+            (-92.0, 14.0),
+            (-96.0, -70.0),
+            (0.0, -126.0),
+            (96.0, -70.0),
+            (92.0, 14.0),
+            (66.0, -56.0),
+            (-10.0, -82.0),
+            (-66.0, -44.0),
+        ],
+        1 | 4 => vec![
+            (-90.0, -10.0),
+            (-84.0, -84.0),
+            (0.0, -124.0),
+            (84.0, -84.0),
+            (90.0, -10.0),
+            (62.0, -72.0),
+            (0.0, -86.0),
+            (-62.0, -72.0),
+        ],
+        2 => vec![
+            (-88.0, -24.0),
+            (-70.0, -100.0),
+            (0.0, -128.0),
+            (70.0, -100.0),
+            (88.0, -24.0),
+            (50.0, -76.0),
+            (0.0, -82.0),
+            (-50.0, -76.0),
+        ],
+        5 => vec![
+            (-88.0, -18.0),
+            (-86.0, -84.0),
+            (-20.0, -136.0),
+            (78.0, -112.0),
+            (90.0, -18.0),
+            (72.0, -62.0),
+            (20.0, -72.0),
+            (-64.0, -88.0),
+        ],
+        _ => vec![
+            (-86.0, 0.0),
+            (-84.0, -60.0),
+            (-56.0, -96.0),
+            (0.0, -112.0),
+            (56.0, -96.0),
+            (84.0, -60.0),
+            (86.0, 0.0),
+            (74.0, -56.0),
+            (0.0, -96.0),
+            (-74.0, -56.0),
+        ],
     };
     b.blob(&cap, down(-130.0, 0.0, h.light(0.14), h));
 }
@@ -196,12 +278,35 @@ fn hat(b: &mut Brush, look: &Look) {
         }
         (Domain::Gardening, 0 | 1) => {
             b.oval(0.0, -82.0, 172.0, 34.0, rgb(0xd9b061));
-            b.blob(&[(-86.0, -84.0), (-66.0, -150.0), (0.0, -168.0), (66.0, -150.0), (86.0, -84.0)], rgb(0xe8c67c));
+            b.blob(
+                &[(-86.0, -84.0), (-66.0, -150.0), (0.0, -168.0), (66.0, -150.0), (86.0, -84.0)],
+                rgb(0xe8c67c),
+            );
             b.line(&[(-84.0, -92.0), (0.0, -80.0), (84.0, -92.0)], 16.0, look.accent);
         }
         (Domain::Woodworking, 0) => {
-            b.blob(&[(-90.0, -66.0), (-74.0, -120.0), (0.0, -140.0), (74.0, -120.0), (90.0, -66.0), (0.0, -78.0)], look.accent);
-            b.blob(&[(-84.0, -74.0), (0.0, -92.0), (84.0, -74.0), (110.0, -56.0), (0.0, -66.0), (-60.0, -58.0)], look.accent.dark(0.25));
+            b.blob(
+                &[
+                    (-90.0, -66.0),
+                    (-74.0, -120.0),
+                    (0.0, -140.0),
+                    (74.0, -120.0),
+                    (90.0, -66.0),
+                    (0.0, -78.0),
+                ],
+                look.accent,
+            );
+            b.blob(
+                &[
+                    (-84.0, -74.0),
+                    (0.0, -92.0),
+                    (84.0, -74.0),
+                    (110.0, -56.0),
+                    (0.0, -66.0),
+                    (-60.0, -58.0),
+                ],
+                look.accent.dark(0.25),
+            );
         }
         _ => {}
     }

@@ -47,7 +47,8 @@ impl Dice {
 
 /// A repeatable number in 0..1 for the `i`-th of something.
 pub fn chance_of(i: usize, salt: u64) -> f32 {
-    Dice::new((i as u64).wrapping_mul(0x2545_f491_4f6c_dd1d) ^ salt.wrapping_mul(0x9e37_79b9)).unit()
+    Dice::new((i as u64).wrapping_mul(0x2545_f491_4f6c_dd1d) ^ salt.wrapping_mul(0x9e37_79b9))
+        .unit()
 }
 
 /// Moves smoothly from 0 to 1 while `t` goes from `from` to `to`.

@@ -24,14 +24,15 @@ impl Hand {
     pub fn root(self, look: &Look) -> Spot {
         let side = self.sign();
         match look.stance {
-            Stance::Facing => (side * 175.0, look.back() - 190.0),
+            Stance::Facing | Stance::Talking => (side * 175.0, look.back() - 190.0),
             Stance::Own => (side * 560.0, 620.0),
             Stance::Sides => (side * 1040.0, -60.0),
         }
     }
 }
 
-/// A hand closed around a tool. `tool` is drawn with its grip at the origin, pointing along x.
+/// A hand closed around a tool. `tool` is drawn with its grip at the origin, pointing along x, its
+/// upper side up whether it points left or right.
 pub fn hold(
     b: &mut Brush,
     look: &Look,
@@ -42,7 +43,8 @@ pub fn hold(
 ) {
     let back = arm(b, look, hand, at);
     palm(b, look, at, back);
-    b.placed(at, axis, 1.0, tool);
+    let upright = if axis.to_radians().cos() < 0.0 { -1.0 } else { 1.0 }; // what is up stays up
+    b.placed(at, axis, 1.0, |b| b.stretched(1.0, upright, tool));
     let turn = (axis - back).rem_euclid(360.0);
     let flip = if turn < 180.0 { 1.0 } else { -1.0 };
     b.placed(at, axis, 1.0, |b| b.stretched(1.0, flip, |b| fist(b, look.skin)));
@@ -65,7 +67,13 @@ pub fn pinch(b: &mut Brush, look: &Look, hand: Hand, at: Spot, thing: impl FnOnc
     palm(b, look, wrist, back);
     b.limb(wrist, 40.0, (at.0 + side * 14.0, at.1 - 6.0), 25.0, skin.dark(0.1));
     b.placed(at, 0.0, 1.0, thing);
-    b.limb((wrist.0 + side * 18.0, wrist.1 + 6.0), 30.0, (at.0 + side * 40.0, at.1 - 8.0), 24.0, skin.dark(0.05));
+    b.limb(
+        (wrist.0 + side * 18.0, wrist.1 + 6.0),
+        30.0,
+        (at.0 + side * 40.0, at.1 - 8.0),
+        24.0,
+        skin.dark(0.05),
+    );
     b.limb((wrist.0 - side * 12.0, wrist.1), 34.0, (at.0 - side * 10.0, at.1 - 4.0), 24.0, skin);
     nail(b, (at.0 - side * 10.0, at.1 - 2.0), skin);
 }
@@ -89,15 +97,20 @@ pub fn arm(b: &mut Brush, look: &Look, hand: Hand, at: Spot) -> f32 {
     let elbow = elbow_of(look, hand, root, at);
     let back = direction(at, elbow);
     let wrist = towards(at, back, 26.0);
-    if look.stance == Stance::Facing {
+    if in_sight(look) {
         upper_arm(b, look, root, elbow);
     }
     forearm(b, look, elbow, wrist);
     back
 }
 
+/// Whether the shoulders are in the picture.
+fn in_sight(look: &Look) -> bool {
+    matches!(look.stance, Stance::Facing | Stance::Talking)
+}
+
 fn elbow_of(look: &Look, hand: Hand, root: Spot, at: Spot) -> Spot {
-    if look.stance != Stance::Facing {
+    if !in_sight(look) {
         return root;
     }
     let (upper, lower) = (235.0, 260.0);
@@ -107,8 +120,12 @@ fn elbow_of(look: &Look, hand: Hand, root: Spot, at: Spot) -> Spot {
     let out = (upper * upper - along * along).max(0.0).sqrt();
     let way = direction(root, at);
     let stretch = (reach / span).max(1.0);
-    let raised = at.1 < root.1 + 130.0; // a raised hand's elbow hangs below it
-    let turn = if raised { 90.0 } else { -90.0 };
+    // one who works has the elbows out, one who talks lets them hang
+    if look.stance == Stance::Talking {
+        return towards(towards(root, way, along), way + 90.0 * hand.sign(), out);
+    }
+    let towards_us = ((at.1 - root.1) / 260.0).clamp(0.15, 1.0); // a raised arm is foreshortened
+    let (turn, out) = (-90.0, out * towards_us);
     towards(towards(root, way, along * stretch), way + turn * hand.sign(), out)
 }
 
@@ -120,7 +137,7 @@ fn upper_arm(b: &mut Brush, look: &Look, root: Spot, elbow: Spot) {
 }
 
 fn forearm(b: &mut Brush, look: &Look, elbow: Spot, wrist: Spot) {
-    let far = look.stance != Stance::Facing;
+    let far = !in_sight(look);
     let (we, ww) = if far { (120.0, 54.0) } else { (82.0, 50.0) };
     let skin = look.skin;
     b.limb(elbow, we, wrist, ww, skin.dark(0.17));
@@ -171,7 +188,13 @@ fn spread_fingers(b: &mut Brush, skin: Colour, reach: f32) {
     for (i, (y, far)) in tips.into_iter().enumerate() {
         let tip = (34.0 + far * reach, y * (0.9 + 0.35 * reach) + 4.0);
         b.limb((34.0, y * 0.8), 28.0, tip, 24.0, skin.dark(0.22));
-        b.limb((34.0, y * 0.8 - 1.0), 24.0, (tip.0 - 1.0, tip.1 - 1.0), 20.0, skin.light(0.02 * i as f32));
+        b.limb(
+            (34.0, y * 0.8 - 1.0),
+            24.0,
+            (tip.0 - 1.0, tip.1 - 1.0),
+            20.0,
+            skin.light(0.02 * i as f32),
+        );
         nail(b, (tip.0 + 3.0, tip.1), skin);
     }
     b.slab(-30.0, -38.0, 84.0, 66.0, 30.0, skin);

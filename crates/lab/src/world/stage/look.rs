@@ -14,6 +14,8 @@ pub enum Stance {
     Own,
     /// Out of sight at both sides.
     Sides,
+    /// Before the counter, talking to the camera with raised hands.
+    Talking,
 }
 
 /// All that makes one place differ from another.
@@ -85,7 +87,7 @@ impl Look {
             tilt,
             light: dice.pick([-1.0, 1.0]),
             glow: dice.pick([rgb(0xffdc9c), rgb(0xffe9c8), rgb(0xd5e8ff), rgb(0xffc98a)]),
-            vignette: dice.pick([0.0, 0.0, 0.16, 0.26]),
+            vignette: dice.pick([0.0, 0.0, 0.1, 0.16]),
             mirror: dice.chance(0.5),
             zoom: dice.range(1.16, 1.32),
             shake: dice.pick([0.0, 2.0, 5.0]),
@@ -94,7 +96,7 @@ impl Look {
             sleeve,
             sleeve_length: dice.pick([0.05, 0.35, 0.7]),
             apron,
-            hair: dice.pick(HAIRS),
+            hair: hair_for(skin, &mut dice),
             hair_style: dice.below(7),
             beard: dice.chance(0.28),
             glasses: dice.chance(0.3),
@@ -148,6 +150,13 @@ impl Look {
 pub fn distance(a: Colour, b: Colour) -> f32 {
     let (r, g, bl) = (a.red - b.red, a.green - b.green, a.blue - b.blue);
     (r * r + g * g + bl * bl).sqrt()
+}
+
+/// Fair hair goes with fair skin; grey with any.
+fn hair_for(skin: Colour, dice: &mut Dice) -> Colour {
+    let hair = dice.pick(HAIRS);
+    let fair = hair.brightness() > skin.brightness() * 0.8 && hair.red - hair.blue > 0.1;
+    if fair { HAIRS[0] } else { hair }
 }
 
 fn stance_for(tilt: f32, dice: &mut Dice) -> Stance {

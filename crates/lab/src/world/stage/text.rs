@@ -39,7 +39,14 @@ pub fn measure(text: &str, weight: Weight, size: f32) -> f32 {
 }
 
 /// Writes a line with its left end on the baseline at (x, y).
-pub fn write(b: &mut Brush, text: &str, weight: Weight, size: f32, at: (f32, f32), ink: impl Into<Ink>) {
+pub fn write(
+    b: &mut Brush,
+    text: &str,
+    weight: Weight,
+    size: f32,
+    at: (f32, f32),
+    ink: impl Into<Ink>,
+) {
     let path = outline(text, weight, size);
     let ink = ink.into();
     b.within(Transform::from_translate(at.0, at.1), |b| b.fill(&path, ink));

@@ -10,13 +10,21 @@ pub fn plate(b: &mut Brush, look: &Look, title: &str, subtitle: &str, progress: 
     let come = ease(progress, 0.0, 0.14);
     let (size, lines) = fit(title);
     let (paper, letters) = colours(look);
-    let height = 92.0 + lines.len() as f32 * size * 1.08 + if subtitle.is_empty() { 0.0 } else { 66.0 };
+    let height =
+        92.0 + lines.len() as f32 * size * 1.08 + if subtitle.is_empty() { 0.0 } else { 66.0 };
     let width = plate_width(&lines, size, subtitle);
     let (x, y) = (800.0 - width / 2.0, 400.0 - height / 2.0 + 40.0 * (1.0 - come));
     b.faded(come, |b| {
         (0..3).for_each(|i| {
             let grow = 8.0 * i as f32;
-            b.slab(x - grow, y + 14.0 - grow * 0.3, width + 2.0 * grow, height + grow, 36.0 + grow, SHADE.fade(0.10));
+            b.slab(
+                x - grow,
+                y + 14.0 - grow * 0.3,
+                width + 2.0 * grow,
+                height + grow,
+                36.0 + grow,
+                SHADE.fade(0.10),
+            );
         });
         b.slab(x, y, width, height, 30.0, paper.fade(0.96));
         b.slab(x + 46.0, y + 38.0, 96.0 * ease(progress, 0.08, 0.3), 10.0, 5.0, look.accent);
@@ -35,10 +43,17 @@ fn fit(title: &str) -> (f32, Vec<String>) {
     for size in [112.0, 96.0, 84.0, 72.0] {
         let lines = text::wrap(title, Weight::SemiBold, size, 1120.0);
         if lines.len() <= 2 {
-            return (size, lines);
+            return (size, balanced(title, size, lines.len()));
         }
     }
     (60.0, text::wrap(title, Weight::SemiBold, 60.0, 1120.0).into_iter().take(4).collect())
+}
+
+/// The lines of the narrowest column that needs no more of them, so that none ends in a lone word.
+fn balanced(title: &str, size: f32, count: usize) -> Vec<String> {
+    let narrow = (4..=11).map(|i| text::wrap(title, Weight::SemiBold, size, 100.0 * i as f32));
+    let widest = text::wrap(title, Weight::SemiBold, size, 1120.0);
+    narrow.into_iter().find(|lines| lines.len() == count).unwrap_or(widest)
 }
 
 fn plate_width(lines: &[String], size: f32, subtitle: &str) -> f32 {

@@ -21,7 +21,14 @@ pub fn knife(b: &mut Brush, look: &Look) {
 /// A handle along x from `from` to `to`.
 pub fn handle(b: &mut Brush, look: &Look, from: f32, to: f32, wide: f32) {
     let c = look.handle;
-    b.slab(from, -wide / 2.0, to - from, wide, wide * 0.45, down(-wide / 2.0, wide / 2.0, c.light(0.2), c.dark(0.2)));
+    b.slab(
+        from,
+        -wide / 2.0,
+        to - from,
+        wide,
+        wide * 0.45,
+        down(-wide / 2.0, wide / 2.0, c.light(0.2), c.dark(0.2)),
+    );
     for i in 0..2 {
         let x = from + (to - from) * (0.25 + 0.5 * i as f32);
         b.oval(x, 0.0, 4.0, 4.0, c.light(0.55));
@@ -63,19 +70,36 @@ pub fn masher(b: &mut Brush, look: &Look) {
     if look.tool_kind.is_multiple_of(2) {
         b.line(&[(66.0, 0.0), (120.0, -46.0), (206.0, -56.0)], 11.0, STEEL.dark(0.2));
         b.line(&[(66.0, 0.0), (120.0, 46.0), (206.0, 56.0)], 11.0, STEEL.dark(0.1));
-        b.slab(196.0, -82.0, 22.0, 164.0, 9.0, across(196.0, 218.0, STEEL.light(0.4), STEEL.dark(0.3)));
+        b.slab(
+            196.0,
+            -82.0,
+            22.0,
+            164.0,
+            9.0,
+            across(196.0, 218.0, STEEL.light(0.4), STEEL.dark(0.3)),
+        );
     } else {
         b.slab(60.0, -7.0, 90.0, 14.0, 6.0, STEEL.dark(0.1));
         b.slab(136.0, -38.0, 50.0, 76.0, 22.0, STEEL);
-        (0..4).for_each(|i| b.slab(166.0, -37.0 + 21.0 * i as f32, 70.0, 11.0, 5.0, STEEL.dark(0.05)));
+        (0..4).for_each(|i| {
+            b.slab(166.0, -37.0 + 21.0 * i as f32, 70.0, 11.0, 5.0, STEEL.dark(0.05))
+        });
     }
 }
 
 /// Tongs, `gap` apart at the tips.
 pub fn tongs(b: &mut Brush, look: &Look, gap: f32) {
     for side in [-1.0, 1.0] {
-        b.line(&[(-80.0, 0.0), (80.0, side * (12.0 + gap * 0.4)), (240.0, side * gap)], 15.0, STEEL.dark(0.18));
-        b.line(&[(-80.0, -2.0), (80.0, side * (12.0 + gap * 0.4) - 3.0), (240.0, side * gap - 2.0)], 6.0, STEEL.light(0.4));
+        b.line(
+            &[(-80.0, 0.0), (80.0, side * (12.0 + gap * 0.4)), (240.0, side * gap)],
+            15.0,
+            STEEL.dark(0.18),
+        );
+        b.line(
+            &[(-80.0, -2.0), (80.0, side * (12.0 + gap * 0.4) - 3.0), (240.0, side * gap - 2.0)],
+            6.0,
+            STEEL.light(0.4),
+        );
         b.oval(248.0, side * gap, 24.0, 13.0, look.handle);
     }
     b.oval(-84.0, 0.0, 20.0, 18.0, look.handle);

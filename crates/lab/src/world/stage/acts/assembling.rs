@@ -12,9 +12,13 @@ use crate::world::vocabulary::{Kind, State};
 pub fn spread(b: &mut Brush, shot: &Shot) {
     shot.stand_by(b);
     let (look, w) = (shot.look, shot.work());
-    wares::tray(b, look, 380.0, |b| dishes::chips_between(b, look, ease(w, 0.05, 0.95), 0.0));
-    let apart = lerp(110.0, 300.0, ease(w, 0.05, 0.9)) + 26.0 * wave(shot.seconds, 0.8);
-    let down = -30.0 + 26.0 * wave(shot.seconds, 0.55) * look.tilt;
+    wares::tray(b, look, 400.0, |b| {
+        b.placed((0.0, 0.0), 0.0, 1.16, |b| {
+            dishes::chips_between(b, look, ease(w, 0.05, 0.95), 0.0)
+        })
+    });
+    let apart = lerp(220.0, 350.0, ease(w, 0.05, 0.9)) + 26.0 * wave(shot.seconds, 0.8);
+    let down = -50.0 + 26.0 * wave(shot.seconds, 0.55) * look.tilt;
     hands::claw(b, look, Hand::Left, shot.reach(Hand::Left, (-apart, down)));
     hands::claw(b, look, Hand::Right, shot.reach(Hand::Right, (apart, down - 6.0)));
 }
@@ -24,7 +28,7 @@ pub fn fill(b: &mut Brush, shot: &Shot) {
     shot.stand_by(b);
     let (look, w) = (shot.look, shot.work());
     b.placed((0.0, 0.0), 0.0, 1.12, |b| dishes::tacos(b, look, w));
-    let target = -150.0 + 150.0 * (w * 3.0).floor().min(2.0);
+    let target = -176.0 + 176.0 * (w * 3.0).floor().min(2.0);
     let dip = wave(shot.seconds, 0.5);
     let tip = (target * 1.12 + 20.0, -230.0 - 50.0 * dip.max(0.0));
     falling(b, shot, tip, -180.0, Kind::Mince, State::Cooked);
@@ -36,7 +40,8 @@ pub fn fill(b: &mut Brush, shot: &Shot) {
 }
 
 fn spoonful(b: &mut Brush, shot: &Shot) {
-    let with = shot.action.things.get(1).map_or((Kind::Mince, State::Cooked), |t| (t.kind, t.after));
+    let with =
+        shot.action.things.get(1).map_or((Kind::Mince, State::Cooked), |t| (t.kind, t.after));
     for i in 0..6 {
         let mut dice = Dice::new(i as u64);
         let at = (-34.0 + 14.0 * i as f32, -8.0 - 9.0 * (i % 3) as f32);
@@ -50,10 +55,12 @@ fn falling(b: &mut Brush, shot: &Shot, from: Spot, floor: f32, kind: Kind, state
         return;
     }
     for i in 0..5 {
-        let t = (shot.seconds * 1.2 + i as f32 * 0.2).fract();
-        let x = from.0 + 60.0 * (chance_of(i, 12) - 0.5);
+        let t = (shot.seconds * 1.2 + chance_of(i, 13)).fract();
+        let x = from.0 + (30.0 + 130.0 * t) * (chance_of(i, 12) - 0.5);
         let mut dice = Dice::new(i as u64 + 3);
-        b.moved(x, lerp(from.1, floor, t * t), |b| pieces::piece(b, shot.look, kind, state, &mut dice));
+        b.moved(x, lerp(from.1, floor, t * t), |b| {
+            pieces::piece(b, shot.look, kind, state, &mut dice)
+        });
     }
 }
 
@@ -63,7 +70,9 @@ pub fn top(b: &mut Brush, shot: &Shot) {
     let (look, w) = (shot.look, shot.work());
     let with = topping(shot, w);
     match shot.subject().kind {
-        Kind::Nachos => wares::tray(b, look, 370.0, |b| b.placed((0.0, 0.0), 0.0, 1.1, |b| dishes::nachos(b, look, 1.0, w))),
+        Kind::Nachos => wares::tray(b, look, 370.0, |b| {
+            b.placed((0.0, 0.0), 0.0, 1.1, |b| dishes::nachos(b, look, 1.0, w))
+        }),
         Kind::Pancake => {
             wares::plate(b, look, 320.0);
             b.placed((0.0, 0.0), 0.0, 1.2, |b| dishes::pancake_stack(b, look, w, 0.0));
@@ -93,7 +102,9 @@ fn topping(shot: &Shot, w: f32) -> (Kind, State) {
 pub fn squeeze(b: &mut Brush, shot: &Shot) {
     let (look, w) = (shot.look, shot.work());
     match shot.action.things.get(1) {
-        Some(dish) => b.placed((40.0, 20.0), 0.0, 0.95, |b| props::draw_thing(b, look, dish.kind, dish.after)),
+        Some(dish) => {
+            b.placed((40.0, 20.0), 0.0, 0.95, |b| props::draw_thing(b, look, dish.kind, dish.after))
+        }
         None => wares::plate(b, look, 300.0),
     }
     let open = ease(w, 0.04, 0.12);
@@ -123,7 +134,9 @@ fn squeezing(b: &mut Brush, shot: &Shot, flat: f32) {
         b.oval(x - 2.0, y - 2.0, 3.0, 3.0, WHITE.fade(0.9));
     }
     hands::hold(b, look, Hand::Right, at, 180.0 - 12.0 * press, |b| {
-        b.moved(20.0, 16.0, |b| b.placed((0.0, 0.0), 0.0, 1.05, |b| vegetables::lime_half(b, flat * 0.8 + 0.2 * press)));
+        b.moved(20.0, 16.0, |b| {
+            b.placed((0.0, 0.0), 0.0, 1.05, |b| vegetables::lime_half(b, flat * 0.8 + 0.2 * press))
+        });
     });
     hands::claw(b, look, Hand::Left, shot.reach(Hand::Left, (-330.0, 30.0)));
 }
@@ -136,16 +149,33 @@ pub fn drizzle(b: &mut Brush, shot: &Shot) {
         wares::plate(b, look, 320.0);
         b.placed((0.0, 0.0), 0.0, 1.2, |b| dishes::pancake_stack(b, look, 1.0, w));
     } else {
-        props::draw_thing(b, look, dish, shot.action.things.get(1).map_or(State::Mixed, |t| t.after));
+        props::draw_thing(
+            b,
+            look,
+            dish,
+            shot.action.things.get(1).map_or(State::Mixed, |t| t.after),
+        );
     }
     let syrup = rgb(0xa4511a);
     let sway = 70.0 * wave(shot.seconds, 0.45);
-    let grip = shot.reach(Hand::Right, (250.0 + sway, -390.0));
+    let grip = shot.reach(Hand::Right, (200.0 + sway, -390.0));
     if w > 0.0 && w < 0.97 {
-        let mouth = (grip.0 - 216.0, grip.1 + 72.0);
-        b.line(&[mouth, (mouth.0 - 6.0 - sway * 0.1, mouth.1 + 70.0), (mouth.0 - 10.0 - sway * 0.2, -150.0)], 13.0, syrup);
-        b.line(&[(mouth.0 - 3.0, mouth.1), (mouth.0 - 9.0 - sway * 0.1, mouth.1 + 70.0)], 4.0, syrup.light(0.6));
+        let mouth = wares::spout(grip, 124.0);
+        b.line(
+            &[
+                mouth,
+                (mouth.0 - 6.0 - sway * 0.1, mouth.1 + 70.0),
+                (mouth.0 - 10.0 - sway * 0.2, -150.0),
+            ],
+            13.0,
+            syrup,
+        );
+        b.line(
+            &[(mouth.0 - 3.0, mouth.1), (mouth.0 - 9.0 - sway * 0.1, mouth.1 + 70.0)],
+            4.0,
+            syrup.light(0.6),
+        );
     }
-    hands::hold(b, look, Hand::Right, grip, 118.0, |b| wares::jug(b, look, syrup));
+    hands::hold(b, look, Hand::Right, grip, 124.0, |b| wares::jug(b, look, syrup));
     hands::claw(b, look, Hand::Left, shot.reach(Hand::Left, (-400.0, 10.0)));
 }

@@ -1,7 +1,7 @@
 //! Knife and grater: chopping, slicing, shredding, grating.
 
 use super::Shot;
-use crate::world::stage::brush::{Brush, Spot, WHITE, across, polygon, rgb, slab};
+use crate::world::stage::brush::{Brush, Spot, WHITE, across, polygon, rgb};
 use crate::world::stage::dice::{Dice, chance_of, ease, lerp};
 use crate::world::stage::hands::{self, Hand};
 use crate::world::stage::props::{pieces, vegetables, wares};
@@ -22,7 +22,9 @@ pub fn chop(b: &mut Brush, shot: &Shot) {
         uncut(b, shot, (start, -6.0), cut, h);
     }
     if w > 0.02 {
-        b.moved(heap.0, heap.1, |b| pieces::heap(b, look, thing.kind, thing.after, grown, w.max(0.1)));
+        b.moved(heap.0, heap.1, |b| {
+            pieces::heap(b, look, thing.kind, thing.after, grown, w.max(0.1))
+        });
     }
     flying(b, shot, (start + cut + 60.0, -40.0));
     let hold = (start + lerp(x0 + 40.0, x0 - 60.0, w), -h * 0.8 * (1.0 - 0.5 * w));
@@ -34,15 +36,16 @@ pub fn chop(b: &mut Brush, shot: &Shot) {
 fn uncut(b: &mut Brush, shot: &Shot, at: Spot, cut: f32, h: f32) {
     let (look, thing) = (shot.look, shot.subject());
     b.moved(at.0, at.1, |b| {
-        let keep = slab(-500.0, -400.0, 500.0 + cut, 520.0, 0.0);
         if shot.work() <= 0.0 {
             return vegetables::draw(b, look, thing.kind, thing.before);
         }
-        b.clipped(&keep, |b| vegetables::draw(b, look, thing.kind, thing.before));
+        vegetables::rest(b, look, thing.kind, thing.before, cut);
         let (x0, x1, _) = vegetables::extent(thing.kind);
         let t = ((cut - x0) / (x1 - x0) * 2.0 - 1.0).clamp(-1.0, 1.0);
         let chord = if thing.kind == Kind::Cucumber { 1.0 } else { (1.0 - t * t).sqrt() };
-        b.moved(cut, -h * 0.5 * (1.0 - chord), |b| vegetables::cut_face(b, look, thing.kind, h * chord));
+        b.moved(cut, -h * 0.5 * (1.0 - chord), |b| {
+            vegetables::cut_face(b, look, thing.kind, h * chord)
+        });
     });
 }
 
@@ -90,13 +93,16 @@ pub fn slice(b: &mut Brush, shot: &Shot) {
 /// The `i`-th slice: it falls over where it was cut and comes to lie in a row.
 fn round(b: &mut Brush, shot: &Shot, i: usize, cut: f32) {
     let k = shot.look.tilt;
-    let age = ease(shot.work() * 22.0 - i as f32, 0.0, 2.0);
+    let age = ease(shot.work() * 25.0 - i as f32, 0.0, 2.0);
     let (row, col) = ((i / 11) as f32, (i % 11) as f32);
-    let lie = (330.0 - 62.0 * col + 18.0 * row, lerp(-60.0, 60.0, row) * k * 1.6 + 14.0);
+    let lie = (350.0 - 66.0 * col + 22.0 * row, lerp(-78.0, 84.0, row) * k * 1.7 + 6.0);
     let x = lerp(cut + 16.0, lie.0, age);
     let y = lerp(-52.0, lie.1, age);
-    b.shadow(x + 4.0, y + 8.0, 46.0, 46.0 * k, 0.25);
-    b.moved(x, y, |b| b.stretched(1.0, lerp(1.0, k.max(0.5), age), |b| pieces::cucumber(b, 0.0, lerp(0.45, 1.0, age))));
+    b.shadow(x + 4.0, y + 10.0, 64.0, 64.0 * k, 0.25);
+    let squash = lerp(1.0, k.max(0.6), age);
+    b.placed((x, y), 0.0, lerp(1.1, 1.4, age), |b| {
+        b.stretched(1.0, squash, |b| pieces::cucumber(b, 0.0, lerp(0.45, 1.0, age)))
+    });
 }
 
 /// A box grater: the piece goes up and down, strands fall into a growing heap.
@@ -113,13 +119,17 @@ pub fn grate(b: &mut Brush, shot: &Shot) {
     let x = 74.0 - (y + 190.0) * 0.0 + (y + 300.0) * 0.16;
     let lie = (lerp(90.0, 40.0, w), lerp(36.0, 30.0, w));
     if w > 0.01 {
-        b.moved(lie.0, lie.1, |b| pieces::heap(b, look, thing.kind, State::Grated, lerp(70.0, 205.0, w), w.max(0.08)));
+        b.moved(lie.0, lie.1, |b| {
+            pieces::heap(b, look, thing.kind, State::Grated, lerp(70.0, 205.0, w), w.max(0.08))
+        });
     }
     falling(b, shot, x);
     let size = 1.0 - 0.75 * w;
     let hold = shot.reach(Hand::Right, (x + 60.0 + 60.0 * size, y));
     if shot.progress < 0.95 && shot.presence() > 0.3 {
-        b.placed((hold.0 - 60.0 - 60.0 * size, hold.1), 0.0, 1.0, |b| vegetables::block(b, thing.kind, size));
+        b.placed((hold.0 - 60.0 - 60.0 * size, hold.1), 0.0, 1.0, |b| {
+            vegetables::block(b, thing.kind, size)
+        });
     }
     hands::grab(b, look, Hand::Right, hold, 90.0);
     let top = shot.reach(Hand::Left, (-20.0, -372.0));
@@ -129,7 +139,10 @@ pub fn grate(b: &mut Brush, shot: &Shot) {
 fn grater(b: &mut Brush, shot: &Shot) {
     let steel = rgb(0xc9d1d6);
     b.shadow(0.0, 12.0, 190.0, 110.0 * shot.look.tilt, 0.45);
-    b.polygon(&[(-130.0, 6.0), (-70.0, -340.0), (-110.0, -346.0), (-180.0, -16.0)], steel.dark(0.35));
+    b.polygon(
+        &[(-130.0, 6.0), (-70.0, -340.0), (-110.0, -346.0), (-180.0, -16.0)],
+        steel.dark(0.35),
+    );
     let face = polygon(&[(-130.0, 6.0), (-70.0, -340.0), (46.0, -340.0), (104.0, 6.0)]);
     b.fill(&face, across(-130.0, 104.0, steel.light(0.5), steel.dark(0.12)));
     for row in 0..9 {
@@ -141,7 +154,11 @@ fn grater(b: &mut Brush, shot: &Shot) {
             b.line(&[(x - 7.0, y + 5.0), (x + 7.0, y + 5.0)], 4.0, WHITE);
         }
     }
-    b.line(&[(-72.0, -344.0), (-60.0, -388.0), (36.0, -388.0), (48.0, -344.0)], 22.0, shot.look.handle);
+    b.line(
+        &[(-72.0, -344.0), (-60.0, -388.0), (36.0, -388.0), (48.0, -344.0)],
+        22.0,
+        shot.look.handle,
+    );
 }
 
 fn falling(b: &mut Brush, shot: &Shot, x: f32) {
@@ -152,6 +169,8 @@ fn falling(b: &mut Brush, shot: &Shot, x: f32) {
         let t = (shot.seconds * 1.7 + i as f32 / 7.0).fract();
         let at = (x - 14.0 + 40.0 * (chance_of(i, 2) - 0.5) + 30.0 * t, -150.0 + 180.0 * t * t);
         let mut dice = Dice::new(i as u64);
-        b.placed(at, 0.0, 0.9, |b| pieces::piece(b, shot.look, shot.subject().kind, State::Grated, &mut dice));
+        b.placed(at, 0.0, 0.9, |b| {
+            pieces::piece(b, shot.look, shot.subject().kind, State::Grated, &mut dice)
+        });
     }
 }

@@ -12,7 +12,12 @@ const RIM: f32 = 290.0;
 const HIGH: f32 = 150.0;
 
 /// The bowl with its contents and a tool that stands in it, its tip at `tip` (from the level's middle).
-fn in_bowl(b: &mut Brush, shot: &Shot, contents: impl FnOnce(&mut Brush), tools: impl FnOnce(&mut Brush)) {
+fn in_bowl(
+    b: &mut Brush,
+    shot: &Shot,
+    contents: impl FnOnce(&mut Brush),
+    tools: impl FnOnce(&mut Brush),
+) {
     let look = shot.look;
     wares::bowl(b, look, look.ware, RIM, HIGH, |b| {
         contents(b);
@@ -27,7 +32,15 @@ fn steady(b: &mut Brush, shot: &Shot) {
 }
 
 /// A tool from the right, tip at `tip` in the space where the level's middle is the origin.
-fn tool(b: &mut Brush, shot: &Shot, hand: Hand, tip: Spot, long: f32, axis: f32, draw: impl FnOnce(&mut Brush)) {
+fn tool(
+    b: &mut Brush,
+    shot: &Shot,
+    hand: Hand,
+    tip: Spot,
+    long: f32,
+    axis: f32,
+    draw: impl FnOnce(&mut Brush),
+) {
     let r = axis.to_radians();
     let level = HIGH - RIM * shot.look.tilt * 0.16;
     let grip = (tip.0 - long * r.cos(), tip.1 - long * r.sin() - level);
@@ -52,15 +65,23 @@ pub fn mash(b: &mut Brush, shot: &Shot) {
 
 fn mashing(b: &mut Brush, shot: &Shot, done: f32, pressed: f32) {
     let (look, k) = (shot.look, shot.look.tilt);
-    b.faded(ease(done, 0.1, 0.5), |b| b.stretched(1.0 + 0.03 * pressed, 1.0, |b| pieces::mash(b, look, lerp(150.0, 245.0, done))));
+    b.faded(ease(done, 0.1, 0.5), |b| {
+        b.stretched(1.0 + 0.03 * pressed, 1.0, |b| pieces::mash(b, look, lerp(150.0, 228.0, done)))
+    });
     let left = 1.0 - ease(done, 0.35, 0.8);
     for i in 0..((14.0 * left) as usize) {
         let (r, (s, c)) = (170.0 * chance_of(i, 1).sqrt(), (i as f32 * 2.4).sin_cos());
         let mut dice = Dice::new(i as u64);
         let show = ease(done, 0.05, 0.2);
-        b.faded(show, |b| b.placed((r * c, r * s * k - 20.0), 0.0, 1.4, |b| pieces::piece(b, look, shot.subject().kind, State::Chopped, &mut dice)));
+        b.faded(show, |b| {
+            b.placed((r * c, r * s * k - 20.0), 0.0, 1.4, |b| {
+                pieces::piece(b, look, shot.subject().kind, State::Chopped, &mut dice)
+            })
+        });
     }
-    b.faded(1.0 - ease(done, 0.06, 0.22), |b| b.placed((0.0, 60.0 * k), 0.0, 1.0, |b| vegetables::whole(b, look, shot.subject().kind)));
+    b.faded(1.0 - ease(done, 0.06, 0.22), |b| {
+        b.placed((0.0, 60.0 * k), 0.0, 1.0, |b| vegetables::whole(b, look, shot.subject().kind))
+    });
 }
 
 /// A whisk runs in circles: the parts become one.
@@ -74,10 +95,21 @@ pub fn whisk(b: &mut Brush, shot: &Shot) {
         b,
         shot,
         |b| {
-            dishes::mixture(b, look, kind, 262.0, ease(w, 0.05, 0.85), shot.seconds * 2.0 * shot.presence());
+            dishes::mixture(
+                b,
+                look,
+                kind,
+                262.0,
+                ease(w, 0.05, 0.85),
+                shot.seconds * 2.0 * shot.presence(),
+            );
             b.ring(tip.0, tip.1, 60.0, 60.0 * k, 6.0, rgb(0xffffff).fade(0.5 * shot.presence()));
         },
-        |b| tool(b, shot, Hand::Right, tip, 250.0, 118.0 + 6.0 * angle.cos(), |b| tools::whisk(b, look)),
+        |b| {
+            tool(b, shot, Hand::Right, tip, 250.0, 118.0 + 6.0 * angle.cos(), |b| {
+                tools::whisk(b, look)
+            })
+        },
     );
     steady(b, shot);
 }

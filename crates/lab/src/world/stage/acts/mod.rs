@@ -18,6 +18,7 @@ use crate::world::vocabulary::{Action, Domain, Kind, State, Thing, Verb};
 use tiny_skia::Transform;
 
 /// A moment of a step.
+#[derive(Clone, Copy)]
 pub struct Shot<'a> {
     /// The place's look.
     pub look: &'a Look,
@@ -50,7 +51,7 @@ impl Shot<'_> {
     pub fn reach(&self, hand: Hand, at: Spot) -> Spot {
         let side = if hand == Hand::Left { -1.0 } else { 1.0 };
         let rest = match self.look.stance {
-            Stance::Facing => (side * 330.0, self.look.back() + 60.0),
+            Stance::Facing | Stance::Talking => (side * 500.0, self.look.back() + 20.0),
             Stance::Own => (side * 420.0, 520.0),
             Stance::Sides => (side * 900.0, -40.0),
         };
@@ -109,9 +110,15 @@ pub fn perform(b: &mut Brush, look: &Look, action: &Action, progress: f32, secon
 /// The place at rest, with something of its trade on the surface.
 pub fn still_life(b: &mut Brush, look: &Look) {
     let all: [(Kind, State); 3] = match look.domain {
-        Domain::Cooking => [(Kind::Tomato, State::Whole), (Kind::Pepper, State::Whole), (Kind::Lime, State::Whole)],
-        Domain::Woodworking => [(Kind::Board, State::Plain), (Kind::Leg, State::Plain), (Kind::Panel, State::Plain)],
-        Domain::Gardening => [(Kind::Pot, State::Filled), (Kind::Pot, State::Empty), (Kind::Basil, State::Seedling)],
+        Domain::Cooking => {
+            [(Kind::Tomato, State::Whole), (Kind::Pepper, State::Whole), (Kind::Lime, State::Whole)]
+        }
+        Domain::Woodworking => {
+            [(Kind::Board, State::Plain), (Kind::Leg, State::Plain), (Kind::Panel, State::Plain)]
+        }
+        Domain::Gardening => {
+            [(Kind::Pot, State::Filled), (Kind::Pot, State::Empty), (Kind::Basil, State::Seedling)]
+        }
     };
     in_act_space(b, look, |b| {
         let at = [(-430.0, 120.0), (360.0, 100.0), (520.0, 150.0)];

@@ -18,12 +18,9 @@ pub fn bake(b: &mut Brush, shot: &Shot) {
         window(b, shot, ease(w, 0.1, 0.9));
         handle(b, look);
     });
-    let at = shot.reach(Hand::Right, (330.0, -404.0));
-    if shot.progress < 0.3 || shot.progress > 0.9 {
-        hands::claw(b, look, Hand::Right, (at.0, at.1 + 40.0));
-    } else {
-        let rest = if look.mirror { 0.0 } else { 40.0 };
-        hands::grab(b, look, Hand::Right, shot.reach(Hand::Right, (420.0 + rest, -330.0)), 0.0);
+    let set = Shot { progress: (shot.progress * 3.2).min(1.0), ..*shot };
+    if set.progress < 1.0 {
+        hands::claw(b, look, Hand::Right, set.reach(Hand::Right, (400.0, -330.0)));
     }
 }
 
@@ -70,16 +67,31 @@ fn window(b: &mut Brush, shot: &Shot, melt: f32) {
         let pulse = 0.9 + 0.1 * (shot.seconds * 2.1).sin();
         b.glow(0.0, -310.0, 520.0, 180.0, rgb(0xff9a3a).fade(0.75 * pulse));
         b.glow(0.0, 40.0, 520.0, 160.0, rgb(0xffb24a).fade(0.6 * pulse));
+    });
+    {
         b.line(&[(-380.0, -274.0), (380.0, -274.0)], 9.0, rgb(0xffd08a));
-        (0..9).for_each(|i| b.line(&[(-390.0, -64.0 + 2.0 * i as f32), (390.0, -64.0 + 2.0 * i as f32)], 1.6, rgb(0x2a1410)));
+        (0..9).for_each(|i| {
+            b.line(
+                &[(-390.0, -64.0 + 2.0 * i as f32), (390.0, -64.0 + 2.0 * i as f32)],
+                1.6,
+                rgb(0x2a1410),
+            )
+        });
         b.placed((0.0, -108.0), 0.0, 1.02, |b| inside(b, look, shot.subject().kind, melt, shot));
         for i in 0..5 {
             let t = (shot.seconds * 0.5 + i as f32 * 0.2).fract();
             let x = -280.0 + 140.0 * i as f32 + 14.0 * (shot.seconds * 3.0 + i as f32).sin();
-            b.line(&[(x, -110.0 - 140.0 * t), (x + 14.0, -134.0 - 140.0 * t), (x, -158.0 - 140.0 * t)], 7.0, WHITE.fade(0.28 * (1.0 - t)));
+            b.line(
+                &[(x, -110.0 - 140.0 * t), (x + 14.0, -134.0 - 140.0 * t), (x, -158.0 - 140.0 * t)],
+                7.0,
+                WHITE.fade(0.28 * (1.0 - t)),
+            );
         }
-    });
-    b.polygon(&[(-330.0, -286.0), (-210.0, -286.0), (-350.0, 14.0), (-395.0, 14.0), (-395.0, -160.0)], WHITE.fade(0.09));
+    }
+    b.polygon(
+        &[(-330.0, -286.0), (-210.0, -286.0), (-350.0, 14.0), (-395.0, 14.0), (-395.0, -160.0)],
+        WHITE.fade(0.09),
+    );
     b.trace(&pane, 16.0, rgb(0x1d1e22));
     b.trace(&slab(-392.0, -278.0, 784.0, 284.0, 20.0), 3.0, SHADE.fade(0.6));
 }
@@ -95,6 +107,13 @@ fn inside(b: &mut Brush, look: &Look, kind: Kind, melt: f32, shot: &Shot) {
 
 fn handle(b: &mut Brush, look: &Look) {
     let steel = rgb(0xc9d1d6).mix(look.metal, 0.2);
-    b.slab(-360.0, -338.0, 720.0, 30.0, 15.0, down(-338.0, -308.0, steel.light(0.5), steel.dark(0.3)));
+    b.slab(
+        -360.0,
+        -338.0,
+        720.0,
+        30.0,
+        15.0,
+        down(-338.0, -308.0, steel.light(0.5), steel.dark(0.3)),
+    );
     [-330.0, 306.0].iter().for_each(|x| b.slab(*x, -346.0, 24.0, 46.0, 8.0, steel.dark(0.2)));
 }

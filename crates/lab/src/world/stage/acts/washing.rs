@@ -29,7 +29,12 @@ fn sink(b: &mut Brush, look: &Look) {
     let outer = polygon(&[(-w + lean, -d), (w - lean, -d), (w, d), (-w, d)]);
     b.fill(&outer, down(-d, d, steel.dark(0.1), steel.light(0.4)));
     b.trace(&outer, 22.0, steel.light(0.55));
-    let inner = polygon(&[(-w + lean + 36.0, -d * 0.86), (w - lean - 36.0, -d * 0.86), (w - 44.0, d * 0.88), (-w + 44.0, d * 0.88)]);
+    let inner = polygon(&[
+        (-w + lean + 36.0, -d * 0.86),
+        (w - lean - 36.0, -d * 0.86),
+        (w - 44.0, d * 0.88),
+        (-w + 44.0, d * 0.88),
+    ]);
     b.fill(&inner, down(-d, d, steel.dark(0.45), steel.dark(0.05)));
     b.shadow(0.0, 20.0, 380.0, 300.0 * k, 0.35);
 }
@@ -38,12 +43,20 @@ fn colander(b: &mut Brush, look: &Look, contents: impl FnOnce(&mut Brush)) {
     let (rx, h, k) = (250.0, 130.0, look.tilt);
     let c = if look.tool_kind % 2 == 0 { rgb(0xd3dadf) } else { look.accent };
     for side in [-1.0, 1.0] {
-        b.line(&[(side * rx * 0.97, -h + 8.0), (side * rx * 1.22, -h + 2.0), (side * rx * 0.95, -h + 40.0)], 16.0, c.dark(0.25));
+        b.line(
+            &[
+                (side * rx * 0.97, -h + 8.0),
+                (side * rx * 1.22, -h + 2.0),
+                (side * rx * 0.95, -h + 40.0),
+            ],
+            16.0,
+            c.dark(0.25),
+        );
     }
     b.oval(0.0, -h, rx, rx * k, c.light(0.3));
     b.oval(0.0, -h + 4.0, rx * 0.94, rx * k * 0.92, c.dark(0.35));
     b.moved(0.0, -h + rx * k * 0.3, contents);
-    b.fill(&wares::wall(rx, k, -h, rx * 0.6, 0.98), across(-rx, rx, c.light(0.25), c.dark(0.25)));
+    b.fill(&wares::round_wall(rx, k, -h), across(-rx, rx, c.light(0.25), c.dark(0.25)));
     for row in 0..3 {
         for col in 0..9 {
             let t = (col as f32 - 4.0) / 4.4;
@@ -62,8 +75,11 @@ fn colander(b: &mut Brush, look: &Look, contents: impl FnOnce(&mut Brush)) {
 fn contents(b: &mut Brush, shot: &Shot, wet: f32) {
     let (look, thing) = (shot.look, shot.subject());
     if thing.kind == Kind::Berries {
-        pieces::heap(b, look, thing.kind, State::Whole, 205.0, 1.0);
-        return b.faded(wet, |b| pieces::heap(b, look, thing.kind, State::Washed, 205.0, 1.0));
+        let state = if wet < 0.5 { State::Whole } else { State::Washed };
+        pieces::heap(b, look, thing.kind, state, 205.0, 1.0);
+        let drops: Vec<(f32, f32)> =
+            pieces::spots(look, 190.0, 22, wet, 40.0).into_iter().map(|s| s.1).collect();
+        return wares::droplets(b, &drops, 15.0);
     }
     b.placed((0.0, 20.0), 0.0, 1.05, |b| {
         props::draw_thing(b, look, thing.kind, thing.before);
@@ -85,7 +101,11 @@ fn tap_neck(b: &mut Brush, look: &Look) {
 
 fn tap_mouth(b: &mut Brush, look: &Look) {
     let c = steel(look);
-    b.line(&[(0.0, -452.0), (2.0, -478.0), (8.0, -440.0), (8.0, -404.0)], 54.0, across(-24.0, 34.0, c.light(0.45), c.dark(0.2)));
+    b.line(
+        &[(0.0, -452.0), (2.0, -478.0), (8.0, -440.0), (8.0, -404.0)],
+        54.0,
+        across(-24.0, 34.0, c.light(0.45), c.dark(0.2)),
+    );
     b.slab(-26.0, -412.0, 68.0, 26.0, 8.0, c.dark(0.25));
     b.line(&[(-8.0, -470.0), (-8.0, -424.0)], 7.0, WHITE.fade(0.6));
 }
@@ -103,7 +123,10 @@ fn water(b: &mut Brush, shot: &Shot, flow: f32) {
     for i in 0..20 {
         let t = (s * 1.8 + chance_of(i, 1)).fract();
         let way = (chance_of(i, 2) * 2.0 - 1.0) * 210.0;
-        let (x, y) = (8.0 + way * t, end + 10.0 - 120.0 * t * (1.0 - t) * 2.0 * chance_of(i, 3) + 90.0 * t * t);
+        let (x, y) = (
+            8.0 + way * t,
+            end + 10.0 - 120.0 * t * (1.0 - t) * 2.0 * chance_of(i, 3) + 90.0 * t * t,
+        );
         b.oval(x, y, 7.0, 8.0, blue.fade(0.9 * (1.0 - t) * flow));
         b.oval(x - 2.0, y - 3.0, 2.5, 2.5, WHITE.fade(1.0 - t));
     }

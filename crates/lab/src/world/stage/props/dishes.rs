@@ -16,14 +16,20 @@ pub fn draw(b: &mut Brush, look: &Look, kind: Kind, state: State) {
         Kind::Tortilla => {
             wares::plate(b, look, 240.0);
             let warm = if state == State::Cooked { 1.0 } else { 0.0 };
-            (0..3).for_each(|i| b.moved(4.0 * i as f32, -9.0 * i as f32, |b| tortilla(b, look, 180.0, warm)));
+            (0..3).for_each(|i| {
+                b.moved(4.0 * i as f32, -9.0 * i as f32, |b| tortilla(b, look, 180.0, warm))
+            });
         }
-        Kind::TortillaChips => wares::tray(b, look, 330.0, |b| chips(b, look, state == State::Spread, 0.0)),
+        Kind::TortillaChips => {
+            wares::tray(b, look, 330.0, |b| chips(b, look, state == State::Spread, 0.0))
+        }
         Kind::Nachos => nachos_on_tray(b, look, state),
         Kind::Taco => tacos(b, look, if state == State::Empty { 0.0 } else { 1.0 }),
         Kind::Dressing | Kind::Batter => {
             let mixed = if state == State::Mixed { 1.0 } else { 0.0 };
-            wares::bowl(b, look, look.ware, 210.0, 130.0, |b| mixture(b, look, kind, 190.0, mixed, 0.0));
+            wares::bowl(b, look, look.ware, 210.0, 130.0, |b| {
+                mixture(b, look, kind, 190.0, mixed, 0.0)
+            });
         }
         Kind::Salad => {
             let mixed = if state == State::Mixed { 1.0 } else { 0.0 };
@@ -45,7 +51,13 @@ pub fn draw(b: &mut Brush, look: &Look, kind: Kind, state: State) {
 pub fn tortilla(b: &mut Brush, look: &Look, rx: f32, warm: f32) {
     let c = rgb(0xf7e8c4).mix(rgb(0xecc27a), warm);
     b.oval(0.0, 7.0, rx, rx * look.tilt, c.dark(0.3));
-    b.oval(0.0, 0.0, rx, rx * look.tilt, round_light((-rx * 0.3, -20.0), rx * 1.3, c.light(0.3), c.dark(0.06)));
+    b.oval(
+        0.0,
+        0.0,
+        rx,
+        rx * look.tilt,
+        round_light((-rx * 0.3, -20.0), rx * 1.3, c.light(0.3), c.dark(0.06)),
+    );
     for i in 0..14 {
         let (r, (s, co)) = (rx * 0.86 * chance_of(i, 5).sqrt(), (i as f32 * 2.4).sin_cos());
         let size = rx * (0.05 + 0.06 * chance_of(i, 6));
@@ -62,18 +74,22 @@ pub fn chips(b: &mut Brush, look: &Look, spread: bool, brown: f32) {
 /// Chips on the way from a heap to one layer.
 pub fn chips_between(b: &mut Brush, look: &Look, spread: f32, brown: f32) {
     let (count, k) = (44, look.tilt);
-    let mut all: Vec<(usize, Spot)> = pieces::spots(look, 150.0, count, 1.0, 90.0)
+    let mut all: Vec<(usize, Spot)> = pieces::spots(look, 165.0, count, 1.0, 110.0)
         .into_iter()
         .map(|(i, heap)| {
             let (col, row) = ((i % 9) as f32 - 4.0, (i / 9) as f32 - 2.0);
             let jitter = (chance_of(i, 1) * 24.0 - 12.0, chance_of(i, 2) * 16.0 - 8.0);
-            let flat = (col * 66.0 + jitter.0, (row * 66.0 + jitter.1) * k);
+            let flat = (col * 66.0 + jitter.0, (row * 80.0 + jitter.1) * k);
             (i, (lerp(heap.0, flat.0, spread), lerp(heap.1, flat.1, spread)))
         })
         .collect();
     all.sort_by(|a, b| a.1.1.total_cmp(&b.1.1));
     for (i, at) in all {
-        b.moved(at.0, at.1, |b| b.stretched(1.0, 0.45 + 0.5 * k, |b| pieces::chip(b, chance_of(i, 3) * 360.0, 0.92, brown)));
+        b.moved(at.0, at.1, |b| {
+            b.stretched(1.0, 0.45 + 0.5 * k, |b| {
+                pieces::chip(b, chance_of(i, 3) * 360.0, 1.05, brown)
+            })
+        });
     }
 }
 
@@ -93,16 +109,24 @@ pub fn nachos(b: &mut Brush, look: &Look, melt: f32, top: f32) {
     for i in 0..12 {
         let at = scatter(i, 31, 240.0, 120.0 * k);
         let mut dice = Dice::new(i as u64);
-        b.placed(at, 0.0, 0.62, |b| pieces::piece(b, look, Kind::BlackBeans, State::Cooked, &mut dice));
+        b.placed(at, 0.0, 0.62, |b| {
+            pieces::piece(b, look, Kind::BlackBeans, State::Cooked, &mut dice)
+        });
     }
     if melt < 0.95 {
-        for i in 0..34 {
+        for i in 0..46 {
             let at = scatter(i, 41, 250.0, 130.0 * k);
             let mut dice = Dice::new(i as u64 + 90);
-            b.faded(1.0 - melt, |b| b.placed(at, 0.0, 0.85, |b| pieces::piece(b, look, Kind::Cheese, State::Grated, &mut dice)));
+            b.faded(1.0 - melt, |b| {
+                b.placed(at, 0.0, 0.85, |b| {
+                    pieces::piece(b, look, Kind::Cheese, State::Grated, &mut dice)
+                })
+            });
         }
     }
-    b.faded(melt, |b| (0..11).for_each(|i| melted_cheese(b, scatter(i, 51, 220.0, 110.0 * k), i, melt, k)));
+    b.faded(melt, |b| {
+        (0..11).for_each(|i| melted_cheese(b, scatter(i, 51, 220.0, 110.0 * k), i, melt, k))
+    });
     toppings(b, look, top);
 }
 
@@ -133,7 +157,9 @@ fn toppings(b: &mut Brush, look: &Look, top: f32) {
     for i in 0..26 {
         if top > 0.45 + 0.5 * i as f32 / 26.0 {
             let mut dice = Dice::new(i as u64);
-            b.placed(scatter(i, 61, 240.0, 130.0 * k), 0.0, 0.72, |b| pieces::piece(b, look, Kind::Pepper, State::Chopped, &mut dice));
+            b.placed(scatter(i, 61, 240.0, 130.0 * k), 0.0, 0.72, |b| {
+                pieces::piece(b, look, Kind::Pepper, State::Chopped, &mut dice)
+            });
         }
     }
 }
@@ -144,36 +170,67 @@ fn scatter(i: usize, salt: u64, rx: f32, ry: f32) -> Spot {
 
 /// Three taco shells in a row on a plate, filled by `full` from the left to the right.
 pub fn tacos(b: &mut Brush, look: &Look, full: f32) {
-    wares::plate(b, look, 310.0);
+    wares::plate(b, look, 340.0);
     for i in 0..3 {
         let share = (full * 3.0 - i as f32).clamp(0.0, 1.0);
-        b.moved(-150.0 + 150.0 * i as f32, 14.0 + 6.0 * (i as f32), |b| shell(b, look, share, i));
+        let at = (-176.0 + 176.0 * i as f32, 10.0 + 14.0 * (i % 2) as f32);
+        b.placed(at, 0.0, 0.92, |b| shell(b, look, share, i));
     }
 }
 
 /// One shell standing, its fold at the origin.
 fn shell(b: &mut Brush, look: &Look, full: f32, i: usize) {
     let c = rgb(0xf2c15a);
-    let half = |dx: f32, dy: f32| vec![(-104.0 + dx, -60.0 + dy), (-66.0 + dx, -128.0 + dy), (0.0 + dx, -150.0 + dy), (66.0 + dx, -128.0 + dy), (104.0 + dx, -60.0 + dy), (60.0 + dx, 0.0 + dy), (-60.0 + dx, 0.0 + dy)];
+    let half = |dx: f32, dy: f32| {
+        let outline = [
+            (-104.0, -36.0),
+            (-92.0, -92.0),
+            (-56.0, -136.0),
+            (0.0, -152.0),
+            (56.0, -136.0),
+            (92.0, -92.0),
+            (104.0, -36.0),
+            (84.0, -6.0),
+            (0.0, 4.0),
+            (-84.0, -6.0),
+        ];
+        outline.map(|(x, y)| (x + dx, y + dy))
+    };
     b.shadow(10.0, 4.0, 130.0, 36.0, 0.4);
-    b.blob(&half(14.0, -20.0), c.dark(0.25));
+    b.blob(&half(12.0, -34.0), c.dark(0.12));
+    b.blob(&half(10.0, -22.0), c.dark(0.42));
     filling(b, look, full, i);
-    b.blob(&half(0.0, 0.0), down(-150.0, 0.0, c.light(0.3), c.dark(0.06)));
+    let front = half(0.0, 0.0).map(|(x, y)| (x, y * 0.9));
+    b.blob(&front, down(-150.0, 0.0, c.light(0.25), c.dark(0.08)));
+    b.line(&front[..7], 7.0, c.dark(0.28));
     for j in 0..7 {
-        b.oval(-64.0 + 128.0 * chance_of(j + i * 7, 3), -112.0 + 90.0 * chance_of(j + i * 7, 4), 7.0, 5.0, rgb(0xc98430).fade(0.7));
+        b.oval(
+            -64.0 + 128.0 * chance_of(j + i * 7, 3),
+            -112.0 + 90.0 * chance_of(j + i * 7, 4),
+            7.0,
+            5.0,
+            rgb(0xc98430).fade(0.7),
+        );
     }
     b.line(&[(-78.0, -64.0), (-50.0, -112.0), (0.0, -132.0)], 8.0, WHITE.fade(0.45));
 }
 
 fn filling(b: &mut Brush, look: &Look, full: f32, i: usize) {
-    let layers = [(Kind::Mince, State::Cooked, 0.0, 9), (Kind::Lettuce, State::Shredded, 0.35, 6), (Kind::Tomato, State::Chopped, 0.55, 5), (Kind::Cheese, State::Grated, 0.7, 8)];
+    let layers = [
+        (Kind::Mince, State::Cooked, 0.0, 9),
+        (Kind::Lettuce, State::Shredded, 0.35, 6),
+        (Kind::Tomato, State::Chopped, 0.55, 5),
+        (Kind::Cheese, State::Grated, 0.7, 8),
+    ];
     for (kind, state, from, count) in layers {
         let shown = ((full - from) / 0.3).clamp(0.0, 1.0) * count as f32;
         for j in 0..shown as usize {
             let x = -76.0 + 160.0 * (j as f32 + 0.5) / count as f32;
             let arch = 34.0 * (1.0 - (x / 90.0).powi(2));
             let mut dice = Dice::new((i * 40 + j) as u64 * 7 + kind as u64);
-            b.placed((x + 7.0, -124.0 - arch - from * 26.0), 0.0, 0.95, |b| pieces::piece(b, look, kind, state, &mut dice));
+            b.placed((x + 7.0, -118.0 - arch - from * 34.0), 0.0, 0.95, |b| {
+                pieces::piece(b, look, kind, state, &mut dice)
+            });
         }
     }
 }
@@ -197,11 +254,25 @@ fn batter_parts(b: &mut Brush, rx: f32, k: f32, turn: f32) {
         (rx * r * c, rx * r * s * k)
     };
     let flour = at(3.4, 0.4);
-    b.blob(&[(flour.0 - rx * 0.46, flour.1 + 14.0), (flour.0, flour.1 - rx * 0.34), (flour.0 + rx * 0.46, flour.1 + 14.0), (flour.0, flour.1 + rx * k * 0.42)], down(-90.0, 60.0, WHITE, rgb(0xe6ddcc)));
+    b.blob(
+        &[
+            (flour.0 - rx * 0.46, flour.1 + 14.0),
+            (flour.0, flour.1 - rx * 0.34),
+            (flour.0 + rx * 0.46, flour.1 + 14.0),
+            (flour.0, flour.1 + rx * k * 0.42),
+        ],
+        down(-90.0, 60.0, WHITE, rgb(0xe6ddcc)),
+    );
     for a in [0.2, 1.2] {
         let (x, y) = at(a, 0.5);
         b.oval(x, y, rx * 0.3, rx * 0.3 * k, rgb(0xfff7dc).fade(0.85));
-        b.oval(x, y - 8.0, rx * 0.16, rx * 0.15 * k.max(0.55), round_light((x - 8.0, y - 16.0), rx * 0.2, rgb(0xffd24a), rgb(0xf09a1e)));
+        b.oval(
+            x,
+            y - 8.0,
+            rx * 0.16,
+            rx * 0.15 * k.max(0.55),
+            round_light((x - 8.0, y - 16.0), rx * 0.2, rgb(0xffd24a), rgb(0xf09a1e)),
+        );
         b.oval(x - 8.0, y - 16.0, 8.0, 5.0, WHITE.fade(0.7));
     }
 }
@@ -214,7 +285,15 @@ fn dressing_parts(b: &mut Brush, rx: f32, k: f32, turn: f32) {
     let vinegar = at(2.6, 0.45);
     b.oval(vinegar.0, vinegar.1, rx * 0.42, rx * 0.42 * k, rgb(0x8c3b2a).fade(0.9));
     let mustard = at(5.6, 0.5);
-    b.blob(&[(mustard.0 - 40.0, mustard.1 + 6.0), (mustard.0, mustard.1 - 38.0), (mustard.0 + 40.0, mustard.1 + 6.0), (mustard.0, mustard.1 + 20.0)], rgb(0xd99a1c));
+    b.blob(
+        &[
+            (mustard.0 - 40.0, mustard.1 + 6.0),
+            (mustard.0, mustard.1 - 38.0),
+            (mustard.0 + 40.0, mustard.1 + 6.0),
+            (mustard.0, mustard.1 + 20.0),
+        ],
+        rgb(0xd99a1c),
+    );
     for i in 0..9 {
         let (x, y) = at(i as f32 * 1.7, 0.2 + 0.08 * i as f32);
         b.oval(x, y, 13.0, 13.0 * k, rgb(0xf6d978));
@@ -232,7 +311,11 @@ fn swirl(b: &mut Brush, rx: f32, k: f32, turn: f32, c: Colour, herbs: bool) {
             })
             .collect();
         b.line(&points, 11.0, c.light(0.5).fade(0.8));
-        b.line(&points.iter().map(|p| (p.0 + 6.0, p.1 + 9.0)).collect::<Vec<_>>(), 6.0, c.dark(0.18).fade(0.6));
+        b.line(
+            &points.iter().map(|p| (p.0 + 6.0, p.1 + 9.0)).collect::<Vec<_>>(),
+            6.0,
+            c.dark(0.18).fade(0.6),
+        );
     }
     if herbs {
         for i in 0..16 {
@@ -245,7 +328,12 @@ fn swirl(b: &mut Brush, rx: f32, k: f32, turn: f32, c: Colour, herbs: bool) {
 
 /// A salad's pieces: each kind in its own quarter at 0, all through each other at 1.
 pub fn salad(b: &mut Brush, look: &Look, rx: f32, mixed: f32, jump: f32) {
-    let kinds = [(Kind::Lettuce, State::Washed), (Kind::Tomato, State::Chopped), (Kind::Cucumber, State::Sliced), (Kind::Carrot, State::Grated)];
+    let kinds = [
+        (Kind::Lettuce, State::Washed),
+        (Kind::Tomato, State::Chopped),
+        (Kind::Cucumber, State::Sliced),
+        (Kind::Carrot, State::Grated),
+    ];
     let k = look.tilt;
     b.oval(0.0, 0.0, rx * 1.02, rx * 1.02 * k, rgb(0x4c8a34));
     let mut all: Vec<(usize, Spot)> = (0..60)
@@ -273,16 +361,28 @@ pub fn butter(b: &mut Brush, look: &Look, melt: f32) {
     let pool = 30.0 + 150.0 * melt;
     if melt > 0.02 {
         b.oval(0.0, 6.0, pool, pool * k, rgb(0xe9a92a));
-        b.oval(0.0, 3.0, pool * 0.96, pool * k * 0.94, round_light((-pool * 0.3, 0.0), pool * 1.3, rgb(0xffe487), rgb(0xf5bd3c)));
+        b.oval(
+            0.0,
+            3.0,
+            pool * 0.96,
+            pool * k * 0.94,
+            round_light((-pool * 0.3, 0.0), pool * 1.3, rgb(0xffe487), rgb(0xf5bd3c)),
+        );
         b.oval(-pool * 0.4, -pool * k * 0.3, pool * 0.25, pool * k * 0.12, WHITE.fade(0.65));
     }
     let s = (1.0 - melt).max(0.0);
     if s > 0.06 {
         let (w, h) = (96.0 * (0.45 + 0.55 * s), 84.0 * s);
         let c = rgb(0xffdf6b);
-        b.polygon(&[(-w, -h), (-w + 40.0 * s, -h - 50.0 * k), (w + 40.0 * s, -h - 50.0 * k), (w, -h)], c.light(0.5));
+        b.polygon(
+            &[(-w, -h), (-w + 40.0 * s, -h - 50.0 * k), (w + 40.0 * s, -h - 50.0 * k), (w, -h)],
+            c.light(0.5),
+        );
         b.slab(-w, -h, 2.0 * w, h + 6.0, 10.0, down(-h, 6.0, c, c.dark(0.1)));
-        b.polygon(&[(w, -h), (w + 40.0 * s, -h - 50.0 * k), (w + 40.0 * s, -16.0), (w, 4.0)], c.dark(0.2));
+        b.polygon(
+            &[(w, -h), (w + 40.0 * s, -h - 50.0 * k), (w + 40.0 * s, -16.0), (w, 4.0)],
+            c.dark(0.2),
+        );
     }
 }
 
@@ -292,7 +392,13 @@ pub fn pancake(b: &mut Brush, look: &Look, rx: f32, gold: f32) {
     let c = rgb(0xf6e0a6).mix(rgb(0xc97b2c), gold);
     b.oval(0.0, 12.0, rx, rx * k, rgb(0xf0d596).mix(rgb(0xe9c27c), gold).dark(0.1));
     b.oval(0.0, 0.0, rx, rx * k, rgb(0xf7e5b4));
-    b.oval(0.0, 0.0, rx * 0.93, rx * k * 0.91, round_light((-rx * 0.2, -10.0), rx * 1.1, c.light(0.12), c.dark(0.08)));
+    b.oval(
+        0.0,
+        0.0,
+        rx * 0.93,
+        rx * k * 0.91,
+        round_light((-rx * 0.2, -10.0), rx * 1.1, c.light(0.12), c.dark(0.08)),
+    );
     if gold < 0.5 {
         for i in 0..16 {
             let (r, (s, co)) = (rx * 0.8 * chance_of(i, 15).sqrt(), (i as f32 * 2.4).sin_cos());
@@ -325,7 +431,9 @@ pub fn pancake_stack(b: &mut Brush, look: &Look, top: f32, syrup: f32) {
         }
         for (i, at) in pieces::spots(look, 96.0, 15, top, 46.0) {
             let mut dice = Dice::new(i as u64 * 17);
-            b.placed(at, 0.0, 1.1, |b| pieces::piece(b, look, Kind::Berries, State::Whole, &mut dice));
+            b.placed(at, 0.0, 1.1, |b| {
+                pieces::piece(b, look, Kind::Berries, State::Whole, &mut dice)
+            });
         }
     });
 }
@@ -337,7 +445,8 @@ fn syrup_coat(b: &mut Brush, look: &Look, t: f32) {
     b.oval(0.0, 2.0, rx, rx * k, c);
     for i in 0..7 {
         let (s, co) = (0.3 + 2.5 * i as f32 / 6.0).sin_cos();
-        let run = (t * 1.5 - 0.4 - 0.3 * chance_of(i, 91)).clamp(0.0, 1.0) * (70.0 + 40.0 * chance_of(i, 92));
+        let run = (t * 1.5 - 0.4 - 0.3 * chance_of(i, 91)).clamp(0.0, 1.0)
+            * (70.0 + 40.0 * chance_of(i, 92));
         if run > 2.0 {
             let (x, y) = (rx * co * 0.97, rx * s * k * 0.9);
             b.limb((x, y), 30.0, (x, y + run), 24.0, c);

@@ -15,11 +15,12 @@ use crate::world::vocabulary::{Kind, State};
 pub fn draw_thing(b: &mut Brush, look: &Look, kind: Kind, state: State) {
     use Kind::*;
     match kind {
-        Onion | Tomato | Lettuce | Cucumber | Carrot | Pepper | Avocado | Lime | Cheese | Berries => {
+        Onion | Tomato | Lettuce | Cucumber | Carrot | Pepper | Avocado | Lime | Cheese
+        | Berries => {
             vegetables::draw(b, look, kind, state);
         }
-        Mince | BlackBeans | Tortilla | TortillaChips | Nachos | Taco | Dressing | Salad | Batter
-        | Butter | Pancake | Syrup => dishes::draw(b, look, kind, state),
+        Mince | BlackBeans | Tortilla | TortillaChips | Nachos | Taco | Dressing | Salad
+        | Batter | Butter | Pancake | Syrup => dishes::draw(b, look, kind, state),
         Board | Panel | Leg | Seat | Birdhouse | Stool | Bookshelf | PlanterBox => {
             wood::draw(b, look, kind, state);
         }

@@ -97,7 +97,19 @@ fn ribbon(b: &mut Brush, dice: &mut Dice) {
 fn leaf(b: &mut Brush, lean: f32, dice: &mut Dice) {
     let c = dice.pick([rgb(0x6fb344), rgb(0x93cc5c), rgb(0x4f9a3a)]);
     b.placed((0.0, 0.0), lean, 1.5, |b| {
-        b.blob(&[(-34.0, 4.0), (-22.0, -20.0), (0.0, -16.0), (20.0, -24.0), (36.0, 0.0), (18.0, 20.0), (0.0, 14.0), (-20.0, 22.0)], c);
+        b.blob(
+            &[
+                (-34.0, 4.0),
+                (-22.0, -20.0),
+                (0.0, -16.0),
+                (20.0, -24.0),
+                (36.0, 0.0),
+                (18.0, 20.0),
+                (0.0, 14.0),
+                (-20.0, 22.0),
+            ],
+            c,
+        );
         b.line(&[(-28.0, 4.0), (0.0, -2.0), (26.0, 0.0)], 4.0, c.light(0.5));
     });
 }
@@ -152,13 +164,15 @@ fn berry(b: &mut Brush, washed: bool, dice: &mut Dice) {
     b.oval(0.0, 0.0, r, r * 0.97, c);
     b.oval(-r * 0.3, -r * 0.35, r * 0.3, r * 0.22, WHITE.fade(0.6));
     if r > 25.0 {
-        [(-8.0, 6.0), (6.0, -2.0), (9.0, 10.0), (-2.0, 15.0)].iter().for_each(|s: &Spot| b.oval(s.0, s.1, 2.4, 3.2, rgb(0xffd98a)));
+        [(-8.0, 6.0), (6.0, -2.0), (9.0, 10.0), (-2.0, 15.0)]
+            .iter()
+            .for_each(|s: &Spot| b.oval(s.0, s.1, 2.4, 3.2, rgb(0xffd98a)));
         b.blob(&[(-14.0, -r), (0.0, -r - 9.0), (14.0, -r), (0.0, -r + 9.0)], rgb(0x4f9a3a));
     } else {
         b.ring(3.0, -4.0, 6.0, 5.0, 3.0, c.light(0.45));
     }
     if washed {
-        super::wares::droplets(b, &[(r * 0.4, -r * 0.1), (-r * 0.4, r * 0.5)], 5.5);
+        super::wares::droplets(b, &[(r * 0.35, r * 0.2)], 8.0);
     }
 }
 
@@ -166,11 +180,14 @@ fn berry(b: &mut Brush, washed: bool, dice: &mut Dice) {
 pub fn chip(b: &mut Brush, lean: f32, size: f32, brown: f32) {
     let c = rgb(0xf2c45c).mix(rgb(0xd08a34), brown);
     b.placed((0.0, 0.0), lean, size, |b| {
-        let shape = [(-46.0, 26.0), (0.0, 34.0), (46.0, 26.0), (26.0, -10.0), (0.0, -44.0), (-26.0, -10.0)];
+        let shape =
+            [(-46.0, 26.0), (0.0, 34.0), (46.0, 26.0), (26.0, -10.0), (0.0, -44.0), (-26.0, -10.0)];
         b.blob(&shape.map(|(x, y)| (x + 2.0, y + 7.0)), c.dark(0.4));
         b.blob(&shape, c);
         b.line(&[(-24.0, 10.0), (0.0, -26.0)], 6.0, c.light(0.45));
-        [(-12.0, 14.0), (14.0, 8.0), (4.0, -8.0), (22.0, 20.0)].iter().for_each(|s: &Spot| b.oval(s.0, s.1, 3.5, 3.0, c.dark(0.3)));
+        [(-12.0, 14.0), (14.0, 8.0), (4.0, -8.0), (22.0, 20.0)]
+            .iter()
+            .for_each(|s: &Spot| b.oval(s.0, s.1, 3.5, 3.0, c.dark(0.3)));
     });
 }
 
@@ -223,7 +240,10 @@ pub fn mash(b: &mut Brush, look: &Look, rx: f32) {
         .collect();
     b.blob(&top, c);
     for i in 0..11 {
-        let (x, y) = (rx * 0.62 * (chance_of(i, 1) * 2.0 - 1.0), rx * k * 0.6 * (chance_of(i, 2) * 2.0 - 1.0) - rx * 0.14);
+        let (x, y) = (
+            rx * 0.62 * (chance_of(i, 1) * 2.0 - 1.0),
+            rx * k * 0.6 * (chance_of(i, 2) * 2.0 - 1.0) - rx * 0.14,
+        );
         let tone = if i % 2 == 0 { c.light(0.4) } else { c.dark(0.14) };
         b.line(&[(x - 16.0, y + 3.0), (x, y - 7.0), (x + 16.0, y + 2.0)], 8.0, tone);
     }

@@ -1,12 +1,15 @@
 //! Small things that stand or hang about in places: windows, shelves, jars, plants, lamps, tools.
 
-use crate::world::stage::brush::{Brush, Colour, WHITE, across, down, polygon, rgb, round_light, slab};
+use crate::world::stage::brush::{
+    Brush, Colour, WHITE, across, down, polygon, rgb, round_light, slab,
+};
 use crate::world::stage::dice::Dice;
 use crate::world::stage::look::Look;
 
 /// A window with sky, hills and a frame.
 pub fn window(b: &mut Brush, look: &Look, x: f32, y: f32, w: f32, h: f32, dice: &mut Dice) {
-    let frame = if look.wall.brightness() > 0.6 { WHITE.mix(look.wall, 0.12) } else { rgb(0xf3ece0) };
+    let frame =
+        if look.wall.brightness() > 0.6 { WHITE.mix(look.wall, 0.12) } else { rgb(0xf3ece0) };
     b.slab(x - 6.0, y + 8.0, w + 24.0, h + 16.0, 8.0, look.wall.dark(0.22));
     b.slab(x - 14.0, y - 14.0, w + 28.0, h + 28.0, 8.0, frame);
     let sky = dice.pick([rgb(0x9fd4f2), rgb(0xffcf9a), rgb(0xc3dcec), rgb(0x6f8fc0)]);
@@ -107,7 +110,14 @@ pub fn plant(b: &mut Brush, x: f32, y: f32, size: f32, pot: Colour, dice: &mut D
             &polygon(&[(-44.0, -74.0), (44.0, -74.0), (32.0, 0.0), (-32.0, 0.0)]),
             across(-44.0, 44.0, pot.light(0.18), pot.dark(0.18)),
         );
-        b.slab(-50.0, -84.0, 100.0, 20.0, 5.0, across(-50.0, 50.0, pot.light(0.25), pot.dark(0.12)));
+        b.slab(
+            -50.0,
+            -84.0,
+            100.0,
+            20.0,
+            5.0,
+            across(-50.0, 50.0, pot.light(0.25), pot.dark(0.12)),
+        );
     });
     90.0 * size
 }

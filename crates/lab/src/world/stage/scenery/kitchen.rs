@@ -19,7 +19,14 @@ pub fn paint(b: &mut Brush, look: &Look) {
 
 fn wall(b: &mut Brush, look: &Look) {
     let (bottom, c) = (look.horizon() + 10.0, look.wall);
-    b.slab(-100.0, -60.0, 1800.0, bottom + 60.0, 0.0, down(-60.0, bottom, c.light(0.12), c.dark(0.05)));
+    b.slab(
+        -100.0,
+        -60.0,
+        1800.0,
+        bottom + 60.0,
+        0.0,
+        down(-60.0, bottom, c.light(0.12), c.dark(0.05)),
+    );
     match look.wall_kind % 5 {
         0 => bricks(b, look, 96.0, 46.0, true),
         1 => bricks(b, look, 84.0, 84.0, false),
@@ -126,7 +133,14 @@ fn cupboards(b: &mut Brush, look: &Look, x: f32, w: f32) {
 
 fn hood(b: &mut Brush, look: &Look, x: f32) {
     let (y, metal) = ((look.horizon() - 240.0).max(20.0), rgb(0xb9c2c8));
-    b.slab(x - 90.0, -60.0, 180.0, y + 60.0, 0.0, across(x - 90.0, x + 90.0, metal.light(0.4), metal.dark(0.2)));
+    b.slab(
+        x - 90.0,
+        -60.0,
+        180.0,
+        y + 60.0,
+        0.0,
+        across(x - 90.0, x + 90.0, metal.light(0.4), metal.dark(0.2)),
+    );
     b.polygon(
         &[(x - 90.0, y - 20.0), (x + 90.0, y - 20.0), (x + 240.0, y + 50.0), (x - 240.0, y + 50.0)],
         across(x - 240.0, x + 240.0, metal.light(0.3), metal.dark(0.25)),
@@ -152,7 +166,8 @@ fn utensil(b: &mut Brush, look: &Look, x: f32, y: f32, dice: &mut Dice) {
     match dice.below(4) {
         0 => b.oval(x, y + 128.0, 26.0, 36.0, steel),
         1 => b.slab(x - 28.0, y + 94.0, 56.0, 66.0, 8.0, steel.dark(0.1)),
-        2 => (0..5).for_each(|i| b.oval(x, y + 132.0, 6.0 + 7.0 * i as f32 * 0.9, 40.0, steel.fade(0.25))),
+        2 => (0..5)
+            .for_each(|i| b.oval(x, y + 132.0, 6.0 + 7.0 * i as f32 * 0.9, 40.0, steel.fade(0.25))),
         _ => {
             b.oval(x, y + 140.0, 50.0, 50.0, look.metal.dark(0.1));
             b.oval(x, y + 140.0, 40.0, 40.0, look.metal.light(0.12));
@@ -192,7 +207,14 @@ fn crock(b: &mut Brush, look: &Look, x: f32, y: f32) {
         });
     }
     let c = look.ware2;
-    b.slab(x - 54.0, y - 124.0, 108.0, 126.0, 16.0, across(x - 54.0, x + 54.0, c.light(0.2), c.dark(0.2)));
+    b.slab(
+        x - 54.0,
+        y - 124.0,
+        108.0,
+        126.0,
+        16.0,
+        across(x - 54.0, x + 54.0, c.light(0.2), c.dark(0.2)),
+    );
     b.oval(x, y - 120.0, 52.0, 12.0, c.dark(0.3));
     b.slab(x - 54.0, y - 80.0, 108.0, 16.0, 0.0, look.accent.fade(0.8));
 }

@@ -42,10 +42,11 @@ pub fn bench(b: &mut Brush, look: &Look, dice: &mut Dice) {
 /// The ground of a garden: lawn, paving, decking, gravel.
 pub fn ground(b: &mut Brush, look: &Look, dice: &mut Dice) {
     base(b, look);
-    match look.surface_kind % 4 {
-        0 => grass(b, look, dice),
-        1 => tiles(b, look),
-        2 => planks(b, look, dice, 8),
+    let green = look.surface.green > look.surface.red;
+    match look.surface_kind % 3 {
+        _ if green => grass(b, look, dice),
+        0 => tiles(b, look),
+        1 => planks(b, look, dice, 8),
         _ => speckles(b, look, dice, 700),
     }
 }
@@ -58,11 +59,25 @@ fn base(b: &mut Brush, look: &Look) {
 fn back_edge(b: &mut Brush, look: &Look) {
     let top = look.horizon();
     b.slab(LEFT, top - 4.0, WIDE, 7.0, 0.0, look.surface.light(0.4));
-    b.slab(LEFT, top + 3.0, WIDE, 46.0, 0.0, down(top, top + 46.0, SHADE.fade(0.22), SHADE.fade(0.0)));
+    b.slab(
+        LEFT,
+        top + 3.0,
+        WIDE,
+        46.0,
+        0.0,
+        down(top, top + 46.0, SHADE.fade(0.22), SHADE.fade(0.0)),
+    );
     if look.tilt < 0.47 {
         let edge = 868.0;
         b.slab(LEFT, edge, WIDE, 100.0, 0.0, down(edge, 960.0, look.front.dark(0.15), look.front));
-        b.slab(LEFT, edge, WIDE, 26.0, 0.0, down(edge, edge + 26.0, SHADE.fade(0.3), SHADE.fade(0.0)));
+        b.slab(
+            LEFT,
+            edge,
+            WIDE,
+            26.0,
+            0.0,
+            down(edge, edge + 26.0, SHADE.fade(0.3), SHADE.fade(0.0)),
+        );
         b.slab(LEFT, edge - 16.0, WIDE, 18.0, 6.0, look.surface.light(0.3));
     }
 }
@@ -79,8 +94,10 @@ fn speckles(b: &mut Brush, look: &Look, dice: &mut Dice, count: usize) {
 
 fn planks(b: &mut Brush, look: &Look, dice: &mut Dice, count: usize) {
     for i in 0..count {
-        let (y0, y1) = (row(look, i as f32 / count as f32), row(look, (i + 1) as f32 / count as f32));
-        let tone = look.surface.mix(if dice.chance(0.5) { WHITE } else { SHADE }, dice.range(0.0, 0.1));
+        let (y0, y1) =
+            (row(look, i as f32 / count as f32), row(look, (i + 1) as f32 / count as f32));
+        let tone =
+            look.surface.mix(if dice.chance(0.5) { WHITE } else { SHADE }, dice.range(0.0, 0.1));
         b.slab(LEFT, y0, WIDE, y1 - y0, 0.0, tone.fade(0.6));
         grain(b, look.surface.dark(0.25).fade(0.4), (LEFT, y0), (WIDE, y1 - y0), dice, 7);
         b.slab(LEFT, y1 - 2.5, WIDE, 3.0, 0.0, look.surface.dark(0.4).fade(0.7));
@@ -92,7 +109,14 @@ fn planks(b: &mut Brush, look: &Look, dice: &mut Dice, count: usize) {
 }
 
 /// Wavy lines of wood grain inside a rectangle.
-fn grain(b: &mut Brush, tone: Colour, at: (f32, f32), size: (f32, f32), dice: &mut Dice, count: usize) {
+fn grain(
+    b: &mut Brush,
+    tone: Colour,
+    at: (f32, f32),
+    size: (f32, f32),
+    dice: &mut Dice,
+    count: usize,
+) {
     for _ in 0..count {
         let (x, y) = (at.0 + dice.range(0.0, size.0 * 0.8), at.1 + dice.range(0.15, 0.85) * size.1);
         let (long, bend) = (dice.range(100.0, 460.0), dice.range(-0.06, 0.06) * size.1);
@@ -122,7 +146,10 @@ fn terrazzo(b: &mut Brush, look: &Look, dice: &mut Dice) {
         let tone = dice.pick([look.accent, look.accent2, look.front, look.trim]);
         let (x, y) = (dice.range(LEFT, LEFT + WIDE), row(look, t));
         let (u, v) = (dice.range(0.3, 1.0) * size, dice.range(0.3, 1.0) * size * look.tilt);
-        b.polygon(&[(x - u, y), (x, y - v), (x + size, y + v * 0.4), (x - u * 0.2, y + v)], tone.fade(0.5));
+        b.polygon(
+            &[(x - u, y), (x, y - v), (x + size, y + v * 0.4), (x - u * 0.2, y + v)],
+            tone.fade(0.5),
+        );
     }
 }
 
@@ -158,6 +185,9 @@ fn grass(b: &mut Brush, look: &Look, dice: &mut Dice) {
         let t = dice.unit();
         let (x, y, h) = (dice.range(LEFT, LEFT + WIDE), row(look, t), lerp(6.0, 24.0, t));
         let tone = if dice.chance(0.5) { look.surface.dark(0.2) } else { look.surface.light(0.3) };
-        b.polygon(&[(x - 3.0, y), (x + dice.range(-6.0, 6.0), y - h), (x + 3.0, y)], tone.fade(0.8));
+        b.polygon(
+            &[(x - 3.0, y), (x + dice.range(-6.0, 6.0), y - h), (x + 3.0, y)],
+            tone.fade(0.8),
+        );
     }
 }

@@ -17,7 +17,14 @@ pub fn paint(b: &mut Brush, look: &Look) {
 
 fn wall(b: &mut Brush, look: &Look, dice: &mut Dice) {
     let (bottom, c) = (look.horizon() + 10.0, look.wall);
-    b.slab(-100.0, -60.0, 1800.0, bottom + 60.0, 0.0, down(-60.0, bottom, c.light(0.1), c.dark(0.1)));
+    b.slab(
+        -100.0,
+        -60.0,
+        1800.0,
+        bottom + 60.0,
+        0.0,
+        down(-60.0, bottom, c.light(0.1), c.dark(0.1)),
+    );
     match look.wall_kind % 4 {
         0 => bricks(b, look, dice),
         1 => boards(b, look, dice),
@@ -30,7 +37,8 @@ fn bricks(b: &mut Brush, look: &Look, dice: &mut Dice) {
     for i in 0..((look.horizon() + 60.0) / 36.0) as i32 + 1 {
         for j in -2..24 {
             let x = j as f32 * 84.0 + if i % 2 == 0 { 0.0 } else { 42.0 } - 40.0;
-            let tone = look.wall.mix(if dice.chance(0.5) { SHADE } else { WHITE }, dice.range(0.0, 0.14));
+            let tone =
+                look.wall.mix(if dice.chance(0.5) { SHADE } else { WHITE }, dice.range(0.0, 0.14));
             b.slab(x + 2.0, -60.0 + i as f32 * 36.0, 80.0, 32.0, 3.0, tone);
         }
     }
@@ -53,7 +61,14 @@ fn shutter(b: &mut Brush, look: &Look) {
     let rows = ((look.horizon() + 60.0) / 34.0) as i32 + 1;
     for i in 0..rows {
         let y = -60.0 + i as f32 * 34.0;
-        b.slab(-100.0, y, 1800.0, 32.0, 0.0, down(y, y + 32.0, look.wall.light(0.2), look.wall.dark(0.14)));
+        b.slab(
+            -100.0,
+            y,
+            1800.0,
+            32.0,
+            0.0,
+            down(y, y + 32.0, look.wall.light(0.2), look.wall.dark(0.14)),
+        );
     }
 }
 
@@ -82,7 +97,13 @@ fn pegboard(b: &mut Brush, look: &Look, x: f32, y: f32, w: f32, h: f32, dice: &m
     b.slab(x, y, w, h, 8.0, look.trim.light(0.2));
     for i in 0..(w / 32.0) as i32 {
         for j in 0..(h / 32.0) as i32 {
-            b.oval(x + 18.0 + i as f32 * 32.0, y + 18.0 + j as f32 * 32.0, 3.5, 3.5, look.trim.dark(0.35));
+            b.oval(
+                x + 18.0 + i as f32 * 32.0,
+                y + 18.0 + j as f32 * 32.0,
+                3.5,
+                3.5,
+                look.trim.dark(0.35),
+            );
         }
     }
     let mut at = x + 70.0;
@@ -105,13 +126,25 @@ fn tool(b: &mut Brush, look: &Look, x: f32, y: f32, dice: &mut Dice) {
             b.slab(x - 5.0, y + 74.0, 10.0, 90.0, 3.0, steel);
         }
         2 => {
-            b.polygon(&[(x - 20.0, y + 50.0), (x + 24.0, y + 50.0), (x + 10.0, y + 190.0), (x - 8.0, y + 190.0)], steel);
+            b.polygon(
+                &[
+                    (x - 20.0, y + 50.0),
+                    (x + 24.0, y + 50.0),
+                    (x + 10.0, y + 190.0),
+                    (x - 8.0, y + 190.0),
+                ],
+                steel,
+            );
             b.slab(x - 28.0, y, 56.0, 56.0, 16.0, grip);
             b.slab(x - 12.0, y + 14.0, 24.0, 26.0, 9.0, look.trim.light(0.2));
         }
         3 => {
             b.line(&[(x - 22.0, y + 150.0), (x - 6.0, y + 60.0), (x + 10.0, y)], 15.0, grip);
-            b.line(&[(x + 22.0, y + 150.0), (x + 6.0, y + 60.0), (x - 10.0, y)], 15.0, grip.dark(0.15));
+            b.line(
+                &[(x + 22.0, y + 150.0), (x + 6.0, y + 60.0), (x - 10.0, y)],
+                15.0,
+                grip.dark(0.15),
+            );
             b.oval(x, y + 40.0, 16.0, 26.0, steel);
         }
         _ => {
@@ -130,7 +163,11 @@ fn timber(b: &mut Brush, look: &Look, x: f32, floor: f32, dice: &mut Dice) {
         b.placed((dx, floor + 10.0), dice.range(-4.0, 4.0), 1.0, |b| {
             b.slab(8.0, -h + 8.0, w, h, 3.0, SHADE.fade(0.2));
             b.slab(0.0, -h, w, h, 3.0, across(0.0, w, tone.light(0.15), tone.dark(0.1)));
-            b.line(&[(w * 0.4, -h * 0.9), (w * 0.5, -h * 0.5), (w * 0.4, -10.0)], 2.5, tone.dark(0.25));
+            b.line(
+                &[(w * 0.4, -h * 0.9), (w * 0.5, -h * 0.5), (w * 0.4, -10.0)],
+                2.5,
+                tone.dark(0.25),
+            );
         });
     }
 }
@@ -152,7 +189,11 @@ fn clutter(b: &mut Brush, look: &Look, dice: &mut Dice) {
     }
     for _ in 0..26 {
         let (x, y) = (dice.range(40.0, 1560.0), dice.range(look.horizon() + 60.0, 880.0));
-        b.line(&[(x, y), (x + 12.0, y - 9.0), (x + 22.0, y + 2.0)], 4.0, look.board.light(0.3).fade(0.6));
+        b.line(
+            &[(x, y), (x + 12.0, y - 9.0), (x + 22.0, y + 2.0)],
+            4.0,
+            look.board.light(0.3).fade(0.6),
+        );
     }
 }
 
