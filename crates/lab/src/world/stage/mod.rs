@@ -22,6 +22,7 @@ mod look;
 mod scenery;
 mod place;
 mod tools;
+mod bench_tools;
 mod hands;
 mod actor;
 mod title;

@@ -4,6 +4,8 @@ pub mod wares;
 pub mod pieces;
 pub mod vegetables;
 pub mod dishes;
+pub mod timber;
+pub mod joinery;
 pub mod wood;
 pub mod plants;
 
