@@ -24,6 +24,7 @@ mod look;
 mod scenery;
 mod place;
 mod tools;
+mod bench_tools;
 mod hands;
 mod actor;
 mod title;

@@ -6,6 +6,8 @@ mod oven;
 mod mixing;
 mod assembling;
 mod washing;
+mod bench;
+mod joining;
 mod plain;
 
 use super::actor;
@@ -93,6 +95,15 @@ fn act_of(verb: Verb, kind: Kind) -> Act {
         Verb::Top => assembling::top,
         Verb::Squeeze => assembling::squeeze,
         Verb::Drizzle => assembling::drizzle,
+        Verb::Measure => bench::measure,
+        Verb::Saw => bench::saw,
+        Verb::Sand => bench::sand,
+        Verb::Drill => bench::drill,
+        Verb::Glue => joining::glue,
+        Verb::Clamp => joining::clamp,
+        Verb::Nail => joining::nail,
+        Verb::Screw => joining::screw,
+        Verb::Paint | Verb::Varnish => joining::coat,
         _ => plain::handle,
     }
 }

@@ -5,6 +5,8 @@ pub mod pieces;
 pub mod vegetables;
 pub mod bowlfuls;
 pub mod dishes;
+pub mod timber;
+pub mod joinery;
 pub mod wood;
 pub mod plants;
 
