@@ -5,20 +5,16 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde::Serialize;
-use stitch_engine::encoder::narration::NarrationEncoder;
-use stitch_engine::encoder::Encoder;
+use stitch_engine::encoder::{Encoder, Narration};
 use stitch_engine::evaluator::Evaluator;
 use stitch_engine::library::Library;
-use stitch_engine::models::Store;
+use stitch_engine::models::{Store, hash_of};
 use stitch_engine::scorer::{AverageSimilarity, Scorer};
 use stitch_engine::sentence::SentenceEncoder;
 
 use crate::args::Common;
 use crate::bars::Shown;
 use crate::failure::Failure;
-
-/// The sentence encoder's name among the models.
-pub const SENTENCE_MODEL: &str = "all-mpnet-base-v2";
 
 /// The options of every command, and what they lead to.
 pub struct Setup {
@@ -32,6 +28,12 @@ pub struct Setup {
     pub models: PathBuf,
     /// What can be made again: encoded cuts, answers of language models.
     pub cache: PathBuf,
+}
+
+/// The sentence encoder and the hash of its weights.
+pub struct Sentences {
+    pub encoder: Arc<SentenceEncoder>,
+    pub weights: String,
 }
 
 impl Setup {
@@ -67,20 +69,24 @@ impl Setup {
         Store::new(&self.models)
     }
 
-    /// The sentence encoder, loaded.
-    pub fn sentence(&self) -> Result<Arc<SentenceEncoder>, Failure> {
-        let folder = self.store().path(SENTENCE_MODEL)?;
-        Ok(Arc::new(SentenceEncoder::load(&folder)?))
+    /// The sentence encoder, loaded, and the hash of its weights.
+    pub fn sentence(&self) -> Result<Sentences, Failure> {
+        let folder = self.store().path(SentenceEncoder::MODEL)?;
+        let weights = hash_of(&folder, "model.safetensors")?;
+        Ok(Sentences { encoder: Arc::new(SentenceEncoder::load(&folder)?), weights })
     }
 
     /// F_M by name.
     pub fn encoder(
         &self,
         name: &str,
-        sentence: &Arc<SentenceEncoder>,
+        sentences: &Sentences,
     ) -> Result<Box<dyn Encoder>, Failure> {
         match name {
-            "narration" => Ok(Box::new(NarrationEncoder::new(sentence.clone()))),
+            "narration" => {
+                let Sentences { encoder, weights } = sentences;
+                Ok(Box::new(Narration::new(encoder.clone(), weights.clone())))
+            },
             other => Err(Failure::new(format!(
                 "there is no encoder `{other}`; the one that is there is `narration`"
             ))),
@@ -90,10 +96,10 @@ impl Setup {
     /// The library, and the encoder it was made with.
     pub fn open_library(
         &self,
-        sentence: &Arc<SentenceEncoder>,
+        sentences: &Sentences,
     ) -> Result<(Library, Box<dyn Encoder>), Failure> {
         let library = Library::open(&self.library)?;
-        let encoder = self.encoder(&library.encoder().name.clone(), sentence)?;
+        let encoder = self.encoder(&library.encoder().name, sentences)?;
         library.check_encoder(encoder.id())?;
         Ok((library, encoder))
     }

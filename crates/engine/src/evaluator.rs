@@ -175,12 +175,11 @@ impl Evaluator {
     pub fn for_encoder(
         store: &Store,
         encoder: &EncoderId,
-        device: &Device,
     ) -> Result<Option<Self>, EvaluatorError> {
         for folder in store.folders() {
             let config = weights::read_json::<Config>(&folder, "config.json");
             if config.is_ok_and(|config| config.encoder == *encoder) {
-                return Self::load(&folder, device).map(Some);
+                return Self::load(&folder, &Device::Cpu).map(Some);
             }
         }
         Ok(None)

@@ -2,9 +2,10 @@
 
 use serde_json::json;
 use stitch_engine::media::doctor::{Finding, examine};
+use stitch_engine::sentence::SentenceEncoder;
 
 use crate::failure::Failure;
-use crate::setup::{SENTENCE_MODEL, Setup};
+use crate::setup::Setup;
 
 /// Runs the command.
 pub fn run(setup: &Setup) -> Result<u8, Failure> {
@@ -37,15 +38,15 @@ fn print(finding: &Finding) {
 }
 
 fn sentence_model(setup: &Setup) -> Finding {
-    let folder = setup.store().path(SENTENCE_MODEL);
+    let folder = setup.store().path(SentenceEncoder::MODEL);
     Finding {
-        what: SENTENCE_MODEL.into(),
+        what: SentenceEncoder::MODEL.into(),
         well: folder.is_ok(),
         needed: true,
         detail: match folder {
             Ok(folder) => folder.display().to_string(),
             Err(_) => "the sentence encoder is not on this machine".into(),
         },
-        mend: Some(format!("stitch models pull {SENTENCE_MODEL}")),
+        mend: Some(format!("stitch models pull {}", SentenceEncoder::MODEL)),
     }
 }

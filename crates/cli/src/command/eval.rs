@@ -45,13 +45,14 @@ pub fn run(command: &EvalCommand, setup: &Setup) -> Result<u8, Failure> {
     let EvalCommand::World(arguments) = command;
     let truth = Truth::read(&arguments.world.join("truth.json"))?;
     setup.progress.begin("loading models", 0);
-    let sentence = setup.sentence()?;
-    let (library, encoder) = setup.open_library(&sentence)?;
+    let sentences = setup.sentence()?;
+    let (library, encoder) = setup.open_library(&sentences)?;
     let scorer = setup.scorer(arguments.scorer.as_deref(), encoder.as_ref())?;
     let with = Demonstrator {
         library: &library,
         encoder: encoder.as_ref(),
-        sentence: &sentence,
+        sentence: &sentences.encoder,
+        sentence_weights: &sentences.weights,
         scorer: scorer.as_ref(),
     };
     let mut options = Options::default();

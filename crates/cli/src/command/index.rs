@@ -46,14 +46,14 @@ enum Domain {
 /// Runs the command.
 pub fn run(arguments: &IndexArguments, setup: &Setup) -> Result<u8, Failure> {
     setup.progress.begin("loading models", 0);
-    let sentence = setup.sentence()?;
-    let encoder = setup.encoder(&arguments.encoder, &sentence)?;
+    let sentences = setup.sentence()?;
+    let encoder = setup.encoder(&arguments.encoder, &sentences)?;
     let library = Library::open_or_create(&setup.library, encoder.id())?;
     let chat = arguments.chat(setup);
     let indexer = Indexer {
         library: &library,
         encoder: encoder.as_ref(),
-        sentence: &sentence,
+        sentence: &sentences.encoder,
         chat: chat.as_ref().map(|chat| (chat, arguments.domain.into())),
         localise: LocaliseOptions::default(),
     };

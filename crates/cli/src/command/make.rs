@@ -132,14 +132,15 @@ pub fn run(arguments: &MakeArguments, setup: &Setup) -> Result<u8, Failure> {
     arguments.check()?;
     let procedure = read(&arguments.procedure)?;
     setup.progress.begin("loading models", 0);
-    let sentence = setup.sentence()?;
-    let (library, encoder) = setup.open_library(&sentence)?;
+    let sentences = setup.sentence()?;
+    let (library, encoder) = setup.open_library(&sentences)?;
     let scorer = setup.scorer(arguments.scorer.as_deref(), encoder.as_ref())?;
     setup.progress.begin("choosing clips", 0);
     let with = Demonstrator {
         library: &library,
         encoder: encoder.as_ref(),
-        sentence: &sentence,
+        sentence: &sentences.encoder,
+        sentence_weights: &sentences.weights,
         scorer: scorer.as_ref(),
     };
     let demonstration = demonstrate(&with, &procedure, &arguments.options())?;

@@ -29,12 +29,12 @@ pub fn run(arguments: &SearchArguments, setup: &Setup) -> Result<u8, Failure> {
         return Err(Failure::new("nothing to search for; say what should be seen"));
     }
     setup.progress.begin("loading models", 0);
-    let sentence = setup.sentence()?;
-    let (library, encoder) = setup.open_library(&sentence)?;
+    let sentences = setup.sentence()?;
+    let (library, encoder) = setup.open_library(&sentences)?;
     let pool = library.pool()?;
     let text = [arguments.text.as_str()];
     let options = MapOptions { top: arguments.number, threshold: -1.0, ..Options::default().map };
-    let features = (sentence.encode(&text)?, encoder.encode_text(&text)?);
+    let features = (sentences.encoder.encode(&text)?, encoder.encode_text(&text)?);
     let found = map::map(&features.0, &features.1, &pool, |_: ClipId| true, &options)?;
     setup.progress.finish();
     print(&found.steps[0], &pool, &library, setup)

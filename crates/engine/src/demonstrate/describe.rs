@@ -14,6 +14,7 @@ use super::{
     Step,
 };
 use crate::library::{Library, LibraryError, VideoRecord};
+use crate::sentence::SentenceEncoder;
 
 /// The record of the answer. `ranked` holds the candidates best first and is never empty.
 #[allow(clippy::too_many_arguments)] // everything the query found goes into its record
@@ -78,10 +79,7 @@ fn models(with: &Demonstrator<'_>) -> BTreeMap<String, String> {
     let mut models = BTreeMap::new();
     let encoder = with.encoder.id();
     models.insert(format!("encoder {}", encoder.name), encoder.weights.clone());
-    models.insert("sentence all-mpnet-base-v2".into(), with.sentence.weights().to_owned());
-    if let Some(weights) = with.scorer.weights() {
-        models.insert(format!("scorer {}", with.scorer.name()), weights.to_owned());
-    }
+    models.insert(format!("sentence {}", SentenceEncoder::MODEL), with.sentence_weights.to_owned());
     models
 }
 

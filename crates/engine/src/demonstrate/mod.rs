@@ -29,6 +29,8 @@ pub struct Demonstrator<'a> {
     pub encoder: &'a dyn Encoder,
     /// For text against text.
     pub sentence: &'a SentenceEncoder,
+    /// The SHA-256 of its weights.
+    pub sentence_weights: &'a str,
     /// What decides between candidates.
     pub scorer: &'a dyn Scorer,
 }
