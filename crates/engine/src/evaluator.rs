@@ -83,7 +83,8 @@ impl Config {
     fn check(&self, path: &Path) -> Result<(), WeightsError> {
         let sizes = [self.width, self.layers, self.heads, self.hidden, self.max_steps];
         let positive = self.encoder.dim > 0 && sizes.iter().all(|size| *size > 0);
-        let sound = positive && self.width % self.heads == 0 && (0.0..1.0).contains(&self.dropout);
+        let sound =
+            positive && self.width.is_multiple_of(self.heads) && (0.0..1.0).contains(&self.dropout);
         if sound {
             return Ok(());
         }
@@ -513,11 +514,10 @@ impl Shared {
         let tokens = places.map(|(place, &(step, clip))| self.token((place, step, clip)));
         let tokens: Vec<u32> = tokens.collect();
         let next = self.sequences.len();
-        let number = *self.windows.entry(tokens).or_insert_with_key(|tokens| {
+        *self.windows.entry(tokens).or_insert_with_key(|tokens| {
             self.sequences.push(tokens.clone());
             next
-        });
-        number
+        })
     }
 
     fn token(&mut self, key: (usize, usize, usize)) -> u32 {

@@ -303,7 +303,7 @@ impl Attention<'_> {
         let longest = self.relative.map_or(usize::MAX, |relative| relative.longest);
         let inside =
             |&(start, length): &(usize, usize)| start + length <= rows && length <= longest;
-        if self.heads > 0 && width % (3 * self.heads) == 0 && self.spans.iter().all(inside) {
+        if self.heads > 0 && width.is_multiple_of(3 * self.heads) && self.spans.iter().all(inside) {
             return Ok(());
         }
         Err(Error::Msg(format!("attention over [{rows}, {width}] with {} heads", self.heads)))

@@ -268,7 +268,7 @@ impl Config {
     /// That the numbers make a network at all.
     fn check(&self, folder: &Path) -> Result<(), WeightsError> {
         let heads = self.num_attention_heads;
-        let divides = heads > 0 && self.hidden_size > 0 && self.hidden_size % heads == 0;
+        let divides = heads > 0 && self.hidden_size > 0 && self.hidden_size.is_multiple_of(heads);
         let room = self.max_position_embeddings > self.pad_token_id + 1;
         if divides && room && self.relative_attention_num_buckets >= 4 {
             return Ok(());
