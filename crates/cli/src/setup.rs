@@ -26,6 +26,8 @@ pub struct Setup {
     pub library: PathBuf,
     /// Where models are kept.
     pub models: PathBuf,
+    /// The sentence model's name: STITCH_SENTENCE_MODEL where that is set.
+    pub sentence_model: String,
     /// What can be made again: encoded cuts, answers of language models.
     pub cache: PathBuf,
 }
@@ -51,6 +53,8 @@ impl Setup {
             progress: Shown::new(common.json, common.quiet),
             library: common.library.clone().unwrap_or_else(|| data.join("library")),
             models: cache.join("models"),
+            sentence_model: std::env::var("STITCH_SENTENCE_MODEL")
+                .unwrap_or_else(|_| SentenceEncoder::MODEL.into()),
             cache: cache.join("cache"),
         }
     }
@@ -71,7 +75,7 @@ impl Setup {
 
     /// The sentence encoder, loaded, and the hash of its weights.
     pub fn sentence(&self) -> Result<Sentences, Failure> {
-        let folder = self.store().path(SentenceEncoder::MODEL)?;
+        let folder = self.store().path(&self.sentence_model)?;
         let weights = hash_of(&folder, "model.safetensors")?;
         Ok(Sentences { encoder: Arc::new(SentenceEncoder::load(&folder)?), weights })
     }

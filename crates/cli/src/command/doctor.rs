@@ -2,7 +2,6 @@
 
 use serde_json::json;
 use stitch_engine::media::doctor::{Finding, examine};
-use stitch_engine::sentence::SentenceEncoder;
 
 use crate::failure::Failure;
 use crate::setup::Setup;
@@ -38,15 +37,15 @@ fn print(finding: &Finding) {
 }
 
 fn sentence_model(setup: &Setup) -> Finding {
-    let folder = setup.store().path(SentenceEncoder::MODEL);
+    let folder = setup.store().path(&setup.sentence_model);
     Finding {
-        what: SentenceEncoder::MODEL.into(),
+        what: setup.sentence_model.clone(),
         well: folder.is_ok(),
         needed: true,
         detail: match folder {
             Ok(folder) => folder.display().to_string(),
             Err(_) => "the sentence encoder is not on this machine".into(),
         },
-        mend: Some(format!("stitch models pull {}", SentenceEncoder::MODEL)),
+        mend: Some(format!("stitch models pull {}", setup.sentence_model)),
     }
 }

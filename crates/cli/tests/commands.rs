@@ -1,0 +1,148 @@
+//! What a person sees: results, messages and exit codes of every command.
+
+mod common;
+
+use common::Home;
+use insta::assert_snapshot;
+
+const RECIPE: &str = "Vegetable soup\n\n1. Chop the onion\n2. Fry the onion\n3. Boil the carrot\n";
+
+#[test]
+fn help_reads_well() {
+    let home = Home::new();
+    let help = |arguments: &[&str]| {
+        let done = home.run(arguments).success();
+        String::from_utf8(done.get_output().stdout.clone()).unwrap()
+    };
+    assert_snapshot!("help", help(&["--help"]));
+    assert_snapshot!("help_make", help(&["make", "--help"]));
+    assert_snapshot!("help_index", help(&["index", "--help"]));
+}
+
+#[test]
+fn every_command_has_a_manual_page_and_completions() {
+    let home = Home::new();
+    home.run(&["man", "--out", "man"]).success();
+    assert!(home.path("man/stitch-make.1").is_file());
+    let done = home.run(&["completions", "bash"]).success();
+    assert!(String::from_utf8_lossy(&done.get_output().stdout).contains("_stitch"));
+}
+
+#[test]
+fn indexes_makes_and_exports() {
+    let home = Home::indexed();
+    home.write("soup.txt", RECIPE);
+    let arguments =
+        ["make", "soup.txt", "-o", "soup.mp4", "--threshold=-1", "--with", "all", "--size", "160x90"];
+    let done = home.run(&arguments).success();
+    let said = String::from_utf8_lossy(&done.get_output().stdout).into_owned();
+    assert!(said.contains("3 of 3 steps shown"), "{said}");
+    for ending in ["mp4", "json", "srt", "vtt", "otio", "edl", "html", "credits.txt"] {
+        let file = home.path(&format!("soup.{ending}"));
+        assert!(file.metadata().is_ok_and(|about| about.len() > 0), "{ending}");
+    }
+    let record: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(home.path("soup.json")).unwrap()).unwrap();
+    assert_eq!(record["steps"].as_array().unwrap().len(), 3);
+    assert_eq!(record["title"], "Vegetable soup");
+    assert!(record["models"].as_object().unwrap().len() >= 2, "{}", record["models"]);
+}
+
+#[test]
+fn the_same_procedure_comes_in_by_standard_input_and_as_a_page() {
+    let home = Home::indexed();
+    let page = r#"<html><script type="application/ld+json">{"@type":"Recipe","name":"Soup",
+        "recipeInstructions":["Chop the onion","Boil the carrot"]}</script></html>"#;
+    home.write("page.html", page);
+    home.run(&["make", "page.html", "--no-video", "--threshold=-1"]).success();
+    let mut command = assert_cmd::Command::from_std(
+        home.command(&["make", "-", "--no-video", "--threshold=-1", "-o", "piped.mp4"]),
+    );
+    command.write_stdin("Chop the onion\nBoil the carrot\n").assert().success();
+    let steps = |name: &str| {
+        let text = std::fs::read(home.path(name)).unwrap();
+        let value: serde_json::Value = serde_json::from_slice(&text).unwrap();
+        value["steps"].clone()
+    };
+    assert_eq!(steps("demo.json"), steps("piped.json"));
+}
+
+#[test]
+fn the_library_can_be_looked_at_and_changed() {
+    let home = Home::indexed();
+    let shown = home.run(&["library", "show", "video 0.mp4"]).success();
+    let shown = String::from_utf8_lossy(&shown.get_output().stdout).into_owned();
+    assert!(shown.contains("Chop the onion"), "{shown}");
+    home.run(&["library", "verify"]).success();
+    home.run(&["library", "remove", "video 0.mp4"]).success();
+    let stats = home.run(&["library", "stats", "--json"]).success();
+    let stats: serde_json::Value = serde_json::from_slice(&stats.get_output().stdout).unwrap();
+    assert_eq!(stats["stats"]["ready"], 2);
+    assert!(home.path("videos/video 0.mp4").is_file());
+}
+
+#[test]
+fn a_second_run_finds_everything_known_and_a_copy_is_told() {
+    let home = Home::indexed();
+    std::fs::copy(home.path("videos/video 0.mp4"), home.path("videos/copy.mp4")).unwrap();
+    let done = home.run(&["index", "videos", "--json"]).success();
+    let report: serde_json::Value = serde_json::from_slice(&done.get_output().stdout).unwrap();
+    assert_eq!((&report["unchanged"], &report["duplicates"]), (&3.into(), &1.into()));
+    assert_eq!(report["indexed"], 0);
+}
+
+#[test]
+fn strict_tells_a_gap_by_its_exit_code_and_still_makes_the_video() {
+    let home = Home::indexed();
+    home.write("soup.txt", "Chop the onion.\nChop the onion.\n");
+    let arguments = ["make", "soup.txt", "--no-video", "--strict"];
+    home.run(&[&arguments[..], &["--threshold=-1"]].concat()).success();
+    let nothing = home.fails(&[&arguments[..], &["--threshold=1.5"]].concat(), 3);
+    assert_snapshot!("nothing_shown", nothing);
+}
+
+#[test]
+fn messages_say_what_to_do_next() {
+    let home = Home::with_videos();
+    home.write("empty.txt", "\n  \n");
+    home.write("soup.txt", RECIPE);
+    home.write("notes/readme.txt", "no videos here");
+    let said = |arguments: &[&str], code| home.fails(arguments, code);
+    assert_snapshot!("no_library", said(&["make", "soup.txt"], 1));
+    assert_snapshot!("no_such_file", said(&["make", "nowhere.txt"], 1));
+    assert_snapshot!("empty_procedure", said(&["make", "empty.txt"], 1));
+    assert_snapshot!("nothing_to_index", said(&["index", "notes"], 1));
+    assert_snapshot!("odd_size", said(&["make", "soup.txt", "--size", "101x77"], 2));
+    assert_snapshot!("odd_crossfade", said(&["make", "soup.txt", "--crossfade", "9"], 2));
+    assert_snapshot!("unknown_model", said(&["models", "pull", "nonsense"], 1));
+    assert_snapshot!("unknown_encoder", said(&["index", "videos", "--encoder", "psychic"], 1));
+    home.run(&["index", "videos"]).success();
+    assert_snapshot!("no_such_video", said(&["library", "show", "nothing.mp4"], 1));
+    assert_snapshot!("no_source", said(&["make", "soup.txt", "--only", "nobody"], 1));
+}
+
+#[test]
+fn a_missing_program_is_named_with_the_command_that_installs_it() {
+    let home = Home::with_videos();
+    let mut command = home.command(&["index", "videos"]);
+    command.env("STITCH_FFPROBE", "/nonexistent/ffprobe");
+    let done = assert_cmd::Command::from_std(command).assert().code(1);
+    let said = String::from_utf8_lossy(&done.get_output().stderr).into_owned();
+    assert!(said.contains("sudo apt-get install ffmpeg"), "{said}");
+    // Nothing was recorded as the videos' fault: with the program back, all goes well.
+    home.run(&["index", "videos"]).success();
+}
+
+#[test]
+fn many_steps_and_other_languages_are_answered() {
+    let home = Home::indexed();
+    let many: Vec<String> = (1..=300).map(|i| format!("{i}. Chop vegetable number {i}")).collect();
+    home.write("many.txt", many.join("\n"));
+    home.write("other.txt", "Die Zwiebel hacken\n洗胡萝卜\nПокрасить доску\n");
+    for file in ["many.txt", "other.txt"] {
+        home.run(&["make", file, "--no-video", "--threshold=-1"]).success();
+    }
+    home.write("endless.txt", vec!["Stir"; 501].join("\n"));
+    let said = home.fails(&["make", "endless.txt", "--no-video"], 1);
+    assert!(said.contains("501 steps"), "{said}");
+}

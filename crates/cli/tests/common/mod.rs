@@ -1,0 +1,127 @@
+//! A home of its own for each test: a small sentence model, a few small videos with subtitles.
+
+#![allow(dead_code)] // each test file uses a part
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use tempfile::TempDir;
+
+/// A folder that holds all that `stitch` reads and writes in one test.
+pub struct Home {
+    folder: TempDir,
+}
+
+/// What is said in the test videos, six seconds each.
+const SPOKEN: [[&str; 3]; 3] = [
+    ["Chop the onion.", "Fry the onion in a pan.", "Serve the soup."],
+    ["Peel the carrot.", "Chop the carrot.", "Boil the carrot in water."],
+    ["Saw the board.", "Sand the board.", "Paint the board."],
+];
+
+impl Home {
+    /// With the sentence model, without videos.
+    pub fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../engine/tests/data/tiny-mpnet");
+        let model = folder.path().join("home/models/tiny-mpnet");
+        std::fs::create_dir_all(&model).unwrap();
+        for file in std::fs::read_dir(data).unwrap() {
+            let file = file.unwrap();
+            std::fs::copy(file.path(), model.join(file.file_name())).unwrap();
+        }
+        Self { folder }
+    }
+
+    /// With three videos in `videos/`.
+    pub fn with_videos() -> Self {
+        let home = Self::new();
+        for (number, spoken) in SPOKEN.iter().enumerate() {
+            home.video(&format!("videos/video {number}.mp4"), number, spoken);
+        }
+        home
+    }
+
+    /// With three videos, indexed.
+    pub fn indexed() -> Self {
+        let home = Self::with_videos();
+        home.run(&["index", "videos"]).success();
+        home
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.path(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, bytes).unwrap();
+        path
+    }
+
+    /// A video with a subtitle for each two seconds.
+    pub fn video(&self, name: &str, tone: usize, spoken: &[&str]) {
+        let path = self.path(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let seconds = 2 * spoken.len();
+        let picture = format!("testsrc2=size=160x90:rate=12:duration={seconds}");
+        let sound = format!("sine=frequency={}:duration={seconds}", 300 + 100 * tone);
+        let made = Command::new("ffmpeg")
+            .args(["-v", "error", "-y", "-f", "lavfi", "-i", &picture])
+            .args(["-f", "lavfi", "-i", &sound, "-preset", "ultrafast", "-pix_fmt", "yuv420p"])
+            .arg(&path)
+            .status()
+            .unwrap();
+        assert!(made.success());
+        let cue = |(i, text): (usize, &&str)| {
+            format!("{}\n00:00:{:02},000 --> 00:00:{:02},900\n{text}\n", i + 1, 2 * i, 2 * i + 1)
+        };
+        let subtitles: Vec<String> = spoken.iter().enumerate().map(cue).collect();
+        std::fs::write(path.with_extension("srt"), subtitles.join("\n")).unwrap();
+    }
+
+    /// `stitch` with these arguments, not started yet.
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_stitch"));
+        command
+            .args(arguments)
+            .current_dir(self.folder.path())
+            .env("STITCH_HOME", self.path("home"))
+            .env("STITCH_SENTENCE_MODEL", "tiny-mpnet")
+            .env_remove("STITCH_LIBRARY")
+            .env_remove("STITCH_LLM_URL");
+        command
+    }
+
+    /// Runs `stitch` to its end.
+    pub fn run(&self, arguments: &[&str]) -> assert_cmd::assert::Assert {
+        assert_cmd::Command::from_std(self.command(arguments)).assert()
+    }
+
+    /// What `stitch` said on standard error, with the paths of this test taken out.
+    pub fn fails(&self, arguments: &[&str], code: i32) -> String {
+        let done = self.run(arguments).code(code);
+        let said = String::from_utf8_lossy(&done.get_output().stderr).into_owned();
+        let here = std::fs::canonicalize(self.folder.path()).unwrap();
+        said.replace(&*here.to_string_lossy(), "HERE")
+            .replace(&*self.folder.path().to_string_lossy(), "HERE")
+    }
+
+    /// The library's records and features as one text and bytes, for comparing two runs.
+    pub fn library_content(&self) -> (String, Vec<u8>) {
+        let listed = self.run(&["library", "list", "--json"]).success();
+        let list = String::from_utf8(listed.get_output().stdout.clone()).unwrap();
+        let here = std::fs::canonicalize(self.folder.path()).unwrap();
+        let list = list.replace(&*here.to_string_lossy(), "HERE");
+        // Any answer makes the pool's file.
+        self.run(&["search", "chop"]).success();
+        let mut pools: Vec<PathBuf> = std::fs::read_dir(self.path("home/library"))
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .filter(|path| path.to_string_lossy().contains("pool-"))
+            .collect();
+        assert_eq!(pools.len(), 1, "{pools:?}");
+        (list, std::fs::read(pools.remove(0)).unwrap())
+    }
+}

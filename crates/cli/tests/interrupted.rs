@@ -1,0 +1,70 @@
+//! Ctrl-C and kill -9 in the middle, then the same command again: the same result, nothing lost.
+
+mod common;
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+
+use common::Home;
+
+/// Starts `stitch --json`, waits until it tells of progress in the stage, and sends the signal.
+fn interrupt(home: &Home, arguments: &[&str], stage: &str, signal: &str) -> std::process::ExitStatus {
+    let mut child = home
+        .command(&[arguments, &["--json"]].concat())
+        .stderr(Stdio::piped())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    let mut lines = lines.map_while(Result::ok);
+    let reached = lines.any(|line| line.contains("\"progress\"") && line.contains(stage));
+    assert!(reached, "{stage} was never reached");
+    send(&child, signal);
+    lines.for_each(drop);
+    child.wait().unwrap()
+}
+
+fn send(child: &Child, signal: &str) {
+    let sent = Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
+    assert!(sent.success());
+}
+
+/// A library large enough to be interrupted in the middle of.
+fn many_videos() -> Home {
+    let home = Home::with_videos();
+    for number in 3..8 {
+        home.video(&format!("videos/video {number}.mp4"), number, &["Mix the flour.", "Bake it."]);
+    }
+    home
+}
+
+#[test]
+fn an_interrupted_index_goes_on_and_ends_the_same() {
+    let whole = many_videos();
+    whole.run(&["index", "videos"]).success();
+    let whole = whole.library_content().1;
+    for signal in ["-INT", "-KILL"] {
+        let home = many_videos();
+        let ended = interrupt(&home, &["index", "videos"], "indexing", signal);
+        // A run that was quick enough to end well is no failure of this test.
+        assert!(ended.code().is_none_or(|code| [0, 130].contains(&code)), "{ended}");
+        home.run(&["index", "videos"]).success();
+        assert_eq!(home.library_content().1, whole, "after {signal}");
+    }
+}
+
+#[test]
+fn an_interrupted_make_goes_on_and_ends_the_same() {
+    let home = Home::indexed();
+    home.write("soup.txt", "Chop the onion\nBoil the carrot\nPaint the board\nSand the board\n");
+    let arguments = ["make", "soup.txt", "--threshold=-1", "--size", "160x90", "-o", "soup.mp4"];
+    home.run(&arguments).success();
+    let whole = std::fs::read(home.path("soup.mp4")).unwrap();
+    for signal in ["-INT", "-KILL"] {
+        std::fs::remove_file(home.path("soup.mp4")).unwrap();
+        std::fs::remove_dir_all(home.path("home/cache")).unwrap();
+        interrupt(&home, &arguments, "encoding", signal);
+        home.run(&arguments).success();
+        assert!(std::fs::read(home.path("soup.mp4")).unwrap() == whole, "after {signal}");
+    }
+}

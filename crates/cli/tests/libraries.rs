@@ -1,0 +1,95 @@
+//! Libraries that are empty, foreign, damaged or read-only, and videos that are no videos.
+
+mod common;
+
+use common::Home;
+
+#[test]
+fn a_library_of_another_encoder_is_refused_with_both_names() {
+    let home = Home::indexed();
+    // The same name with other weights is another encoder.
+    let model = home.path("home/models/tiny-mpnet");
+    std::fs::write(model.join("card.json"), "{}").unwrap();
+    let weights = model.join("model.safetensors");
+    let mut bytes = std::fs::read(&weights).unwrap();
+    *bytes.last_mut().unwrap() ^= 1;
+    std::fs::write(&weights, bytes).unwrap();
+    let said = home.fails(&["search", "chop"], 1);
+    assert!(said.contains("was made with the encoder `narration`"), "{said}");
+}
+
+#[test]
+fn an_empty_library_says_how_to_fill_it() {
+    let home = Home::new();
+    home.write("videos/broken.mp4", "this is no video");
+    home.run(&["index", "videos"]).code(1);
+    let said = home.fails(&["search", "chop"], 1);
+    assert!(said.contains("has no clips yet"), "{said}");
+    let listed = home.run(&["library", "list"]).success();
+    let listed = String::from_utf8_lossy(&listed.get_output().stdout).into_owned();
+    assert!(listed.contains("failed"), "{listed}");
+}
+
+#[test]
+fn a_damaged_features_file_is_found_and_mended() {
+    let home = Home::indexed();
+    let whole = home.library_content();
+    let features = home.path("home/library/features");
+    let file = std::fs::read_dir(&features).unwrap().next().unwrap().unwrap().path();
+    let bytes = std::fs::read(&file).unwrap();
+    std::fs::write(&file, &bytes[..bytes.len() / 2]).unwrap();
+    let said = home.fails(&["library", "verify"], 1);
+    assert!(said.contains("--repair"), "{said}");
+    home.run(&["library", "verify", "--repair"]).success();
+    home.run(&["index", "videos"]).success();
+    assert_eq!(home.library_content(), whole);
+}
+
+#[test]
+fn a_database_that_is_none_is_told() {
+    let home = Home::indexed();
+    std::fs::write(home.path("home/library/library.db"), "not a database, not at all").unwrap();
+    for leftover in ["library.db-wal", "library.db-shm"] {
+        let _ = std::fs::remove_file(home.path("home/library").join(leftover));
+    }
+    let said = home.fails(&["search", "chop"], 1);
+    assert!(said.contains("not a library database"), "{said}");
+}
+
+#[test]
+fn one_bad_video_never_stops_the_others() {
+    let home = Home::with_videos();
+    home.write("videos/empty.mp4", "");
+    home.write("videos/text.mkv", "a shopping list");
+    home.write("videos/odd 'name' \"50%\"\n.mp4", "no video either");
+    let whole = std::fs::read(home.path("videos/video 1.mp4")).unwrap();
+    home.write("videos/truncated.mp4", &whole[..whole.len() / 3]);
+    home.write("videos/silent.mp4", &whole[..]); // no subtitle beside it, and a twin of another
+    let done = home.run(&["index", "videos", "--json"]).success();
+    let report: serde_json::Value = serde_json::from_slice(&done.get_output().stdout).unwrap();
+    assert_eq!(report["indexed"], 3, "{report}");
+    assert_eq!(report["failed"].as_array().unwrap().len(), 4, "{report}");
+    for failed in report["failed"].as_array().unwrap() {
+        assert!(!failed[1].as_str().unwrap().is_empty(), "{failed}");
+    }
+}
+
+#[test]
+fn a_read_only_library_can_be_read() {
+    let home = Home::indexed();
+    home.run(&["search", "chop"]).success();
+    let library = home.path("home/library");
+    let copy = home.path("shelf");
+    std::fs::create_dir_all(copy.join("features")).unwrap();
+    for entry in std::fs::read_dir(&library).unwrap().flatten().filter(|e| e.path().is_file()) {
+        std::fs::copy(entry.path(), copy.join(entry.file_name())).unwrap();
+    }
+    let set = |writable: bool| {
+        let mode = if writable { "u+w" } else { "a-w" };
+        std::process::Command::new("chmod").args(["-R", mode]).arg(&copy).status().unwrap();
+    };
+    set(false);
+    let found = home.run(&["search", "chop", "--library", "shelf"]);
+    set(true);
+    found.success();
+}
