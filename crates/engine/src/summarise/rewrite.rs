@@ -158,7 +158,10 @@ pub fn continues(words: &[Word], action: &Action, before: &Action, same_thing: b
             words[action.at + 1..action.end].iter().filter_map(|w| lexicon::verb(&w.low));
         after.find(|form| form.tense == Tense::Gerund).map(|form| form.verb)
     };
-    let verb = if keeps { inner() } else { Some(action.verb) };
-    let again = verb.is_none_or(|verb| verb == before.verb);
-    again && (keeps || same_thing || thing(words, action).is_none())
+    let unnamed = thing(words, action).is_none();
+    match (keeps, inner()) {
+        (true, Some(verb)) => verb == before.verb,
+        (true, None) => unnamed,
+        (false, _) => action.verb == before.verb && (same_thing || unnamed),
+    }
 }
