@@ -134,7 +134,7 @@ fn block(element: ElementRef) -> Option<Block> {
     let text = || Some(text_of(element)).filter(|text| !text.is_empty());
     match name {
         "h1" | "h2" | "h3" | "h4" | "h5" | "h6" => {
-            let level = name.bytes().nth(1).map_or(6, |digit| digit - b'0');
+            let level = name.as_bytes().get(1).map_or(6, |digit| digit - b'0');
             Some(Block::Heading(level, text()?))
         }
         "li" => Some(Block::Item { numbered: is_numbered(element), text: text()? }),

@@ -331,7 +331,7 @@ fn clause_end(words: &[Word], at: usize) -> usize {
 }
 
 /// Ends every action where the next begins.
-fn trim_ends(words: &[Word], actions: &mut Vec<Action>) {
+fn trim_ends(words: &[Word], actions: &mut [Action]) {
     for i in 1..actions.len() {
         let next = actions[i].at;
         actions[i - 1].end = actions[i - 1].end.min(next);

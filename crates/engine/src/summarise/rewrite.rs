@@ -114,11 +114,11 @@ fn pronoun(words: &[Word], action: &Action) -> Option<usize> {
 fn clause(words: &[Word], action: &Action, known: Option<&[Word]>) -> String {
     let pronoun = pronoun(words, action);
     let mut said = vec![Word { text: action.verb.into(), low: action.verb.into(), mark: None }];
-    for i in action.at + 1..action.end {
+    for (i, word) in words.iter().enumerate().take(action.end).skip(action.at + 1) {
         match (known, pronoun == Some(i)) {
             (Some(thing), true) => said.extend_from_slice(thing),
-            _ if is_filler(&words[i].low) => {}
-            _ => said.push(own(&words[i])),
+            _ if is_filler(&word.low) => {}
+            _ => said.push(own(word)),
         }
     }
     if let Some(last) = said.last_mut() {
