@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::json;
 use super::outline::{Block, Draft, Topic, draft, topic};
-use crate::transcript::text::{entities, fold, without_tags};
+use crate::transcript::text::fold;
 
 /// The procedure on a page; none if nothing on it is one.
 pub fn page(text: &str) -> Option<Draft> {
@@ -134,7 +134,7 @@ fn block(element: ElementRef) -> Option<Block> {
     let text = || Some(text_of(element)).filter(|text| !text.is_empty());
     match name {
         "h1" | "h2" | "h3" | "h4" | "h5" | "h6" => {
-            let level = name.bytes().nth(1).map_or(6, |digit| digit - b'0');
+            let level = name.as_bytes().get(1).map_or(6, |digit| digit - b'0');
             Some(Block::Heading(level, text()?))
         }
         "li" => Some(Block::Item { numbered: is_numbered(element), text: text()? }),
@@ -154,23 +154,4 @@ fn title(page: &Html) -> String {
     let heading = all(page, "h1").first().map(|h| text_of(*h)).filter(|text| !text.is_empty());
     let named = || all(page, "title").first().map(|t| text_of(*t));
     heading.or_else(named).unwrap_or_default()
-}
-
-/// The words of a text that may contain tags and entities, twice encoded ones too.
-pub fn words(text: &str) -> String {
-    fold(&entities(&without_tags(&entities(&without_tags(&breaks(text))))))
-}
-
-/// As [`words`], with the line breaks that tags stand for.
-pub fn text_lines(text: &str) -> String {
-    entities(&without_tags(&breaks(text)))
-}
-
-/// Tags that end a line as line breaks.
-fn breaks(text: &str) -> String {
-    let mut text = text.to_string();
-    for tag in ["<br>", "<br/>", "<br />", "</p>", "</li>", "</div>", "<BR>", "</P>", "</LI>"] {
-        text = text.replace(tag, "\n");
-    }
-    text
 }

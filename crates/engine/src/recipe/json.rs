@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
+use super::given::{GivenStep, StepList, TimeError, offset};
 use super::outline::{draft, sentences};
-use super::step_list::{GivenStep, StepList, TimeError, offset};
-use super::{html, lines};
+use super::{lines, markup};
 
 /// The procedure in a JSON value, with times where its steps carry them; none if it has no steps.
 pub fn steps(json: &Value) -> Result<Option<StepList>, TimeError> {
@@ -57,7 +57,7 @@ fn field<'a>(node: &'a Value, names: &[&str]) -> Option<&'a Value> {
 }
 
 fn string(node: &Value, names: &[&str]) -> Option<String> {
-    let text = html::words(field(node, names)?.as_str()?);
+    let text = markup::words(field(node, names)?.as_str()?);
     (!text.is_empty()).then_some(text)
 }
 
@@ -76,7 +76,7 @@ fn push(value: &Value, steps: &mut Vec<GivenStep>) -> Result<(), TimeError> {
     match value {
         Value::String(text) => steps.extend(written(text).into_iter().map(GivenStep::untimed)),
         Value::Array(values) if values.iter().all(Value::is_string) => {
-            let each = values.iter().filter_map(Value::as_str).map(html::words);
+            let each = values.iter().filter_map(Value::as_str).map(markup::words);
             steps.extend(
                 each.map(|text| lines::item(&text).map_or(text.clone(), |(_, t)| t.to_string()))
                     .filter(|text| !text.is_empty())
@@ -138,7 +138,7 @@ fn timed(text: String, node: &Value, number: usize) -> Result<GivenStep, TimeErr
 
 /// The steps written in one text: its lines, its list, or its sentences.
 fn written(text: &str) -> Vec<String> {
-    let text = html::text_lines(text);
+    let text = markup::text_lines(text);
     let steps = draft(&lines::plain(&format!("Method:\n{text}"))).steps;
     if steps.len() == 1 { sentences(&steps[0]) } else { steps }
 }

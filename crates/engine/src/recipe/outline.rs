@@ -315,13 +315,13 @@ pub fn is_about(line: &str) -> bool {
         "cost",
     ];
     let low = line.trim().to_lowercase();
-    let key_of = |key: &&str| {
-        let Some(rest) = low.strip_prefix(*key) else { return false };
+    let key_of = |key: &str| {
+        let Some(rest) = low.strip_prefix(key) else { return false };
         let quantity = rest.trim_start().starts_with(|c: char| c.is_ascii_digit());
         rest.trim_start().starts_with(':') || (rest.starts_with(' ') && quantity && low.len() < 40)
     };
     let address = (low.starts_with("http://") || low.starts_with("https://")) && !low.contains(' ');
-    address || KEYS.iter().any(|key| key_of(&key)) || !low.chars().any(char::is_alphanumeric)
+    address || KEYS.iter().any(|key| key_of(key)) || !low.chars().any(char::is_alphanumeric)
 }
 
 fn is_step(text: &str) -> bool {

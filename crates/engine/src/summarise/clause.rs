@@ -23,6 +23,8 @@ pub struct Action {
 enum Frame {
     /// chop the onion
     Order,
+    /// it's time to chop, go ahead and chop
+    Urged,
     /// we're going to chop, I chop, you want to chop
     Doing,
     /// you can chop
@@ -48,17 +50,32 @@ pub fn actions(words: &[Word]) -> Vec<Action> {
         if opens && is_subordinator(&word.low) && !is_purpose(words, i) {
             subordinate = true;
         } else if let Some((at, frame)) = frame_at(words, i, opens, actions.last()) {
-            if !subordinate {
-                actions.extend(action(words, at, frame));
-            }
+            let found = action(words, at, frame).filter(|_| !subordinate);
             subordinate = false; // only the clause it opens
-            i = at;
+            i = found.as_ref().map_or(at, |action| last_verb(words, action));
+            actions.extend(found);
         }
-        opens = opens_after(&words[i], opens);
+        subordinate &= words[i].mark.is_none(); // "when it is hot, add the oil"
+        opens = opens_after(words, i, opens);
         i += 1;
     }
     trim_ends(words, &mut actions);
     actions
+}
+
+/// Where the action's last verb stands: "let it simmer" has two, which are one action.
+fn last_verb(words: &[Word], action: &Action) -> usize {
+    let first = action.at + 1;
+    let inner = || {
+        let mut after = first..action.end.min(action.at + 6);
+        after.find(|i| words[*i].low != "that" && lexicon::verb(&words[*i].low).is_some())
+    };
+    if carries_another(action.verb) { inner().unwrap_or(action.at) } else { action.at }
+}
+
+/// Whether what is done stands in a second verb: "keep stirring".
+fn carries_another(verb: &str) -> bool {
+    matches!(verb, "let" | "give" | "keep" | "continue" | "start" | "allow")
 }
 
 /// `that` and `as` open clauses only after a verb or a comma; at the start they point at things.
@@ -69,12 +86,20 @@ fn is_purpose(words: &[Word], i: usize) -> bool {
 }
 
 /// Whether a clause may open after this word.
-fn opens_after(word: &Word, opened: bool) -> bool {
-    let joint =
-        matches!(word.low.as_str(), "and" | "then" | "so" | "but" | "or" | "now" | "is" | "that");
+fn opens_after(words: &[Word], i: usize, opened: bool) -> bool {
+    let word = &words[i];
+    let joint = matches!(word.low.as_str(), "and" | "then" | "so" | "but" | "or" | "now" | "is");
+    let before = i.checked_sub(1).map_or("", |b| words[b].low.as_str());
+    // "make sure to", "it's time to", "the next thing is to"
+    let urged = word.low == "to"
+        && matches!(
+            before,
+            "sure" | "time" | "is" | "forget" | "remember" | "going" | "ready" | "want" | "need"
+        );
     word.mark.is_some()
         || joint
-        || (opened && (is_lead(&word.low) || word.low == "that"))
+        || urged
+        || (opened && is_lead(&word.low))
         || is_subordinator(&word.low)
 }
 
@@ -86,18 +111,27 @@ fn frame_at(
     before: Option<&Action>,
 ) -> Option<(usize, Frame)> {
     let first = words[i].low.as_str();
-    if is_subject(first) || (first == "let" && words.get(i + 1).is_some_and(|w| w.low == "me")) {
+    // machines write "will" for "we'll"
+    if is_subject(first)
+        || (first == "will" && opens)
+        || (first == "let" && words.get(i + 1).is_some_and(|w| w.low == "me"))
+    {
         return spoken_frame(words, i);
     }
     let form = lexicon::verb(first)?;
     let next = words.get(i + 1).map_or("", |w| w.low.as_str());
+    if matches!((first, next), ("go", "ahead" | "and") | ("make", "sure")) {
+        return None;
+    }
     let stops = words[i].mark.is_some() || next.is_empty();
     let takes_thing =
         !stops && (is_determiner(next) || is_pronoun(next) || next.parse::<f32>().is_ok());
     match form.tense {
         Tense::Plain if opens => {
-            let enough = form.strength != Strength::Noun || takes_thing;
-            (enough && !is_noun_list(words, i, before)).then_some((i, Frame::Order))
+            let urged = i > 0 && words[i - 1].low == "to" || i > 1 && words[i - 2].low == "ahead";
+            let enough = form.strength != Strength::Noun || takes_thing || urged;
+            let frame = if urged { Frame::Urged } else { Frame::Order };
+            (enough && !is_noun_list(words, i, before)).then_some((i, frame))
         }
         // "once it's hot add the oil": an order in mid-sentence shows by what follows it
         Tense::Plain => {
@@ -115,6 +149,13 @@ fn frame_at(
         Tense::Gerund if opens && !stops => Some((i, Frame::Gerund)),
         _ => None,
     }
+}
+
+/// Whether a thing follows the word: `the onion`, `it`, `2 onions`.
+fn takes_thing(words: &[Word], i: usize) -> bool {
+    let next = words.get(i + 1).map_or("", |w| w.low.as_str());
+    let follows = is_determiner(next) || is_pronoun(next) || next.parse::<f32>().is_ok();
+    words[i].mark.is_none() && follows
 }
 
 /// Whether a verb after "and" is one more thing in a list ("salt and pepper").
@@ -150,8 +191,10 @@ fn spoken_frame(words: &[Word], i: usize) -> Option<(usize, Frame)> {
                         && !next_helps
                         && !goes_on(words, at)) =>
             {
-                return fits(form, subject, being, having, to || low != subject, possible)
-                    .map(|f| (at, f));
+                let unsure =
+                    form.strength == Strength::Noun && at == i + 1 && !takes_thing(words, at);
+                let frame = fits(form, subject, being, having && !to, possible);
+                return frame.filter(|_| !unsure).map(|frame| (at, frame));
             }
             _ if !helps || word.mark.is_some() => return None,
             _ => {}
@@ -171,18 +214,12 @@ fn goes_on(words: &[Word], at: usize) -> bool {
 }
 
 /// How a verb in this form is said after these helpers.
-fn fits(
-    form: Form,
-    subject: &str,
-    being: bool,
-    having: bool,
-    _to: bool,
-    possible: bool,
-) -> Option<Frame> {
+fn fits(form: Form, subject: &str, being: bool, having: bool, possible: bool) -> Option<Frame> {
     let third = matches!(subject, "he" | "she" | "they");
     match form.tense {
         Tense::Gerund if being => Some(if third { Frame::Other } else { Frame::Doing }),
         Tense::Past if having => Some(Frame::Done),
+        Tense::Plain if having => None,
         Tense::Past if !being => Some(Frame::Past),
         Tense::Plain if third => Some(Frame::Other),
         Tense::Plain if possible => Some(Frame::Possible),
@@ -207,10 +244,10 @@ fn action(words: &[Word], at: usize, frame: Frame) -> Option<Action> {
 
 /// "Let it simmer" and "give it a stir" are as sure as the verb inside.
 fn inner_strength(words: &[Word], at: usize, end: usize, form: Form) -> Strength {
-    if !matches!(form.verb, "let" | "give" | "keep" | "continue" | "start" | "allow") {
+    if !carries_another(form.verb) {
         return form.strength;
     }
-    let inside = words[at + 1..end].iter().take(6).filter_map(|w| lexicon::verb(&w.low));
+    let inside = words[at + 1..end].iter().take(8).filter_map(|w| lexicon::verb(&w.low));
     let bare =
         inside.filter(|f| matches!(f.tense, Tense::Plain | Tense::Gerund)).map(|f| f.strength);
     match bare.max() {
@@ -225,12 +262,13 @@ fn strength_score(strength: Strength) -> f32 {
         Strength::Sure => 3.0,
         Strength::Handling => 2.4,
         Strength::Noun => 1.8,
-        Strength::Loose => 1.0,
+        Strength::Loose => 1.1,
     }
 }
 
 fn frame_score(frame: Frame) -> f32 {
     match frame {
+        Frame::Urged => 0.9,
         Frame::Doing => 0.5,
         Frame::Order => 0.4,
         Frame::Gerund => -0.3,
@@ -293,7 +331,7 @@ fn clause_end(words: &[Word], at: usize) -> usize {
 }
 
 /// Ends every action where the next begins.
-fn trim_ends(words: &[Word], actions: &mut Vec<Action>) {
+fn trim_ends(words: &[Word], actions: &mut [Action]) {
     for i in 1..actions.len() {
         let next = actions[i].at;
         actions[i - 1].end = actions[i - 1].end.min(next);

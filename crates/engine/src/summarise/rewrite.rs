@@ -114,11 +114,11 @@ fn pronoun(words: &[Word], action: &Action) -> Option<usize> {
 fn clause(words: &[Word], action: &Action, known: Option<&[Word]>) -> String {
     let pronoun = pronoun(words, action);
     let mut said = vec![Word { text: action.verb.into(), low: action.verb.into(), mark: None }];
-    for i in action.at + 1..action.end {
+    for (i, word) in words.iter().enumerate().take(action.end).skip(action.at + 1) {
         match (known, pronoun == Some(i)) {
             (Some(thing), true) => said.extend_from_slice(thing),
-            _ if is_filler(&words[i].low) => {}
-            _ => said.push(own(&words[i])),
+            _ if is_filler(&word.low) => {}
+            _ => said.push(own(word)),
         }
     }
     if let Some(last) = said.last_mut() {
@@ -158,7 +158,10 @@ pub fn continues(words: &[Word], action: &Action, before: &Action, same_thing: b
             words[action.at + 1..action.end].iter().filter_map(|w| lexicon::verb(&w.low));
         after.find(|form| form.tense == Tense::Gerund).map(|form| form.verb)
     };
-    let verb = if keeps { inner() } else { Some(action.verb) };
-    let again = verb.is_none_or(|verb| verb == before.verb);
-    again && (keeps || same_thing || thing(words, action).is_none())
+    let unnamed = thing(words, action).is_none();
+    match (keeps, inner()) {
+        (true, Some(verb)) => verb == before.verb,
+        (true, None) => unnamed,
+        (false, _) => action.verb == before.verb && (same_thing || unnamed),
+    }
 }

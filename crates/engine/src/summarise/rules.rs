@@ -11,10 +11,12 @@ use crate::transcript::Sentence;
 const STEP: f32 = 2.5;
 /// An action scoring less adds nothing to the step that its sentence tells.
 const ACTION: f32 = 1.5;
+/// Sentences without an end, as machines hear them, tell no more than this in one step.
+const MOST_ACTIONS: usize = 4;
 /// Orders further apart than this are not one step.
 const GAP_MS: u64 = 12_000;
 /// A pronoun points back no further than this.
-const MEMORY_MS: u64 = 45_000;
+const MEMORY_MS: u64 = 6_000;
 
 /// The steps told in the narration, each with the time in which it is told.
 pub fn by_rules(title: &str, sentences: &[Sentence]) -> Summary {
@@ -54,13 +56,17 @@ fn step_actions(words: &[Word], text: &str) -> Option<Vec<Action>> {
     let mut actions = actions(words);
     let score = score(words, text, &actions);
     actions.retain(|action| action.score >= ACTION);
+    if actions.iter().any(|action| action.strength > Strength::Loose) {
+        actions.retain(|action| !matches!(action.verb, "start" | "go" | "watch"));
+    }
+    actions.truncate(MOST_ACTIONS);
     (score >= STEP && !actions.is_empty()).then_some(actions)
 }
 
 /// How sure the sentence tells a step.
 fn score(words: &[Word], text: &str, actions: &[Action]) -> f32 {
     let best = actions.iter().map(|a| a.score).fold(0.0, f32::max);
-    let more = actions.iter().filter(|a| a.score >= ACTION && a.strength > Strength::Loose).count();
+    let more = actions.iter().filter(|a| a.score >= ACTION).count();
     let measures = words.iter().filter(|w| is_measure(&w.low)).count().min(2) as f32;
     let question = if text.trim_end().ends_with('?') { 1.5 } else { 0.0 };
     best + 0.3 * more.saturating_sub(1) as f32 + 0.2 * measures
@@ -73,6 +79,113 @@ fn goes_on(first: &Told, second: &Told) -> bool {
     let near = second.step.start_ms < first.step.end_ms + GAP_MS;
     let same = first.thing.is_some() && first.thing == second.thing;
     let (Some(before), [only]) = (first.actions.last(), &second.actions[..]) else { return false };
-    let _ = &first.words;
     near && rewrite::continues(&second.words, only, before, same)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// One sentence each four seconds.
+    fn narration(lines: &[&str]) -> Vec<Sentence> {
+        let said = |(i, text): (usize, &&str)| {
+            let start_ms = i as u64 * 4000;
+            Sentence { start_ms, end_ms: start_ms + 3500, text: text.to_string() }
+        };
+        lines.iter().enumerate().map(said).collect()
+    }
+
+    fn told(lines: &[&str]) -> Vec<String> {
+        by_rules("", &narration(lines)).steps.into_iter().map(|step| step.text).collect()
+    }
+
+    #[test]
+    fn speech_becomes_orders() {
+        let cases = [
+            ("now I take the onion and chop it nice and fine", "Chop the onion nice and fine"),
+            ("So now we're going to slice the tomato.", "Slice the tomato"),
+            (
+                "you want to whisk the eggs until they are foamy",
+                "Whisk the eggs until they are foamy",
+            ),
+            ("go ahead and pour my batter into the pan", "Pour the batter into the pan"),
+            ("let's grate some cheese", "Grate some cheese"),
+            ("I'm just gonna sand the edges", "Sand the edges"),
+            ("make sure to drain the beans", "Drain the beans"),
+            ("it's time to water the seedlings", "Water the seedlings"),
+            ("the next thing is to saw through the plank", "Saw through the plank"),
+            ("chopping the onion now", "Chop the onion"),
+            ("Once the oil is hot, add the garlic.", "Add the garlic"),
+            (
+                "After that, let the sauce simmer for ten minutes.",
+                "Let the sauce simmer for ten minutes",
+            ),
+            ("Then I give the salad a good toss", "Give the salad a good toss"),
+            ("Fold the paper in half, because that makes it stronger.", "Fold the paper in half"),
+            ("we start by digging a hole", "Dig a hole"),
+        ];
+        for (said, expected) in cases {
+            assert_eq!(told(&[said]), [expected], "{said}");
+        }
+    }
+
+    #[test]
+    fn talk_is_dropped() {
+        let talk = [
+            "my grandmother used to say you should chop the onion with love",
+            "Hi everyone, welcome back to my kitchen.",
+            "Don't forget to subscribe and leave a comment below.",
+            "I love the smell of fresh basil.",
+            "It has been raining here all week.",
+            "What are we going to cook today?",
+            "When I was little we used to bake every Sunday.",
+            "That looks lovely.",
+            "Take your time with this.",
+            "This bench belonged to my grandfather.",
+            "Thanks for watching, see you next time.",
+            "I don't peel the carrots.",
+            "Salt and pepper.",
+        ];
+        for line in talk {
+            assert_eq!(told(&[line]), Vec::<String>::new(), "{line}");
+        }
+    }
+
+    #[test]
+    fn pronouns_mean_what_was_just_named() {
+        let steps = told(&["I peel the potato.", "Now I cut it into cubes."]);
+        assert_eq!(steps, ["Peel the potato", "Cut the potato into cubes"]);
+    }
+
+    #[test]
+    fn a_step_that_goes_on_is_one_step() {
+        let lines = [
+            "I stir the sauce.",
+            "Keep stirring.",
+            "What a day.",
+            "Now pour the sauce over the pasta.",
+        ];
+        let summary = by_rules("Pasta", &narration(&lines));
+        let steps: Vec<_> =
+            summary.steps.iter().map(|s| (s.start_ms, s.end_ms, s.text.as_str())).collect();
+        let expected =
+            [(0, 7500, "Stir the sauce"), (12000, 15500, "Pour the sauce over the pasta")];
+        assert_eq!(steps, expected);
+        assert_eq!((summary.title.as_str(), summary.by.as_str()), ("Pasta", "rules"));
+    }
+
+    proptest! {
+        #[test]
+        fn any_speech_is_summarised_within_its_time(
+            lines in proptest::collection::vec("((now|i|chop|it|and|the|let|go|keep|to|,|a|\\PC{1,5}) ?){0,30}", 0..12)
+        ) {
+            let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+            let summary = by_rules("", &narration(&lines));
+            prop_assert!(summary.steps.len() <= lines.len());
+            let sound = |s: &SummaryStep| s.start_ms < s.end_ms && !s.text.trim().is_empty();
+            prop_assert!(summary.steps.iter().all(sound));
+            prop_assert!(summary.steps.windows(2).all(|pair| pair[0].end_ms <= pair[1].start_ms));
+        }
+    }
 }

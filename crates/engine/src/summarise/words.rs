@@ -73,7 +73,7 @@ word_lists! {
         want wanna need needs like start starting begin by go ahead and just also then now first actually \
         simply basically gently carefully slowly quickly probably really be trying try continue keep over \
         here in there again all guys always even kind of still next only usually today finally together \
-        definitely lightly finely thinly roughly evenly";
+        definitely off at point stage lightly finely thinly roughly evenly";
     /// Forms of to be that make a gerund an action.
     is_being = "'m am are 're be is start starting keep continue by going go";
     /// Forms of to have that make it a thing done.

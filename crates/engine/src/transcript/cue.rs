@@ -52,8 +52,8 @@ const LONGEST_MS: u64 = 100 * 3_600_000;
 
 /// Sorts the cues and gives each a start before its end; drops those that no rule can place.
 pub fn mend(cues: Vec<Cue>) -> Mended {
-    let mut mended = Mended::default();
-    mended.timeless = cues.len() > 1 && cues.iter().all(|c| c.start_ms == 0 && c.end_ms == 0);
+    let timeless = cues.len() > 1 && cues.iter().all(|c| c.start_ms == 0 && c.end_ms == 0);
+    let mut mended = Mended { timeless, ..Mended::default() };
     if mended.timeless {
         mended.dropped = cues.len();
         return mended;

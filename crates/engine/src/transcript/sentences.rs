@@ -1,8 +1,8 @@
 //! Cues into sentences: cut at punctuation where there is any, else at pauses and at words that
 //! begin something new.
 
-use super::Sentence;
 use super::cue::{Cue, Line};
+use super::record::Sentence;
 
 /// A silence longer than this ends a sentence that has no full stop.
 const PAUSE_MS: u64 = 700;

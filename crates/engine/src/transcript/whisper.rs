@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::Kind;
 use super::cue::{Cue, Line};
+use super::record::Kind;
 use super::text::spoken;
 
 /// What a recogniser's file holds.
