@@ -40,6 +40,7 @@ fn plan(demonstration: &Demonstration, options: &RenderOptions) -> Plan {
         fps,
         variable_rate: false,
         video_codec: "h264".into(),
+        colours: None,
         audio: audio.then(|| Audio { codec: "aac".into(), channels: 2, rate: 48_000 }),
         texts: Vec::new(),
     };

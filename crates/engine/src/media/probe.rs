@@ -24,6 +24,8 @@ pub struct Probe {
     pub variable_rate: bool,
     /// The picture's codec, as ffmpeg calls it.
     pub video_codec: String,
+    /// How its colours are coded, as ffmpeg calls it (`bt709`), where the file says.
+    pub colours: Option<String>,
     /// The first sound stream.
     pub audio: Option<Audio>,
     /// The streams that hold text (pictures of text are left out).
@@ -231,6 +233,7 @@ struct Stream {
     width: Option<u32>,
     height: Option<u32>,
     sample_aspect_ratio: Option<String>,
+    color_space: Option<String>,
     r_frame_rate: Option<String>,
     avg_frame_rate: Option<String>,
     channels: Option<u32>,
@@ -283,6 +286,7 @@ impl Report {
             fps,
             variable_rate,
             video_codec: video.codec_name.clone(),
+            colours: video.color_space.clone().filter(|name| name != "unknown"),
             audio: self.streams.iter().find_map(Stream::audio),
             texts: self.streams.iter().filter_map(Stream::text).collect(),
         })

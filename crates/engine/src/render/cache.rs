@@ -11,7 +11,7 @@ use crate::files::{FileError, sync_folder, write_whole};
 use crate::fonts;
 
 /// Changes when the same description would give other bytes.
-const VERSION: &str = "stitch render 1";
+const VERSION: &str = "stitch render 2";
 /// How much is read at the beginning, the middle and the end of a file to know it again.
 const SAMPLE: u64 = 64 * 1024;
 /// Half-written files of a killed run are removed once they are this old.
