@@ -8,6 +8,8 @@ mod assembling;
 mod washing;
 mod bench;
 mod joining;
+mod potting;
+mod beds;
 mod plain;
 
 use super::actor;
@@ -104,6 +106,18 @@ fn act_of(verb: Verb, kind: Kind) -> Act {
         Verb::Nail => joining::nail,
         Verb::Screw => joining::screw,
         Verb::Paint | Verb::Varnish => joining::coat,
+        Verb::Fill => potting::fill,
+        Verb::Sow => potting::sow,
+        Verb::Water => potting::water,
+        Verb::Feed => potting::feed,
+        Verb::Sprout => potting::sprout,
+        Verb::Harvest => potting::harvest,
+        Verb::Dig => beds::dig,
+        Verb::MixIn => beds::mix_in,
+        Verb::Transplant => beds::transplant,
+        Verb::Stake => beds::stake,
+        Verb::Mulch => beds::mulch,
+        Verb::Prune => beds::prune,
         _ => plain::handle,
     }
 }
