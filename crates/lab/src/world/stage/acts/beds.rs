@@ -56,12 +56,17 @@ pub fn mix_in(b: &mut Brush, shot: &Shot) {
         plants::furrows(b, look, ease(w, 0.2, 0.98));
         let left = ease(w, 0.0, 0.12) * (1.0 - ease(w, 0.2, 0.95));
         if left > 0.05 {
-            b.moved(lerp(-60.0, 260.0, w), -6.0, |b| earth::heap(b, earth::soil(1.0).dark(0.2), 230.0 * left.sqrt(), 0.5));
+            b.moved(lerp(-60.0, 260.0, w), -6.0, |b| {
+                earth::heap(b, earth::soil(1.0).dark(0.2), 230.0 * left.sqrt(), 0.5)
+            });
         }
     });
     let t = (shot.seconds * 0.8).fract();
     let stab = (t * std::f32::consts::PI).sin();
-    let tip = (lerp(-300.0, 300.0, ease(w, 0.1, 0.95)) + 30.0 * wave(shot.seconds, 0.8), 30.0 - 90.0 * stab);
+    let tip = (
+        lerp(-300.0, 300.0, ease(w, 0.1, 0.95)) + 30.0 * wave(shot.seconds, 0.8),
+        30.0 - 90.0 * stab,
+    );
     if busy(shot) {
         falling(b, shot, (tip.0 - 20.0, tip.1 - 20.0), 90.0, 14);
     }
@@ -109,7 +114,12 @@ fn press_down(b: &mut Brush, shot: &Shot, at: Spot, phase: (f32, f32)) {
     let apart = lerp(74.0, 170.0, ease(press, 0.0, 0.15));
     let low = lerp(at.1 + 44.0, 10.0, ease(out, 0.9, 1.0));
     hands::claw(b, shot.look, Hand::Left, shot.reach(Hand::Left, (at.0 - apart, low - 30.0 + pat)));
-    hands::claw(b, shot.look, Hand::Right, shot.reach(Hand::Right, (at.0 + apart, low - 30.0 - pat)));
+    hands::claw(
+        b,
+        shot.look,
+        Hand::Right,
+        shot.reach(Hand::Right, (at.0 + apart, low - 30.0 - pat)),
+    );
     if press > 0.0 && busy(shot) {
         falling(b, shot, (at.0, -70.0), 80.0, 10);
     }
@@ -148,7 +158,10 @@ pub fn stake(b: &mut Brush, shot: &Shot) {
         let top = -400.0 - 260.0 * (1.0 - down);
         ((-230.0, -60.0), (44.0, (top + 120.0).max(-430.0)))
     } else {
-        ((-70.0 + 10.0 * wave(shot.seconds, 1.3), y), (120.0 + 14.0 * wave(shot.seconds, 1.3), y + 6.0))
+        (
+            (-70.0 + 10.0 * wave(shot.seconds, 1.3), y),
+            (120.0 + 14.0 * wave(shot.seconds, 1.3), y + 6.0),
+        )
     };
     hands::claw(b, look, Hand::Left, shot.reach(Hand::Left, left));
     let at = shot.reach(Hand::Right, right);
@@ -156,7 +169,11 @@ pub fn stake(b: &mut Brush, shot: &Shot) {
         hands::grab(b, look, Hand::Right, at, 88.0);
     } else {
         hands::pinch(b, look, Hand::Right, at, |b| {
-            b.line(&[(0.0, 0.0), (-30.0, -10.0), (-70.0, -4.0)], 7.0, crate::world::stage::brush::rgb(0xfff2c8));
+            b.line(
+                &[(0.0, 0.0), (-30.0, -10.0), (-70.0, -4.0)],
+                7.0,
+                crate::world::stage::brush::rgb(0xfff2c8),
+            );
         });
     }
 }
@@ -197,7 +214,9 @@ pub fn mulch(b: &mut Brush, shot: &Shot) {
     let left = shot.reach(Hand::Left, (at.0 - 90.0, at.1 + 10.0));
     let right = shot.reach(Hand::Right, (at.0 + 70.0, at.1));
     b.faded(if busy(shot) { 1.0 } else { 0.0 }, |b| {
-        b.moved((left.0 + right.0) / 2.0, (left.1 + right.1) / 2.0 + 34.0, |b| earth::straw(b, (100.0, 44.0), 0.0, 1.0, 34));
+        b.moved((left.0 + right.0) / 2.0, (left.1 + right.1) / 2.0 + 34.0, |b| {
+            earth::straw(b, (100.0, 44.0), 0.0, 1.0, 34)
+        });
     });
     hands::claw(b, look, Hand::Left, left);
     hands::claw(b, look, Hand::Right, right);
@@ -208,7 +227,11 @@ fn strewn(b: &mut Brush, shot: &Shot, at: Spot) {
         let t = (shot.seconds * 1.3 + chance_of(i, 67)).fract();
         let (x, y) = (at.0 + 220.0 * (chance_of(i, 68) - 0.5), at.1 + 50.0 + 130.0 * t * t);
         let (s, c) = (t * 5.0 + i as f32).sin_cos();
-        b.line(&[(x - 24.0 * c, y - 10.0 * s), (x + 24.0 * c, y + 10.0 * s)], 8.0, crate::world::stage::brush::rgb(0xf6d878));
+        b.line(
+            &[(x - 24.0 * c, y - 10.0 * s), (x + 24.0 * c, y + 10.0 * s)],
+            8.0,
+            crate::world::stage::brush::rgb(0xf6d878),
+        );
     }
 }
 
@@ -223,7 +246,8 @@ pub fn prune(b: &mut Brush, shot: &Shot) {
     if w < 1.0 && cut > 0 {
         dropping(b, look, cut - 1, ease(done.fract(), 0.0, 0.8));
     }
-    (0..cut.saturating_sub(1)).for_each(|i| b.faded(1.0 - ease(w, 0.96, 1.0), |b| cutting(b, look, i)));
+    (0..cut.saturating_sub(1))
+        .for_each(|i| b.faded(1.0 - ease(w, 0.96, 1.0), |b| cutting(b, look, i)));
     let i = cut.min(count - 1);
     let aim = |i: usize| greens::stem_end(i, greens::STEMS[i].2.max(26.0));
     let t = ease(done.fract(), 0.1, 0.55);
@@ -248,5 +272,7 @@ fn dropping(b: &mut Brush, look: &Look, i: usize, t: f32) {
 fn cutting(b: &mut Brush, look: &Look, i: usize) {
     let x = -390.0 + 98.0 * i as f32;
     let y = earth::BED.1 * look.tilt * 0.5 + 40.0 + 16.0 * chance_of(i, 81);
-    b.placed((x, y), if i % 2 == 0 { 74.0 } else { -82.0 }, 0.62, |b| greens::stem(b, look, 6, 0.0, 230.0, 0.0));
+    b.placed((x, y), if i % 2 == 0 { 74.0 } else { -82.0 }, 0.62, |b| {
+        greens::stem(b, look, 6, 0.0, 230.0, 0.0)
+    });
 }

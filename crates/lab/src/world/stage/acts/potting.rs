@@ -60,7 +60,13 @@ pub fn sow(b: &mut Brush, shot: &Shot) {
     if busy(shot) {
         for i in 0..5 {
             let t = (shot.seconds * 1.4 + chance_of(i, 41)).fract();
-            b.oval(at.0 + 24.0 * (chance_of(i, 42) - 0.5), at.1 + 20.0 + 110.0 * t * t, r, r * 0.75, tint);
+            b.oval(
+                at.0 + 24.0 * (chance_of(i, 42) - 0.5),
+                at.1 + 20.0 + 110.0 * t * t,
+                r,
+                r * 0.75,
+                tint,
+            );
         }
     }
     hands::claw(b, look, Hand::Left, shot.reach(Hand::Left, (-250.0, RIM + 70.0)));
@@ -80,7 +86,9 @@ pub fn water(b: &mut Brush, shot: &Shot) {
             10.0
         }
         _ => {
-            earth::pot(b, look, 1.0, lerp(0.25, 1.0, wet), |b| plants::seeds(b, look, true, 1.0, wet));
+            earth::pot(b, look, 1.0, lerp(0.25, 1.0, wet), |b| {
+                plants::seeds(b, look, true, 1.0, wet)
+            });
             RIM
         }
     };
@@ -88,7 +96,8 @@ pub fn water(b: &mut Brush, shot: &Shot) {
     let tilt = 24.0 * ease(w, 0.0, 0.08) * (1.0 - ease(w, 0.92, 1.0));
     let axis = 180.0 - tilt;
     let sway = wide * wave(shot.seconds, 0.28);
-    let grip = shot.reach(Hand::Right, (sway + 250.0, floor - if floor > 0.0 { 330.0 } else { 300.0 }));
+    let grip =
+        shot.reach(Hand::Right, (sway + 250.0, floor - if floor > 0.0 { 330.0 } else { 300.0 }));
     if busy(shot) {
         rain(b, shot, tools::can_rose(grip, axis), floor);
     }
@@ -103,7 +112,9 @@ fn watered_bed(b: &mut Brush, shot: &Shot, wet: f32) {
     let d = earth::BED.1 * look.tilt * 0.5;
     earth::bed(b, look, lerp(0.25, 1.0, wet), |b| {
         if thing.kind == Kind::LettuceSeedling {
-            [-270.0, 0.0, 270.0].iter().for_each(|x| b.moved(*x, 14.0, |b| greens::lettuce(b, look, 1.0)));
+            [-270.0, 0.0, 270.0]
+                .iter()
+                .for_each(|x| b.moved(*x, 14.0, |b| greens::lettuce(b, look, 1.0)));
         } else if thing.before == State::Planted {
             greens::rose(b, look, 1.0, 34.0);
         } else {
@@ -166,19 +177,30 @@ pub fn feed(b: &mut Brush, shot: &Shot) {
         for i in 0..12 {
             let t = (shot.seconds * 1.6 + chance_of(i, 57)).fract();
             let px = tip.0 - 40.0 * t + 60.0 * (chance_of(i, 58) - 0.5);
-            b.oval(px, tip.1 + 20.0 + 130.0 * t * t, 10.0, 9.0, [rgb(0x59b7ff), rgb(0xfdfdf6), rgb(0x7fe0d0)][i % 3]);
+            b.oval(
+                px,
+                tip.1 + 20.0 + 130.0 * t * t,
+                10.0,
+                9.0,
+                [rgb(0x59b7ff), rgb(0xfdfdf6), rgb(0x7fe0d0)][i % 3],
+            );
         }
     }
     to_tip(b, shot, tip, 185.0, 152.0, |b| tools::scoop(b, look, 1.0 - w * 0.9));
-    hands::claw(b, look, Hand::Left, shot.reach(Hand::Left, (if floor < 0.0 { -250.0 } else { -440.0 }, floor + 40.0)));
+    hands::claw(
+        b,
+        look,
+        Hand::Left,
+        shot.reach(Hand::Left, (if floor < 0.0 { -250.0 } else { -440.0 }, floor + 40.0)),
+    );
 }
 
 /// Days pass: the sun goes over, nights fall between, and the plant comes up.
 pub fn sprout(b: &mut Brush, shot: &Shot) {
     let (look, w, thing) = (shot.look, shot.work(), shot.subject());
-    let days = w * 3.0;
+    let days = w * 4.0;
     let night = (1.0 - (days.fract() * std::f32::consts::TAU).cos()) * 0.5;
-    let dark = if w > 0.0 && w < 1.0 { 0.5 * ease(night, 0.45, 0.95) } else { 0.0 };
+    let dark = if w > 0.0 && w < 1.0 { 0.42 * ease(night, 0.45, 0.95) } else { 0.0 };
     b.slab(-1200.0, -1000.0, 2400.0, 2000.0, 0.0, rgb(0x14204a).fade(dark));
     if w > 0.0 && w < 1.0 {
         orb(b, ((days + 0.5).fract(), dark < 0.2), look.glow);
@@ -229,9 +251,14 @@ pub fn harvest(b: &mut Brush, shot: &Shot) {
     }
     let home = (-400.0, 130.0);
     b.moved(home.0, home.1, |b| earth::basket(b, look, |b| gathered(b, look, basil, done)));
-    let from = if basil { (60.0 - 40.0 * (picked % 3) as f32, RIM - 150.0) } else { (spots[picked.min(5)].0, spots[picked.min(5)].1 - 18.0) };
+    let from = if basil {
+        (60.0 - 40.0 * (picked % 3) as f32, RIM - 150.0)
+    } else {
+        (spots[picked.min(5)].0, spots[picked.min(5)].1 - 18.0)
+    };
     let (t, top) = (ease(done.fract(), 0.35, 0.85), (home.0 + 20.0, home.1 - 190.0));
-    let at = (lerp(from.0, top.0, t), lerp(from.1, top.1, t) - 90.0 * (t * std::f32::consts::PI).sin());
+    let at =
+        (lerp(from.0, top.0, t), lerp(from.1, top.1, t) - 90.0 * (t * std::f32::consts::PI).sin());
     let back = ease(done.fract(), 0.85, 1.0);
     hands::pinch(b, look, Hand::Right, shot.reach(Hand::Right, at), |b| {
         if busy(shot) && back < 0.3 {
@@ -244,7 +271,9 @@ pub fn harvest(b: &mut Brush, shot: &Shot) {
 fn carried(b: &mut Brush, look: &crate::world::stage::look::Look, basil: bool) {
     if basil {
         for a in [40.0, 90.0, 140.0] {
-            b.placed((0.0, 0.0), a, 1.0, |b| earth::leaf(b, 84.0, 30.0, rgb(0x4fa043).light(0.001 * a)));
+            b.placed((0.0, 0.0), a, 1.0, |b| {
+                earth::leaf(b, 84.0, 30.0, rgb(0x4fa043).light(0.001 * a))
+            });
         }
     } else {
         earth::fruit(b, (0.0, 34.0), 40.0 + look.tilt * 2.0, 1.0);
@@ -253,10 +282,15 @@ fn carried(b: &mut Brush, look: &crate::world::stage::look::Look, basil: bool) {
 
 fn gathered(b: &mut Brush, look: &crate::world::stage::look::Look, basil: bool, done: f32) {
     for i in 0..done as usize {
-        let (x, y) = (-72.0 + 48.0 * (i % 4) as f32 + 24.0 * (i / 4) as f32, 14.0 * look.tilt - 40.0 * (i / 4) as f32);
+        let (x, y) = (
+            -72.0 + 48.0 * (i % 4) as f32 + 24.0 * (i / 4) as f32,
+            14.0 * look.tilt - 40.0 * (i / 4) as f32,
+        );
         if basil {
             for j in 0..3 {
-                b.placed((x, y), -150.0 + 60.0 * j as f32 + 10.0 * i as f32, 1.0, |b| earth::leaf(b, 70.0, 26.0, rgb(0x4fa043).light(0.1 * j as f32)));
+                b.placed((x, y), -150.0 + 60.0 * j as f32 + 10.0 * i as f32, 1.0, |b| {
+                    earth::leaf(b, 70.0, 26.0, rgb(0x4fa043).light(0.1 * j as f32))
+                });
             }
         } else {
             earth::fruit(b, (x, y - 8.0), 38.0, 1.0);

@@ -33,11 +33,20 @@ pub fn pot(b: &mut Brush, look: &Look, fill: f32, wet: f32, grow: impl FnOnce(&m
     let y = 90.0 - h;
     b.shadow(16.0, 92.0, rx * 1.15, rx * k * 0.9, 0.5);
     b.moved(0.0, 90.0, |b| {
-        b.fill(&wall(rx * 0.95, k, -h + 30.0, rx * 0.66), across(-rx, rx, c.light(0.2), c.dark(0.32)));
+        b.fill(
+            &wall(rx * 0.95, k, -h + 30.0, rx * 0.66),
+            across(-rx, rx, c.light(0.2), c.dark(0.32)),
+        );
         pot_band(b, look, c);
     });
     b.oval(0.0, y, rx * 1.05, rx * 1.05 * k, c.light(0.3));
-    b.oval(0.0, y + 3.0, rx * 0.94, rx * 0.94 * k, down(y - rx * k, y + rx * k, c.dark(0.62), c.dark(0.4)));
+    b.oval(
+        0.0,
+        y + 3.0,
+        rx * 0.94,
+        rx * 0.94 * k,
+        down(y - rx * k, y + rx * k, c.dark(0.62), c.dark(0.4)),
+    );
     potted_soil(b, (rx, k), fill, wet, y);
     b.moved(0.0, y - 6.0, grow);
     b.moved(0.0, y, |b| collar(b, (rx * 1.05, k), c));
@@ -67,7 +76,13 @@ fn potted_soil(b: &mut Brush, size: (f32, f32), fill: f32, wet: f32, y: f32) {
     let ((rx, k), c) = (size, soil(wet));
     let r = rx * lerp(0.62, 0.93, fill);
     let level = y + lerp(rx * k * 0.34, 2.0, fill);
-    b.oval(0.0, level, r, r * k * lerp(0.7, 0.98, fill), round_light((-r * 0.4, level - r * k * 0.4), r * 1.5, c.light(0.14), c.dark(0.12)));
+    b.oval(
+        0.0,
+        level,
+        r,
+        r * k * lerp(0.7, 0.98, fill),
+        round_light((-r * 0.4, level - r * k * 0.4), r * 1.5, c.light(0.14), c.dark(0.12)),
+    );
     b.moved(0.0, level, |b| crumbs(b, c, (r * 0.94, r * k * 0.8), 34, 5));
     if wet > 0.6 {
         b.oval(-r * 0.35, level - r * k * 0.25, r * 0.26, r * k * 0.1, WHITE.fade(0.3 * wet));
@@ -98,12 +113,20 @@ pub fn bed(b: &mut Brush, look: &Look, wet: f32, grow: impl FnOnce(&mut Brush)) 
     let ((half, depth, h), c) = (BED, frame_wood(look));
     let (d, e) = (depth * look.tilt * 0.5, 0.93);
     b.shadow(14.0, d + h, half * 1.12, 80.0, 0.5);
-    let rim = [(-half * e - 14.0, -d - 14.0), (half * e + 14.0, -d - 14.0), (half + 26.0, d + 6.0), (-half - 26.0, d + 6.0)];
+    let rim = [
+        (-half * e - 14.0, -d - 14.0),
+        (half * e + 14.0, -d - 14.0),
+        (half + 26.0, d + 6.0),
+        (-half - 26.0, d + 6.0),
+    ];
     b.polygon(&rim, down(-d, d, c.dark(0.04), c.light(0.16)));
     let s = soil(wet);
     let ground = [(-half * e, -d), (half * e, -d), (half - 6.0, d - 8.0), (-half + 6.0, d - 8.0)];
     b.polygon(&ground, down(-d, d, s.dark(0.22), s.light(0.06)));
-    b.polygon(&[(-half * e, -d), (half * e, -d), (half * e, -d + 16.0), (-half * e, -d + 16.0)], SHADE.fade(0.25));
+    b.polygon(
+        &[(-half * e, -d), (half * e, -d), (half * e, -d + 16.0), (-half * e, -d + 16.0)],
+        SHADE.fade(0.25),
+    );
     bed_crumbs(b, s, (half * 0.92, d * 0.86));
     grow(b);
     let y = d - 4.0;
@@ -111,20 +134,33 @@ pub fn bed(b: &mut Brush, look: &Look, wet: f32, grow: impl FnOnce(&mut Brush)) 
     b.slab(-half - 24.0, y, half * 2.0 + 48.0, 9.0, 4.0, c.light(0.42));
     for i in 0..3 {
         let gy = y + 20.0 + 15.0 * i as f32;
-        b.line(&[(-half + 60.0 * i as f32, gy), (0.0, gy + 4.0), (half - 90.0 + 30.0 * i as f32, gy)], 3.0, c.dark(0.35).fade(0.6));
+        b.line(
+            &[(-half + 60.0 * i as f32, gy), (0.0, gy + 4.0), (half - 90.0 + 30.0 * i as f32, gy)],
+            3.0,
+            c.dark(0.35).fade(0.6),
+        );
     }
     for x in [-half - 4.0, half + 4.0] {
-        b.slab(x - 24.0, y - 14.0, 48.0, h + 20.0, 5.0, across(x - 24.0, x + 24.0, c.light(0.05), c.dark(0.3)));
+        b.slab(
+            x - 24.0,
+            y - 14.0,
+            48.0,
+            h + 20.0,
+            5.0,
+            across(x - 24.0, x + 24.0, c.light(0.05), c.dark(0.3)),
+        );
     }
 }
 
 fn frame_wood(look: &Look) -> Colour {
-    [rgb(0xb9804a), rgb(0x8f6a4c), rgb(0xd2a468), look.trim.mix(rgb(0xa9744a), 0.4)][look.tool_kind / 19 % 4]
+    [rgb(0xb9804a), rgb(0x8f6a4c), rgb(0xd2a468), look.trim.mix(rgb(0xa9744a), 0.4)]
+        [look.tool_kind / 19 % 4]
 }
 
 fn bed_crumbs(b: &mut Brush, s: Colour, size: Spot) {
     for i in 0..60 {
-        let (x, y) = (size.0 * (chance_of(i, 3) * 2.0 - 1.0), size.1 * (chance_of(i, 4) * 2.0 - 1.0));
+        let (x, y) =
+            (size.0 * (chance_of(i, 3) * 2.0 - 1.0), size.1 * (chance_of(i, 4) * 2.0 - 1.0));
         let w = 6.0 + 7.0 * chance_of(i, 6);
         b.oval(x, y, w, w * 0.55, if i % 2 == 0 { s.dark(0.28) } else { s.light(0.22) });
     }
@@ -141,7 +177,10 @@ pub fn weeds(b: &mut Brush, look: &Look, gone: f32) {
         let y = d * (1.5 * chance_of(i, 8) - 0.7);
         for (a, long) in [(-130.0, 38.0), (-92.0, 54.0), (-54.0, 40.0)] {
             b.placed((x, y), a, 1.0, |b| {
-                b.blob(&[(0.0, 0.0), (long * 0.5, -8.0), (long, 0.0), (long * 0.5, 8.0)], rgb(0x6c9a3c).light(0.1 * chance_of(i, 9)))
+                b.blob(
+                    &[(0.0, 0.0), (long * 0.5, -8.0), (long, 0.0), (long * 0.5, 8.0)],
+                    rgb(0x6c9a3c).light(0.1 * chance_of(i, 9)),
+                )
             });
         }
     }
@@ -164,25 +203,54 @@ pub fn hole(b: &mut Brush, look: &Look, size: f32, wet: f32) {
 pub fn heap(b: &mut Brush, c: Colour, w: f32, tall: f32) {
     let h = w * tall;
     b.shadow(8.0, 6.0, w * 1.15, w * 0.3, 0.4);
-    b.blob(&[(-w, 6.0), (-w * 0.6, -h * 0.5), (-w * 0.12, -h), (w * 0.3, -h * 0.86), (w * 0.72, -h * 0.42), (w, 6.0), (0.0, w * 0.2)], down(-h, w * 0.2, c.light(0.16), c.dark(0.16)));
+    b.blob(
+        &[
+            (-w, 6.0),
+            (-w * 0.6, -h * 0.5),
+            (-w * 0.12, -h),
+            (w * 0.3, -h * 0.86),
+            (w * 0.72, -h * 0.42),
+            (w, 6.0),
+            (0.0, w * 0.2),
+        ],
+        down(-h, w * 0.2, c.light(0.16), c.dark(0.16)),
+    );
     for i in 0..22 {
         let t = chance_of(i, 21);
         let x = w * 0.8 * (chance_of(i, 22) * 2.0 - 1.0) * t;
         let r = 5.0 + 7.0 * chance_of(i, 23);
-        b.oval(x, -h + (h + w * 0.08) * t, r, r * 0.7, if i % 2 == 0 { c.dark(0.3) } else { c.light(0.22) });
+        b.oval(
+            x,
+            -h + (h + w * 0.08) * t,
+            r,
+            r * 0.7,
+            if i % 2 == 0 { c.dark(0.3) } else { c.light(0.22) },
+        );
     }
 }
 
 /// Straw over an ellipse around the origin, `cover` (0..=1) of it from the left; `inner` is left free.
 pub fn straw(b: &mut Brush, size: Spot, inner: f32, cover: f32, count: usize) {
     let pale = rgb(0xf2cf6a);
+    for i in 0..count / 4 {
+        let (x, y) =
+            (size.0 * (chance_of(i, 68) * 1.8 - 0.9), size.1 * (chance_of(i, 69) * 1.7 - 0.85));
+        if (x / size.0 + 1.0) / 2.0 < cover && (x / size.0 * size.1).hypot(y) > inner * 1.3 {
+            b.oval(x, y, 54.0, 20.0, pale.dark(0.14).fade(0.9));
+        }
+    }
     for i in 0..count {
-        let (x, y) = (size.0 * (chance_of(i, 61) * 2.0 - 1.0), size.1 * (chance_of(i, 62) * 2.0 - 1.0));
+        let (x, y) =
+            (size.0 * (chance_of(i, 61) * 2.0 - 1.0), size.1 * (chance_of(i, 62) * 2.0 - 1.0));
         let (u, v) = (x / size.0, y / size.1);
-        if (u + 1.0) / 2.0 > cover * 1.04 || (x / size.0 * size.1).hypot(y) < inner || u.abs() > 1.0 - 0.1 * v.abs() {
+        if (u + 1.0) / 2.0 > cover * 1.04
+            || (x / size.0 * size.1).hypot(y) < inner
+            || u.abs() > 1.0 - 0.1 * v.abs()
+        {
             continue;
         }
-        let (lean, long) = (chance_of(i, 63) * std::f32::consts::PI, 24.0 + 26.0 * chance_of(i, 64));
+        let (lean, long) =
+            (chance_of(i, 63) * std::f32::consts::PI, 24.0 + 26.0 * chance_of(i, 64));
         let (dx, dy) = (long * lean.cos(), long * 0.45 * lean.sin());
         let c = if i % 4 == 0 { pale.dark(0.28) } else { pale.light(0.4 * chance_of(i, 65)) };
         b.line(&[(x - dx, y - dy), (x + dx, y + dy)], 8.0, c);
@@ -195,7 +263,20 @@ pub fn sack(b: &mut Brush, look: &Look, stuff: Colour, tint: Colour) {
     b.shadow(12.0, 6.0, 190.0, 60.0, 0.45);
     b.oval(0.0, -236.0, 128.0, 128.0 * look.tilt * 0.8, c.dark(0.3));
     b.moved(0.0, -226.0, |b| heap(b, stuff, 112.0, 0.42));
-    b.blob(&[(-132.0, -232.0), (-60.0, -196.0), (60.0, -196.0), (132.0, -232.0), (152.0, -110.0), (146.0, 4.0), (0.0, 24.0), (-146.0, 4.0), (-152.0, -110.0)], across(-150.0, 150.0, c.light(0.2), c.dark(0.2)));
+    b.blob(
+        &[
+            (-132.0, -232.0),
+            (-60.0, -196.0),
+            (60.0, -196.0),
+            (132.0, -232.0),
+            (152.0, -110.0),
+            (146.0, 4.0),
+            (0.0, 24.0),
+            (-146.0, 4.0),
+            (-152.0, -110.0),
+        ],
+        across(-150.0, 150.0, c.light(0.2), c.dark(0.2)),
+    );
     b.oval(0.0, -90.0, 66.0, 66.0, WHITE.fade(0.8));
     b.placed((-6.0, -62.0), -62.0, 1.0, |b| leaf(b, 72.0, 24.0, rgb(0x4f9a3c)));
     b.placed((-6.0, -62.0), -128.0, 1.0, |b| leaf(b, 56.0, 20.0, rgb(0x78b84e)));
@@ -203,7 +284,17 @@ pub fn sack(b: &mut Brush, look: &Look, stuff: Colour, tint: Colour) {
 
 /// A leaf along x.
 pub fn leaf(b: &mut Brush, long: f32, wide: f32, c: Colour) {
-    b.blob(&[(0.0, 0.0), (long * 0.3, -wide * 0.9), (long * 0.68, -wide * 0.75), (long, 0.0), (long * 0.66, wide * 0.75), (long * 0.3, wide * 0.9)], c);
+    b.blob(
+        &[
+            (0.0, 0.0),
+            (long * 0.3, -wide * 0.9),
+            (long * 0.68, -wide * 0.75),
+            (long, 0.0),
+            (long * 0.66, wide * 0.75),
+            (long * 0.3, wide * 0.9),
+        ],
+        c,
+    );
     b.line(&[(long * 0.06, 0.0), (long * 0.86, 0.0)], (wide * 0.14).max(2.0), c.light(0.35));
 }
 
@@ -219,7 +310,9 @@ pub fn packet(b: &mut Brush, look: &Look, tomato: bool) {
             fruit(b, (0.0, -96.0), 46.0, 1.0);
         } else {
             for a in [-150.0, -120.0, -90.0, -60.0, -30.0] {
-                b.placed((0.0, -66.0), a, 1.0, |b| leaf(b, 66.0, 22.0, rgb(0x58a63f).light(0.002 * (a + 150.0))));
+                b.placed((0.0, -66.0), a, 1.0, |b| {
+                    leaf(b, 66.0, 22.0, rgb(0x58a63f).light(0.002 * (a + 150.0)))
+                });
             }
         }
     });
@@ -228,11 +321,20 @@ pub fn packet(b: &mut Brush, look: &Look, tomato: bool) {
 /// A tomato, green to red.
 pub fn fruit(b: &mut Brush, at: Spot, r: f32, ripe: f32) {
     let c = rgb(0x9cc25a).mix(rgb(0xe23420), ripe);
-    b.oval(at.0, at.1, r, r * 0.92, round_light((at.0 - r * 0.35, at.1 - r * 0.35), r * 1.5, c.light(0.25), c.dark(0.22)));
+    b.oval(
+        at.0,
+        at.1,
+        r,
+        r * 0.92,
+        round_light((at.0 - r * 0.35, at.1 - r * 0.35), r * 1.5, c.light(0.25), c.dark(0.22)),
+    );
     b.oval(at.0 - r * 0.36, at.1 - r * 0.36, r * 0.2, r * 0.15, WHITE.fade(0.8));
     for i in 0..5 {
         b.placed((at.0, at.1 - r * 0.82), 200.0 + 35.0 * i as f32 - 90.0, 1.0, |b| {
-            b.blob(&[(0.0, 0.0), (r * 0.25, -r * 0.1), (r * 0.5, 0.0), (r * 0.25, r * 0.1)], rgb(0x4a8a34))
+            b.blob(
+                &[(0.0, 0.0), (r * 0.25, -r * 0.1), (r * 0.5, 0.0), (r * 0.25, r * 0.1)],
+                rgb(0x4a8a34),
+            )
         });
     }
 }
@@ -241,7 +343,17 @@ pub fn fruit(b: &mut Brush, at: Spot, r: f32, ripe: f32) {
 pub fn basket(b: &mut Brush, look: &Look, contents: impl FnOnce(&mut Brush)) {
     let (rx, h, k, c) = (140.0, 120.0, look.tilt, rgb(0xc28b4c));
     b.shadow(10.0, 6.0, rx * 1.15, rx * k, 0.5);
-    b.trace(&crate::world::stage::brush::curve(&[(-rx * 0.92, -h), (-rx * 0.7, -h - 120.0), (0.0, -h - 168.0), (rx * 0.7, -h - 120.0), (rx * 0.92, -h)]), 17.0, c.dark(0.24));
+    b.trace(
+        &crate::world::stage::brush::curve(&[
+            (-rx * 0.92, -h),
+            (-rx * 0.7, -h - 120.0),
+            (0.0, -h - 168.0),
+            (rx * 0.7, -h - 120.0),
+            (rx * 0.92, -h),
+        ]),
+        17.0,
+        c.dark(0.24),
+    );
     b.oval(0.0, -h, rx, rx * k * 0.9, c.light(0.2));
     b.oval(0.0, -h + 3.0, rx * 0.92, rx * k * 0.82, c.dark(0.6));
     b.moved(0.0, -h, contents);
@@ -274,9 +386,15 @@ pub fn pellets(b: &mut Brush, size: Spot, inner: f32, amount: f32) {
 pub fn bale(b: &mut Brush, look: &Look) {
     let (c, d) = (rgb(0xe6bd55), 120.0 * look.tilt);
     b.shadow(10.0, 6.0, 210.0, 60.0, 0.45);
-    b.polygon(&[(-168.0, -130.0 - d), (168.0, -130.0 - d), (184.0, -130.0), (-184.0, -130.0)], c.light(0.3));
+    b.polygon(
+        &[(-168.0, -130.0 - d), (168.0, -130.0 - d), (184.0, -130.0), (-184.0, -130.0)],
+        c.light(0.3),
+    );
     b.slab(-186.0, -132.0, 372.0, 134.0, 12.0, down(-132.0, 0.0, c.light(0.1), c.dark(0.14)));
     b.moved(0.0, -66.0, |b| straw(b, (165.0, 54.0), 0.0, 1.0, 46));
     [-88.0, 88.0].iter().for_each(|x| b.slab(x - 6.0, -134.0, 12.0, 136.0, 3.0, look.accent));
-    b.fill(&polygon(&[(-94.0, -132.0), (-88.0, -130.0 - d), (-78.0, -130.0 - d), (-82.0, -132.0)]), look.accent.dark(0.2));
+    b.fill(
+        &polygon(&[(-94.0, -132.0), (-88.0, -130.0 - d), (-78.0, -130.0 - d), (-82.0, -132.0)]),
+        look.accent.dark(0.2),
+    );
 }

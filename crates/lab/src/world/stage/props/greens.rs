@@ -11,7 +11,9 @@ fn compound(b: &mut Brush, at: Spot, degrees: f32, long: f32, c: Colour) {
         b.line(&[(0.0, 0.0), (long * 0.7, 0.0)], (long * 0.05).max(3.0), c.dark(0.2));
         for (t, side) in [(0.34, -1.0), (0.34, 1.0), (0.62, -1.0), (0.62, 1.0)] {
             let tint = if side < 0.0 { c.light(0.12) } else { c.dark(0.08) };
-            b.placed((long * t, 0.0), side * 52.0, 1.0, |b| leaf(b, long * 0.42, long * 0.14, tint));
+            b.placed((long * t, 0.0), side * 52.0, 1.0, |b| {
+                leaf(b, long * 0.42, long * 0.14, tint)
+            });
         }
         b.placed((long * 0.6, 0.0), 0.0, 1.0, |b| leaf(b, long * 0.5, long * 0.17, c.light(0.05)));
     });
@@ -19,20 +21,26 @@ fn compound(b: &mut Brush, at: Spot, degrees: f32, long: f32, c: Colour) {
 
 /// A tomato plant grown `g` (0..=1), with `fruits` of its six fruits on it, `ripe` of the way to red.
 pub fn tomato(b: &mut Brush, look: &Look, g: f32, fruits: usize, ripe: f32) {
-    let (high, c) = (lerp(30.0, 350.0, g), green(look, rgb(0x4f9a3c)));
+    let (high, c) = (lerp(30.0, 350.0, g.powf(0.75)), green(look, rgb(0x4f9a3c)));
     let stem = [(0.0, 0.0), (8.0 * g, -high * 0.35), (-10.0 * g, -high * 0.7), (4.0, -high)];
     b.line(&stem, lerp(9.0, 20.0, g), c.dark(0.18));
     b.line(&stem.map(|(x, y)| (x - 3.0, y)), lerp(4.0, 8.0, g), c.light(0.2));
     if g < 0.3 {
         return first_leaves(b, high, g / 0.3, c);
     }
-    let count = lerp(5.0, 11.0, g) as usize;
+    let count = lerp(5.0, 10.0, g) as usize;
     for i in 0..count {
         let t = 0.2 + 0.78 * i as f32 / count as f32;
         let side = if i % 2 == 0 { -1.0 } else { 1.0 };
-        let lean = -90.0 + side * lerp(76.0, 34.0, t);
+        let lean = -90.0 + side * lerp(98.0, 46.0, t);
         let long = lerp(190.0, 120.0, t) * lerp(0.55, 1.0, g);
-        compound(b, (0.0, -high * t), lean, long, c.light(0.14 * chance_of(i, 4)));
+        compound(
+            b,
+            (0.0, -high * t),
+            lean,
+            long,
+            if i % 2 == 0 { c.light(0.16) } else { c.dark(0.06 * chance_of(i, 4)) },
+        );
     }
     for at in fruit_spots().into_iter().take(fruits) {
         fruit(b, at, 40.0, ripe);
@@ -41,7 +49,14 @@ pub fn tomato(b: &mut Brush, look: &Look, g: f32, fruits: usize, ripe: f32) {
 
 /// Where a grown tomato plant's fruits hang.
 pub fn fruit_spots() -> [Spot; 6] {
-    [(-96.0, -92.0), (92.0, -128.0), (-70.0, -196.0), (84.0, -226.0), (10.0, -146.0), (-24.0, -266.0)]
+    [
+        (-96.0, -92.0),
+        (92.0, -128.0),
+        (-70.0, -196.0),
+        (84.0, -226.0),
+        (10.0, -146.0),
+        (-24.0, -266.0),
+    ]
 }
 
 fn green(look: &Look, c: Colour) -> Colour {
@@ -51,9 +66,11 @@ fn green(look: &Look, c: Colour) -> Colour {
 fn first_leaves(b: &mut Brush, high: f32, t: f32, c: Colour) {
     for side in [-1.0_f32, 1.0] {
         let lean = -90.0 + side * lerp(20.0, 62.0, t);
-        b.placed((0.0, -high), lean, 1.0, |b| leaf(b, lerp(24.0, 84.0, t), lerp(9.0, 26.0, t), c.light(0.2)));
+        b.placed((0.0, -high), lean, 1.0, |b| {
+            leaf(b, lerp(30.0, 118.0, t), lerp(12.0, 36.0, t), c.light(0.2))
+        });
         if t > 0.55 {
-            let long = 110.0 * (t - 0.4);
+            let long = 190.0 * (t - 0.4);
             compound(b, (0.0, -high * 0.96), -90.0 + side * 26.0, long, c.light(0.06));
         }
     }
@@ -74,7 +91,7 @@ pub fn basil(b: &mut Brush, look: &Look, g: f32, cut: f32) {
 }
 
 fn basil_stem(b: &mut Brush, foot: Spot, g: f32, picked: bool, c: Colour) {
-    let high = lerp(16.0, 190.0, g) * if picked { 0.45 } else { 1.0 };
+    let high = lerp(16.0, 190.0, g.powf(0.8)) * if picked { 0.45 } else { 1.0 };
     let head = (foot.0 * lerp(1.0, 1.35, g), foot.1 - high);
     b.line(&[foot, between(foot, head, 0.5), head], lerp(5.0, 11.0, g), c.dark(0.16));
     if picked {
@@ -82,13 +99,14 @@ fn basil_stem(b: &mut Brush, foot: Spot, g: f32, picked: bool, c: Colour) {
         return b.placed(between(foot, head, 0.6), -30.0, 1.0, |b| leaf(b, 34.0, 12.0, c));
     }
     let tiers = 1 + (g * 3.6) as usize;
-    for tier in 0..tiers {
+    for tier in (0..tiers).rev() {
         let t = 1.0 - 0.26 * tier as f32;
         let at = between(foot, head, t);
-        let long = lerp(26.0, 96.0, g) * (0.74 + 0.2 * tier as f32);
+        let long = lerp(36.0, 92.0, g) * (0.74 + 0.2 * tier as f32);
         for side in [-1.0_f32, 1.0] {
             let lean = -90.0 + side * (48.0 + 20.0 * tier as f32);
-            let tint = if side < 0.0 { c.light(0.2) } else { c.dark(0.05) };
+            let shade = c.mix(rgb(0x1d5a2e), 0.24 * tier as f32);
+            let tint = if side < 0.0 { shade.light(0.24) } else { shade };
             b.placed(at, lean, 1.0, |b| leaf(b, long, long * 0.36, tint));
         }
     }
@@ -98,30 +116,43 @@ fn basil_stem(b: &mut Brush, foot: Spot, g: f32, picked: bool, c: Colour) {
 /// A rosette of lettuce, `s` as large as a full one of half-width 130.
 pub fn lettuce(b: &mut Brush, look: &Look, s: f32) {
     let red = look.tool_kind / 23 % 3 == 0;
-    let c = if red { rgb(0x8a4a4e) } else { rgb(0x6fb344) };
+    let c = if red { rgb(0x8a4a4e) } else { rgb(0x62ad38) };
     b.shadow(4.0, 6.0, 130.0 * s, 44.0 * s, 0.4);
     for ring in 0..3 {
         let (n, long) = (9 - 2 * ring, 134.0 - 34.0 * ring as f32);
         for i in 0..n {
             let a = -180.0 + 180.0 * (i as f32 + 0.5) / n as f32;
-            let tint = c.light(0.12 + 0.2 * ring as f32 + 0.1 * chance_of(i, ring as u64));
+            let tint = c.light(0.02 + 0.15 * ring as f32 + 0.1 * chance_of(i, ring as u64));
             b.placed((0.0, -6.0 * s), a, s, |b| frilly(b, long, tint));
         }
     }
-    b.oval(0.0, -34.0 * s, 34.0 * s, 28.0 * s, rgb(0xdff0a8));
+    b.oval(0.0, -30.0 * s, 28.0 * s, 22.0 * s, c.light(0.55));
 }
 
 fn frilly(b: &mut Brush, long: f32, c: Colour) {
     b.blob(
-        &[(0.0, -6.0), (long * 0.4, -30.0), (long * 0.62, -26.0), (long * 0.74, -36.0), (long * 0.9, -18.0), (long, -8.0), (long * 0.96, 12.0), (long * 0.8, 34.0), (long * 0.62, 24.0), (long * 0.4, 30.0), (0.0, 6.0)],
+        &[
+            (0.0, -6.0),
+            (long * 0.4, -30.0),
+            (long * 0.62, -26.0),
+            (long * 0.74, -36.0),
+            (long * 0.9, -18.0),
+            (long, -8.0),
+            (long * 0.96, 12.0),
+            (long * 0.8, 34.0),
+            (long * 0.62, 24.0),
+            (long * 0.4, 30.0),
+            (0.0, 6.0),
+        ],
         c,
     );
-    b.line(&[(4.0, 0.0), (long * 0.5, 2.0), (long * 0.8, 0.0)], 6.0, c.light(0.5));
+    b.line(&[(4.0, 0.0), (long * 0.5, 2.0), (long * 0.8, 0.0)], 6.0, c.light(0.36));
 }
 
 /// The colour of this place's roses.
 pub fn petal(look: &Look) -> Colour {
-    [rgb(0xe0355a), rgb(0xf58fb0), rgb(0xf6c445), rgb(0xd8312a), rgb(0xfff0e6), rgb(0xf0793c)][look.tool_kind / 29 % 6]
+    [rgb(0xe0355a), rgb(0xf58fb0), rgb(0xf6c445), rgb(0xd8312a), rgb(0xfff0e6), rgb(0xf0793c)]
+        [look.tool_kind / 29 % 6]
 }
 
 /// A rose's flower.
@@ -131,7 +162,17 @@ pub fn bloom(b: &mut Brush, at: Spot, r: f32, c: Colour) {
         b.oval(s.0, s.1, r * 0.62, r * 0.58, if i % 2 == 0 { c.dark(0.14) } else { c });
     }
     b.oval(at.0, at.1, r * 0.6, r * 0.58, c.light(0.12));
-    b.line(&[(at.0 - r * 0.36, at.1 + r * 0.1), (at.0, at.1 - r * 0.34), (at.0 + r * 0.34, at.1), (at.0, at.1 + r * 0.26), (at.0 - r * 0.12, at.1)], (r * 0.14).max(3.0), c.dark(0.32));
+    b.line(
+        &[
+            (at.0 - r * 0.36, at.1 + r * 0.1),
+            (at.0, at.1 - r * 0.34),
+            (at.0 + r * 0.34, at.1),
+            (at.0, at.1 + r * 0.26),
+            (at.0 - r * 0.12, at.1),
+        ],
+        (r * 0.14).max(3.0),
+        c.dark(0.32),
+    );
     b.oval(at.0 - r * 0.4, at.1 - r * 0.42, r * 0.16, r * 0.1, WHITE.fade(0.6));
 }
 
@@ -139,11 +180,11 @@ pub fn bloom(b: &mut Brush, at: Spot, r: f32, c: Colour) {
 pub const STEMS: [(f32, f32, f32); 9] = [
     (-62.0, 300.0, 0.0),
     (58.0, 320.0, 0.0),
-    (-40.0, 370.0, 120.0),
-    (36.0, 360.0, 130.0),
-    (-22.0, 400.0, 150.0),
-    (20.0, 410.0, 150.0),
-    (-4.0, 390.0, 170.0),
+    (-40.0, 370.0, 170.0),
+    (36.0, 360.0, 180.0),
+    (-22.0, 400.0, 210.0),
+    (20.0, 410.0, 220.0),
+    (-4.0, 390.0, 240.0),
     (-78.0, 230.0, 0.0),
     (76.0, 250.0, 0.0),
 ];

@@ -165,7 +165,13 @@ pub fn furrows(b: &mut Brush, look: &Look, part: f32) {
         for i in 0..15 {
             let x = -378.0 + 54.0 * i as f32;
             if (x + 378.0) / 756.0 <= part {
-                b.oval(x, y, 34.0, 15.0 + 12.0 * look.tilt, c.light(if i % 2 == 0 { 0.1 } else { 0.02 }));
+                b.oval(
+                    x,
+                    y,
+                    34.0,
+                    15.0 + 12.0 * look.tilt,
+                    c.light(if i % 2 == 0 { 0.1 } else { 0.02 }),
+                );
                 b.oval(x - 8.0, y - 7.0, 13.0, 5.0, c.light(0.24));
             }
         }
