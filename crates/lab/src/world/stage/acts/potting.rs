@@ -120,6 +120,7 @@ fn watered_bed(b: &mut Brush, shot: &Shot, wet: f32) {
         } else {
             greens::overgrown(b, look, greens::STEMS.len());
             earth::straw(b, (390.0, d * 0.84), 40.0 * look.tilt, 1.0, 190);
+            greens::reopen(b, look, 30.0 * ease(wet, 0.3, 1.0));
         }
         shine(b, wet, d);
     });

@@ -243,6 +243,15 @@ pub fn pruned_stem(b: &mut Brush, look: &Look, i: usize, long: f32) {
     b.placed(stem_end(i, long * 0.82), -70.0, 1.0, |b| leaf(b, 34.0, 13.0, rgb(0xc2495a)));
 }
 
+/// Flowers that open on a pruned bush, `r` in radius.
+pub fn reopen(b: &mut Brush, look: &Look, r: f32) {
+    if r > 3.0 {
+        for i in 2..7 {
+            bloom(b, stem_end(i, STEMS[i].2 + r * 0.4), r, petal(look));
+        }
+    }
+}
+
 /// Roots and the earth they hold, below the origin.
 pub fn root_ball(b: &mut Brush) {
     let c = rgb(0x5c3d28);

@@ -133,6 +133,9 @@ fn rose(b: &mut Brush, look: &Look, state: State) {
         State::Mulched | State::Watered => {
             greens::overgrown(b, look, greens::STEMS.len());
             earth::straw(b, (390.0, d * 0.84), 40.0 * look.tilt, 1.0, 190);
+            if state == State::Watered {
+                greens::reopen(b, look, 30.0);
+            }
         }
         State::Fed => {
             earth::pellets(b, (300.0, d * 0.8), 0.3, 1.0);

@@ -127,8 +127,21 @@ pub fn mark(b: &mut Brush, look: &Look, x: f32, part: f32) {
     let (_, depth, thick) = BOARD;
     let far = (lerp(x, x * 0.94, part), -thick - depth * look.tilt * part);
     if part > 0.01 {
-        b.line(&[(x, -thick), far], 10.0, PENCIL);
-        b.line(&[(x, -thick), (x, -thick * 0.35)], 8.0, PENCIL);
+        b.line(&[(x, -thick), far], 14.0, PENCIL);
+        b.line(&[(x, -thick), (x, -thick * 0.2)], 12.0, PENCIL);
+        cross(b, look, x, part);
+    }
+}
+
+/// The cross that says on which side of a line the waste is.
+fn cross(b: &mut Brush, look: &Look, x: f32, part: f32) {
+    let (at, d) = (x + x.signum() * 118.0, BOARD.1 * look.tilt);
+    let (w, h, y) = (44.0, d * 0.26, -BOARD.2 - d * 0.5);
+    let grown = ((part - 0.6) / 0.4).clamp(0.0, 1.0);
+    if grown > 0.0 {
+        let (dx, dy) = (w * (2.0 * grown - 1.0), h * (2.0 * grown - 1.0));
+        b.line(&[(at - w, y - h), (at + dx, y + dy)], 11.0, PENCIL.fade(0.9));
+        b.line(&[(at + w, y - h), (at - dx, y + dy)], 11.0, PENCIL.fade(0.9));
     }
 }
 
