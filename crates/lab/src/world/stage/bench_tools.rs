@@ -37,7 +37,14 @@ pub fn saw(b: &mut Brush, look: &Look) {
 /// A drill: the bit's tip is 250 along y and 84 back along x from the grip; `spin` turns it.
 pub fn drill(b: &mut Brush, look: &Look, bit: f32, spin: f32) {
     let c = look.accent.mix(rgb(0xe8a020), 0.3);
-    b.slab(-84.0 - bit / 2.0, 150.0, bit, 100.0, 4.0, across(-84.0 - bit / 2.0, -84.0 + bit / 2.0, STEEL.light(0.5), STEEL.dark(0.35)));
+    b.slab(
+        -84.0 - bit / 2.0,
+        150.0,
+        bit,
+        100.0,
+        4.0,
+        across(-84.0 - bit / 2.0, -84.0 + bit / 2.0, STEEL.light(0.5), STEEL.dark(0.35)),
+    );
     for i in 0..5 {
         let y = 154.0 + ((i as f32 * 20.0 + spin * 40.0) % 96.0);
         b.line(&[(-84.0 - bit / 2.0, y), (-84.0 + bit / 2.0, y + 8.0)], 5.0, STEEL.dark(0.5));
@@ -55,16 +62,43 @@ pub fn drill(b: &mut Brush, look: &Look, bit: f32, spin: f32) {
 pub fn glue_bottle(b: &mut Brush, look: &Look) {
     let c = rgb(0xf6f0e2);
     b.slab(-100.0, -46.0, 220.0, 92.0, 26.0, down(-46.0, 46.0, WHITE, c.dark(0.16)));
-    b.slab(-72.0, -46.0, 126.0, 92.0, 0.0, down(-46.0, 46.0, look.accent2.light(0.1), look.accent2.dark(0.18)));
-    b.polygon(&[(116.0, -32.0), (140.0, -26.0), (205.0, -7.0), (205.0, 7.0), (140.0, 26.0), (116.0, 32.0)], rgb(0xe8622c));
+    b.slab(
+        -72.0,
+        -46.0,
+        126.0,
+        92.0,
+        0.0,
+        down(-46.0, 46.0, look.accent2.light(0.1), look.accent2.dark(0.18)),
+    );
+    b.polygon(
+        &[
+            (116.0, -32.0),
+            (140.0, -26.0),
+            (205.0, -7.0),
+            (205.0, 7.0),
+            (140.0, 26.0),
+            (116.0, 32.0),
+        ],
+        rgb(0xe8622c),
+    );
     b.slab(112.0, -36.0, 22.0, 72.0, 6.0, rgb(0xc74e1e));
 }
 
 /// A hammer whose face strikes towards +y, 210 from the grip.
 pub fn hammer(b: &mut Brush, look: &Look) {
-    b.slab(-90.0, -17.0, 300.0, 34.0, 14.0, down(-17.0, 17.0, look.handle.light(0.25), look.handle.dark(0.2)));
+    b.slab(
+        -90.0,
+        -17.0,
+        300.0,
+        34.0,
+        14.0,
+        down(-17.0, 17.0, look.handle.light(0.25), look.handle.dark(0.2)),
+    );
     b.slab(-90.0, -20.0, 130.0, 40.0, 16.0, rgb(0x34373e));
-    b.polygon(&[(186.0, -24.0), (236.0, -24.0), (222.0, -92.0), (250.0, -124.0), (196.0, -96.0)], STEEL.dark(0.35));
+    b.polygon(
+        &[(186.0, -24.0), (236.0, -24.0), (222.0, -92.0), (250.0, -124.0), (196.0, -96.0)],
+        STEEL.dark(0.35),
+    );
     b.slab(178.0, -40.0, 66.0, 84.0, 10.0, across(178.0, 244.0, STEEL.light(0.3), STEEL.dark(0.3)));
     b.slab(170.0, 36.0, 82.0, 30.0, 9.0, across(170.0, 252.0, STEEL.light(0.5), STEEL.dark(0.35)));
 }
@@ -87,8 +121,14 @@ pub fn brush(b: &mut Brush, look: &Look, paint: Colour) {
     handle(b, look, -110.0, 90.0, 32.0);
     b.slab(84.0, -44.0, 56.0, 88.0, 6.0, down(-44.0, 44.0, STEEL.light(0.4), STEEL.dark(0.3)));
     [98.0, 124.0].iter().for_each(|x| b.slab(*x, -44.0, 5.0, 88.0, 0.0, STEEL.dark(0.4)));
-    b.fill(&polygon(&[(138.0, -42.0), (138.0, 42.0), (206.0, 48.0), (222.0, -44.0)]), down(-44.0, 44.0, rgb(0xe9d3a2), rgb(0xb8925c)));
-    b.fill(&polygon(&[(176.0, -45.0), (176.0, 46.0), (210.0, 49.0), (228.0, -45.0)]), down(-44.0, 44.0, paint.light(0.15), paint.dark(0.12)));
+    b.fill(
+        &polygon(&[(138.0, -42.0), (138.0, 42.0), (206.0, 48.0), (222.0, -44.0)]),
+        down(-44.0, 44.0, rgb(0xe9d3a2), rgb(0xb8925c)),
+    );
+    b.fill(
+        &polygon(&[(176.0, -45.0), (176.0, 46.0), (210.0, 49.0), (228.0, -45.0)]),
+        down(-44.0, 44.0, paint.light(0.15), paint.dark(0.12)),
+    );
 }
 
 /// A block wrapped in sandpaper, lying, some 190 wide.
@@ -98,15 +138,28 @@ pub fn sanding_block(b: &mut Brush, look: &Look) {
     b.slab(-96.0, -14.0, 192.0, 18.0, 5.0, paper.dark(0.35));
     b.slab(-94.0, -62.0, 188.0, 52.0, 8.0, down(-62.0, -10.0, paper, paper.dark(0.2)));
     b.slab(-70.0, -62.0 - d, 140.0, d + 16.0, 8.0, rgb(0xd9b27a).mix(look.handle, 0.25));
-    b.polygon(&[(-94.0, -62.0), (-70.0, -62.0 - d), (-44.0, -62.0 - d), (-60.0, -56.0)], paper.light(0.2));
-    b.polygon(&[(94.0, -62.0), (70.0, -62.0 - d), (44.0, -62.0 - d), (60.0, -56.0)], paper.light(0.08));
+    b.polygon(
+        &[(-94.0, -62.0), (-70.0, -62.0 - d), (-44.0, -62.0 - d), (-60.0, -56.0)],
+        paper.light(0.2),
+    );
+    b.polygon(
+        &[(94.0, -62.0), (70.0, -62.0 - d), (44.0, -62.0 - d), (60.0, -56.0)],
+        paper.light(0.08),
+    );
 }
 
 /// A tape measure: its case at the origin, the blade drawn out `long` to the right.
 pub fn tape(b: &mut Brush, look: &Look, long: f32) {
     let yellow = rgb(0xffd447);
     if long > 1.0 {
-        b.slab(40.0, -34.0, long, 36.0, 2.0, down(-34.0, 2.0, yellow.light(0.25), yellow.dark(0.06)));
+        b.slab(
+            40.0,
+            -34.0,
+            long,
+            36.0,
+            2.0,
+            down(-34.0, 2.0, yellow.light(0.25), yellow.dark(0.06)),
+        );
         for i in 0..(long / 23.0) as usize {
             let tall = if i % 5 == 0 { 25.0 } else { 14.0 };
             b.slab(52.0 + 23.0 * i as f32, -33.0, 4.0, tall, 0.0, rgb(0x3a2c20));

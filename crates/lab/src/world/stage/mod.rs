@@ -25,6 +25,7 @@ mod scenery;
 mod place;
 mod tools;
 mod bench_tools;
+mod garden_tools;
 mod hands;
 mod actor;
 mod title;

@@ -84,25 +84,27 @@ fn garden() -> Vec<Scene> {
     let beside = |kind, state| (kind, state, state);
     vec![
         step(Verb::Fill, &[(Pot, Empty, Filled), beside(Soil, Flat)]),
-        step(Verb::Sow, &[(TomatoSeeds, Seed, Sown)]),
-        step(Verb::Sow, &[(BasilSeeds, Seed, Sown)]),
+        step(Verb::Sow, &[(TomatoSeeds, Seed, Sown), (Pot, Filled, Sown)]),
+        step(Verb::Sow, &[(BasilSeeds, Seed, Sown), (Pot, Filled, Sown)]),
         step(Verb::Water, &[(Pot, Sown, Watered)]),
-        step(Verb::Sprout, &[(TomatoPlant, Seed, Seedling)]),
-        step(Verb::Sprout, &[(Basil, Seed, Seedling)]),
+        step(Verb::Sprout, &[(TomatoPlant, Seed, Seedling), (Pot, Watered, Watered)]),
+        step(Verb::Sprout, &[(Basil, Seed, Seedling), (Pot, Watered, Watered)]),
         step(Verb::Transplant, &[(TomatoPlant, Seedling, Planted)]),
         step(Verb::Transplant, &[(LettuceSeedling, Seedling, Planted)]),
         step(Verb::Transplant, &[(Rose, Seedling, Planted)]),
         step(Verb::Stake, &[(TomatoPlant, Planted, Staked)]),
         step(Verb::Harvest, &[(TomatoPlant, Ripe, Harvested)]),
         step(Verb::Harvest, &[(Basil, Ripe, Harvested)]),
-        step(Verb::Feed, &[(Basil, Planted, Fed)]),
-        step(Verb::Feed, &[(Rose, Planted, Fed)]),
+        step(Verb::Feed, &[(Basil, Seedling, Fed), beside(Fertiliser, Whole)]),
+        step(Verb::Feed, &[(Rose, Planted, Fed), beside(Fertiliser, Whole)]),
         step(Verb::Dig, &[(GardenBed, Flat, Dug)]),
         step(Verb::MixIn, &[(GardenBed, Dug, Enriched), beside(Compost, Flat)]),
         step(Verb::Mulch, &[(GardenBed, Enriched, Mulched), beside(Straw, Flat)]),
         step(Verb::Mulch, &[(Rose, Planted, Mulched), beside(Straw, Flat)]),
         step(Verb::Water, &[(LettuceSeedling, Planted, Watered)]),
         step(Verb::Water, &[(Rose, Planted, Watered)]),
+        step(Verb::Water, &[(Rose, Mulched, Watered)]),
+        step(Verb::Mulch, &[(Rose, Pruned, Mulched), beside(Straw, Spread)]),
         step(Verb::Prune, &[(Rose, Overgrown, Pruned)]),
     ]
 }
@@ -149,14 +151,25 @@ fn every_step_fills_the_frame_and_is_the_same_each_time() {
 }
 
 #[test]
-fn a_cooking_step_changes_what_is_seen_on_the_surface() {
-    for (i, scene) in cooking().into_iter().enumerate() {
+fn a_step_changes_what_is_seen_on_the_surface() {
+    for (i, (domain, scene)) in all().into_iter().enumerate() {
         for seed in 0..3 {
-            let mut place = Place::new(Domain::Cooking, seed * 31 + i as u64);
+            let mut place = Place::new(domain, seed * 31 + i as u64);
             place.look.shake = 0.0;
-            let change = difference(&frame(&place, &scene, 0.0), &frame(&place, &scene, 1.0));
+            let [before, during, after] = [0.0, 0.5, 1.0].map(|at| frame(&place, &scene, at));
+            let change = difference(&before, &after);
             assert!(change > 2.0, "{scene:?} changes by {change}");
+            let work = difference(&before, &during).min(difference(&during, &after));
+            assert!(work > 1.5, "{scene:?} looks the same half way: {work}");
         }
+    }
+}
+
+#[test]
+fn the_same_step_looks_different_in_another_place() {
+    for (domain, scene) in all() {
+        let [a, b] = [3, 4].map(|seed| frame(&Place::new(domain, seed), &scene, 0.5));
+        assert!(difference(&a, &b) > 10.0, "{scene:?}");
     }
 }
 

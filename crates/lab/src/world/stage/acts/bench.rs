@@ -10,7 +10,14 @@ use crate::world::stage::props::timber::{self, BOARD, CUTS, Face, STAND};
 use crate::world::vocabulary::Kind;
 
 /// A tool in the right hand, its end at `tip`, `long` from the grip, pointing along `axis`.
-pub fn to_tip(b: &mut Brush, shot: &Shot, tip: Spot, long: f32, axis: f32, tool: impl FnOnce(&mut Brush)) {
+pub fn to_tip(
+    b: &mut Brush,
+    shot: &Shot,
+    tip: Spot,
+    long: f32,
+    axis: f32,
+    tool: impl FnOnce(&mut Brush),
+) {
     let grip = towards(tip, axis + 180.0, long);
     hands::hold(b, shot.look, Hand::Right, shot.reach(Hand::Right, grip), axis, tool);
 }
@@ -41,7 +48,16 @@ pub fn dust(b: &mut Brush, look: &crate::world::stage::look::Look, at: Spot, wid
     if full > 0.02 {
         let w = wide * full.sqrt();
         b.oval(at.0, at.1, w, w * 0.3 * look.tilt + 4.0, c.dark(0.2));
-        b.blob(&[(at.0 - w * 0.8, at.1), (at.0 - w * 0.2, at.1 - w * 0.3), (at.0 + w * 0.3, at.1 - w * 0.2), (at.0 + w * 0.82, at.1), (at.0, at.1 + w * 0.2 * look.tilt)], c);
+        b.blob(
+            &[
+                (at.0 - w * 0.8, at.1),
+                (at.0 - w * 0.2, at.1 - w * 0.3),
+                (at.0 + w * 0.3, at.1 - w * 0.2),
+                (at.0 + w * 0.82, at.1),
+                (at.0, at.1 + w * 0.2 * look.tilt),
+            ],
+            c,
+        );
     }
 }
 
@@ -91,7 +107,11 @@ pub fn saw(b: &mut Brush, shot: &Shot) {
         } else {
             sawn_board(b, shot, [first, second], apart);
         }
-        let enter = if rod { -timber::ROD.1 + 2.0 * timber::ROD.1 * cut } else { -BOARD.2 * (1.0 - cut * 0.5) };
+        let enter = if rod {
+            -timber::ROD.1 + 2.0 * timber::ROD.1 * cut
+        } else {
+            -BOARD.2 * (1.0 - cut * 0.5)
+        };
         let axis = 128.0;
         let tip = towards((CUTS[i], enter), axis, 110.0 + stroke);
         if apart < 0.5 {
@@ -111,7 +131,14 @@ fn sawing(b: &mut Brush, shot: &Shot, tip: Spot, axis: f32, at: (f32, bool)) {
         return;
     }
     let (thick, c) = (BOARD.2, timber::wood(look));
-    b.slab(at.0 - 190.0, -thick + 1.0, 188.0, thick - 2.0, 0.0, down(-thick, 0.0, c.dark(0.1), c.dark(0.28)));
+    b.slab(
+        at.0 - 190.0,
+        -thick + 1.0,
+        188.0,
+        thick - 2.0,
+        0.0,
+        down(-thick, 0.0, c.dark(0.1), c.dark(0.28)),
+    );
 }
 
 fn blocks(b: &mut Brush, shot: &Shot, lift: f32) {
@@ -119,7 +146,14 @@ fn blocks(b: &mut Brush, shot: &Shot, lift: f32) {
     let y = BOARD.1 * shot.look.tilt * 0.3;
     b.shadow(10.0, y + 8.0, 420.0, 64.0, 0.45);
     for x in [-290.0, -10.0, 270.0] {
-        b.slab(x - 44.0, lift + y - 20.0, 88.0, 26.0 - lift, 6.0, down(lift, y, c.light(0.12), c.dark(0.16)));
+        b.slab(
+            x - 44.0,
+            lift + y - 20.0,
+            88.0,
+            26.0 - lift,
+            6.0,
+            down(lift, y, c.light(0.12), c.dark(0.16)),
+        );
     }
 }
 
@@ -162,10 +196,16 @@ pub fn sand(b: &mut Brush, shot: &Shot) {
     let d = BOARD.1 * look.tilt;
     let at = if shot.subject().kind == Kind::Seat {
         timber::seat(b, look, w, 0.0);
-        (lerp(-210.0, 210.0, w) + stroke, -timber::SEAT.1 + 46.0 * wave(shot.seconds, 0.37) * look.tilt)
+        (
+            lerp(-210.0, 210.0, w) + stroke,
+            -timber::SEAT.1 + 46.0 * wave(shot.seconds, 0.37) * look.tilt,
+        )
     } else {
         sanded_board(b, shot, w);
-        (lerp(-330.0, 330.0, w) + stroke * 0.8, d * 0.08 - 20.0 + 0.16 * d * wave(shot.seconds, 0.4))
+        (
+            lerp(-330.0, 330.0, w) + stroke * 0.8,
+            d * 0.08 - 20.0 + 0.16 * d * wave(shot.seconds, 0.4),
+        )
     };
     dust(b, look, (-360.0, 96.0), 80.0, w);
     dust(b, look, (350.0, 110.0), 96.0, w);
@@ -184,7 +224,9 @@ fn sanded_board(b: &mut Brush, shot: &Shot, w: f32) {
     let look = shot.look;
     b.moved(0.0, BOARD.1 * look.tilt * 0.5, |b| {
         b.shadow(14.0, 2.0, BOARD.0 * 1.2, 60.0, 0.5);
-        timber::pieces(b, look, 1.0, |i| if w * 3.0 >= i as f32 + 0.6 { Face::Smooth } else { Face::Rough });
+        timber::pieces(b, look, 1.0, |i| {
+            if w * 3.0 >= i as f32 + 0.6 { Face::Smooth } else { Face::Rough }
+        });
     });
 }
 
@@ -204,7 +246,9 @@ fn bore(b: &mut Brush, shot: &Shot, tip: Spot, axis: f32, bit: f32) {
     let foot = towards(tip, axis + 270.0, 250.0);
     let grip = towards(foot, axis, 84.0);
     let at = shot.reach(Hand::Right, (grip.0 + shiver, grip.1));
-    hands::hold(b, shot.look, Hand::Right, at, axis, |b| tools::drill(b, shot.look, bit, shot.seconds * 3.0));
+    hands::hold(b, shot.look, Hand::Right, at, axis, |b| {
+        tools::drill(b, shot.look, bit, shot.seconds * 3.0)
+    });
 }
 
 fn drill_panel(b: &mut Brush, shot: &Shot) {
@@ -247,7 +291,9 @@ fn drill_seat(b: &mut Brush, shot: &Shot) {
 pub fn hop(spots: &[Spot], done: f32, still: f32) -> Spot {
     let last = spots.len().saturating_sub(1);
     let i = (done.max(0.0) as usize).min(last);
-    let (Some(a), Some(z)) = (spots.get(i), spots.get((i + 1).min(last))) else { return (0.0, still) };
+    let (Some(a), Some(z)) = (spots.get(i), spots.get((i + 1).min(last))) else {
+        return (0.0, still);
+    };
     let t = ease(done - i as f32, 0.82, 1.0);
     let (x, y) = between(*a, *z, t);
     (x, y - 70.0 * (t * std::f32::consts::PI).sin())

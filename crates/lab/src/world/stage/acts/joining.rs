@@ -40,7 +40,8 @@ pub fn clamp(b: &mut Brush, shot: &Shot) {
     let away = 460.0 * (1.0 - on);
     let twist = 16.0 * wave(shot.seconds, 1.6) * if w > 0.32 && busy(shot) { 1.0 } else { 0.0 };
     let (low, bar) = (24.0 + STAND, -250.0 + STAND);
-    let right = (135.0 + away + twist, if w < 0.32 { lerp(bar, low, ease(w, 0.2, 0.32)) } else { low });
+    let right =
+        (135.0 + away + twist, if w < 0.32 { lerp(bar, low, ease(w, 0.2, 0.32)) } else { low });
     hands::grab(b, look, Hand::Right, shot.reach(Hand::Right, right), 8.0 + twist);
     hands::grab(b, look, Hand::Left, shot.reach(Hand::Left, (-265.0 - away, bar)), 86.0);
 }
@@ -62,7 +63,9 @@ pub fn nail(b: &mut Brush, shot: &Shot) {
     let raise = if busy(shot) { 26.0 * (1.0 - beat) } else { 20.0 };
     // the head strikes downwards, so the handle stands off to the right of the nail
     let grip = (spot.0 + 210.0, spot.1 - 68.0 - 44.0 * (1.0 - beat) - 44.0 * (1.0 - sunk));
-    hands::hold(b, look, Hand::Right, shot.reach(Hand::Right, grip), 180.0 + raise * 0.7, |b| tools::hammer(b, look));
+    hands::hold(b, look, Hand::Right, shot.reach(Hand::Right, grip), 180.0 + raise * 0.7, |b| {
+        tools::hammer(b, look)
+    });
     if beat > 0.9 && busy(shot) {
         spark(b, (spot.0, spot.1 - 40.0 * (1.0 - sunk)));
     }
@@ -97,7 +100,16 @@ pub fn screw(b: &mut Brush, shot: &Shot) {
     } else {
         joinery::planter(b, look, w, 0.0, Coat::Bare);
         let side = |x: f32, y: f32| (x, y + STAND);
-        (vec![side(-324.0, -60.0), side(324.0, -60.0), side(324.0, -154.0), side(324.0, -248.0), side(324.0, -100.0)], (-350.0, -150.0))
+        (
+            vec![
+                side(-324.0, -60.0),
+                side(324.0, -60.0),
+                side(324.0, -154.0),
+                side(324.0, -248.0),
+                side(324.0, -100.0),
+            ],
+            (-350.0, -150.0),
+        )
     };
     let done = w * spots.len() as f32;
     let tip = super::bench::hop(&spots, done, 0.0);
@@ -116,7 +128,13 @@ pub fn screw(b: &mut Brush, shot: &Shot) {
 /// A screw that stands out by `out` along x.
 fn screw_out(b: &mut Brush, out: f32) {
     b.slab(0.0, -6.0, out, 12.0, 2.0, across(0.0, out.max(1.0), rgb(0x9aa3aa), rgb(0xd3dadf)));
-    (0..4).for_each(|i| b.line(&[(out * i as f32 / 4.0, -7.0), (out * i as f32 / 4.0 + 4.0, 7.0)], 3.0, rgb(0x6e7880)));
+    (0..4).for_each(|i| {
+        b.line(
+            &[(out * i as f32 / 4.0, -7.0), (out * i as f32 / 4.0 + 4.0, 7.0)],
+            3.0,
+            rgb(0x6e7880),
+        )
+    });
     b.slab(out - 3.0, -13.0, 9.0, 26.0, 4.0, rgb(0xc8d0d6));
 }
 
@@ -198,8 +216,22 @@ fn tin(b: &mut Brush, shot: &Shot, c: Colour) {
     let (x, y, k) = (440.0, 96.0, shot.look.tilt);
     let steel = rgb(0xc9d0d5);
     b.shadow(x + 10.0, y, 120.0, 46.0, 0.45);
-    b.slab(x - 84.0, y - 150.0, 168.0, 158.0, 16.0, across(x - 84.0, x + 84.0, steel.light(0.4), steel.dark(0.35)));
-    b.slab(x - 84.0, y - 118.0, 168.0, 92.0, 0.0, across(x - 84.0, x + 84.0, c.light(0.15), c.dark(0.25)));
+    b.slab(
+        x - 84.0,
+        y - 150.0,
+        168.0,
+        158.0,
+        16.0,
+        across(x - 84.0, x + 84.0, steel.light(0.4), steel.dark(0.35)),
+    );
+    b.slab(
+        x - 84.0,
+        y - 118.0,
+        168.0,
+        92.0,
+        0.0,
+        across(x - 84.0, x + 84.0, c.light(0.15), c.dark(0.25)),
+    );
     b.slab(x - 84.0, y - 96.0, 168.0, 26.0, 0.0, WHITE.fade(0.75));
     b.oval(x, y - 150.0, 86.0, 86.0 * k * 0.8, steel.light(0.3));
     b.oval(x, y - 148.0, 74.0, 74.0 * k * 0.76, c);

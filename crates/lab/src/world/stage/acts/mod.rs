@@ -8,6 +8,8 @@ mod assembling;
 mod washing;
 mod bench;
 mod joining;
+mod potting;
+mod beds;
 mod plain;
 
 use super::actor;
@@ -104,6 +106,18 @@ fn act_of(verb: Verb, kind: Kind) -> Act {
         Verb::Nail => joining::nail,
         Verb::Screw => joining::screw,
         Verb::Paint | Verb::Varnish => joining::coat,
+        Verb::Fill => potting::fill,
+        Verb::Sow => potting::sow,
+        Verb::Water => potting::water,
+        Verb::Feed => potting::feed,
+        Verb::Sprout => potting::sprout,
+        Verb::Harvest => potting::harvest,
+        Verb::Dig => beds::dig,
+        Verb::MixIn => beds::mix_in,
+        Verb::Transplant => beds::transplant,
+        Verb::Stake => beds::stake,
+        Verb::Mulch => beds::mulch,
+        Verb::Prune => beds::prune,
         _ => plain::handle,
     }
 }
@@ -120,16 +134,16 @@ pub fn perform(b: &mut Brush, look: &Look, action: &Action, progress: f32, secon
 
 /// The place at rest, with something of its trade on the surface.
 pub fn still_life(b: &mut Brush, look: &Look) {
-    let all: [(Kind, State); 3] = match look.domain {
-        Domain::Cooking => {
-            [(Kind::Tomato, State::Whole), (Kind::Pepper, State::Whole), (Kind::Lime, State::Whole)]
-        }
-        Domain::Woodworking => {
-            [(Kind::Board, State::Plain), (Kind::Leg, State::Plain), (Kind::Panel, State::Plain)]
-        }
-        Domain::Gardening => {
-            [(Kind::Pot, State::Filled), (Kind::Pot, State::Empty), (Kind::Basil, State::Seedling)]
-        }
+    use Kind::*;
+    use State::*;
+    let all = match (look.domain, look.seed % 3) {
+        (Domain::Cooking, _) => [(Tomato, Whole), (Pepper, Whole), (Lime, Whole)],
+        (Domain::Woodworking, 0) => [(Birdhouse, Painted), (Stool, Varnished), (Leg, Cut)],
+        (Domain::Woodworking, 1) => [(Stool, Varnished), (PlanterBox, Painted), (Leg, Cut)],
+        (Domain::Woodworking, _) => [(Panel, Drilled), (Birdhouse, Painted), (Leg, Cut)],
+        (Domain::Gardening, 0) => [(Basil, Ripe), (Pot, Filled), (TomatoSeeds, Seed)],
+        (Domain::Gardening, 1) => [(TomatoPlant, Seedling), (Basil, Ripe), (BasilSeeds, Seed)],
+        (Domain::Gardening, _) => [(Pot, Filled), (TomatoPlant, Seedling), (TomatoSeeds, Seed)],
     };
     in_act_space(b, look, |b| {
         let at = [(-430.0, 120.0), (360.0, 100.0), (520.0, 150.0)];

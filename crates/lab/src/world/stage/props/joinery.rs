@@ -87,7 +87,10 @@ fn birdhouse_standing(b: &mut Brush, look: &Look, built: f32, coat: Coat) {
 
 fn side_wall(b: &mut Brush, look: &Look, coat: Coat) {
     let c = coated(look, coat, false).dark(0.28);
-    b.polygon(&[(150.0, 0.0), (150.0, -240.0), (236.0, -262.0), (236.0, -34.0)], across(150.0, 236.0, c, c.dark(0.2)));
+    b.polygon(
+        &[(150.0, 0.0), (150.0, -240.0), (236.0, -262.0), (236.0, -34.0)],
+        across(150.0, 236.0, c, c.dark(0.2)),
+    );
     b.polygon(&[(150.0, 0.0), (236.0, -34.0), (236.0, -46.0), (150.0, -14.0)], c.dark(0.3));
 }
 
@@ -115,18 +118,31 @@ fn roof(b: &mut Brush, look: &Look, coat: Coat, side: f32) {
     let c = if coat == Coat::Paint { c } else { c.dark(0.14) };
     let (ridge, eave) = ((0.0, -424.0), (side * 212.0, -222.0));
     if side > 0.0 {
-        b.polygon(&[ridge, (84.0, -454.0), (296.0, -254.0), eave], across(0.0, 296.0, c.light(0.06), c.dark(0.2)));
+        b.polygon(
+            &[ridge, (84.0, -454.0), (296.0, -254.0), eave],
+            across(0.0, 296.0, c.light(0.06), c.dark(0.2)),
+        );
         b.line(&[(34.0, -406.0), (236.0, -216.0)], 3.0, c.dark(0.4).fade(0.4));
         shine(b, coat, (70.0, -428.0), (210.0, -300.0), 13.0);
     }
     let thick = 34.0;
-    b.polygon(&[ridge, eave, (eave.0 - side * 4.0, eave.1 + thick), (0.0, ridge.1 + thick + 10.0)], if side > 0.0 { c.dark(0.1) } else { c.light(0.12) });
+    b.polygon(
+        &[ridge, eave, (eave.0 - side * 4.0, eave.1 + thick), (0.0, ridge.1 + thick + 10.0)],
+        if side > 0.0 { c.dark(0.1) } else { c.light(0.12) },
+    );
     b.line(&[ridge, eave], 5.0, c.light(0.45));
 }
 
 fn nails(b: &mut Brush, coat: Coat) {
     let head = if coat == Coat::Paint { SHADE.fade(0.15) } else { rgb(0x6e7880) };
-    for (x, y) in [(-146.0, -36.0), (146.0, -36.0), (-146.0, -210.0), (146.0, -210.0), (-88.0, -334.0), (88.0, -334.0)] {
+    for (x, y) in [
+        (-146.0, -36.0),
+        (146.0, -36.0),
+        (-146.0, -210.0),
+        (146.0, -210.0),
+        (-88.0, -334.0),
+        (88.0, -334.0),
+    ] {
         b.oval(x, y, 8.0, 8.0, head);
         b.oval(x - 2.0, y - 2.0, 3.0, 3.0, WHITE.fade(0.7));
     }
@@ -166,7 +182,13 @@ fn stool_seat(b: &mut Brush, finish: (Colour, Coat), k: f32, top: f32) {
     let (ry, edge) = (rx * k * 0.8, across(-rx, rx, c.dark(0.1), c.dark(0.36)));
     b.oval(0.0, top, rx, ry, edge);
     b.slab(-rx, top - thick, rx * 2.0, thick, 0.0, edge);
-    b.oval(0.0, top - thick, rx, ry, down(top - thick - ry, top - thick + ry, c.light(0.12), c.light(0.26)));
+    b.oval(
+        0.0,
+        top - thick,
+        rx,
+        ry,
+        down(top - thick - ry, top - thick + ry, c.light(0.12), c.light(0.26)),
+    );
     for i in 0..5 {
         let t = (i as f32 - 2.0) / 2.8;
         let half = (1.0 - t * t).sqrt() * rx * 0.86;
@@ -176,7 +198,11 @@ fn stool_seat(b: &mut Brush, finish: (Colour, Coat), k: f32, top: f32) {
     b.ring(0.0, top - thick, rx - 2.0, ry - 2.0, 4.0, c.light(0.5).fade(0.7));
     if coat != Coat::Bare {
         b.oval(-70.0, top - thick - ry * 0.25, 96.0, ry * 0.34, WHITE.fade(0.5));
-        b.line(&[(-190.0, top - 12.0 + ry * 0.45), (-110.0, top - 14.0 + ry * 0.8)], 11.0, WHITE.fade(0.5));
+        b.line(
+            &[(-190.0, top - 12.0 + ry * 0.45), (-110.0, top - 14.0 + ry * 0.8)],
+            11.0,
+            WHITE.fade(0.5),
+        );
     }
 }
 
@@ -191,7 +217,13 @@ fn joints(b: &mut Brush, k: f32, top: f32, oozed: f32) {
         b.oval(x, under + 6.0, 44.0 + 12.0 * oozed, 15.0, GLUE.dark(0.1));
         b.oval(x, under + 2.0, 38.0 + 12.0 * oozed, 10.0, GLUE);
         b.limb((x - 14.0, under + 6.0), 20.0, (x - 16.0, under + long), 16.0, GLUE.dark(0.05));
-        b.limb((x + 20.0, under + 6.0), 16.0, (x + 22.0, under + long * 0.7), 13.0, GLUE.dark(0.05));
+        b.limb(
+            (x + 20.0, under + 6.0),
+            16.0,
+            (x + 22.0, under + long * 0.7),
+            13.0,
+            GLUE.dark(0.05),
+        );
     }
     for (x, y) in [(-168.0, -120.0), (168.0, -120.0)] {
         b.oval(x, y, 24.0 * oozed.min(1.0) + 4.0, 19.0, GLUE);
@@ -216,15 +248,44 @@ fn clamps_standing(b: &mut Brush, look: &Look, on: f32, turn: f32) {
 /// A clamp that grips from the seat's top down to the rung, its bar at x = 130.
 fn clamp(b: &mut Brush, look: &Look, turn: f32) {
     let (steel, grip) = (rgb(0xaab4bb), look.accent.mix(rgb(0xe0572e), 0.35));
-    let (upper, lower) = (-430.0 , -70.0);
-    b.slab(116.0, upper - 20.0, 30.0, lower - upper + 60.0, 6.0, across(116.0, 146.0, steel.light(0.4), steel.dark(0.25)));
-    (0..12).for_each(|i| b.slab(118.0, upper + 30.0 + 28.0 * i as f32, 10.0, 5.0, 2.0, steel.dark(0.4)));
-    b.slab(-30.0, upper - 26.0, 186.0, 46.0, 14.0, down(upper - 26.0, upper + 20.0, grip.light(0.15), grip.dark(0.2)));
+    let (upper, lower) = (-430.0, -70.0);
+    b.slab(
+        116.0,
+        upper - 20.0,
+        30.0,
+        lower - upper + 60.0,
+        6.0,
+        across(116.0, 146.0, steel.light(0.4), steel.dark(0.25)),
+    );
+    (0..12).for_each(|i| {
+        b.slab(118.0, upper + 30.0 + 28.0 * i as f32, 10.0, 5.0, 2.0, steel.dark(0.4))
+    });
+    b.slab(
+        -30.0,
+        upper - 26.0,
+        186.0,
+        46.0,
+        14.0,
+        down(upper - 26.0, upper + 20.0, grip.light(0.15), grip.dark(0.2)),
+    );
     b.slab(-36.0, upper + 12.0, 64.0, 24.0, 8.0, rgb(0x3b3d44));
-    b.slab(-30.0, lower - 4.0, 186.0, 46.0, 14.0, down(lower, lower + 46.0, grip.light(0.1), grip.dark(0.25)));
+    b.slab(
+        -30.0,
+        lower - 4.0,
+        186.0,
+        46.0,
+        14.0,
+        down(lower, lower + 46.0, grip.light(0.1), grip.dark(0.25)),
+    );
     let rise = 44.0 * turn;
     b.slab(-10.0, lower - 16.0 - rise, 20.0, 110.0 + rise * 0.4, 4.0, steel.dark(0.1));
-    (0..5).for_each(|i| b.line(&[(-10.0, lower + 36.0 + 9.0 * i as f32), (10.0, lower + 40.0 + 9.0 * i as f32)], 3.0, steel.dark(0.4)));
+    (0..5).for_each(|i| {
+        b.line(
+            &[(-10.0, lower + 36.0 + 9.0 * i as f32), (10.0, lower + 40.0 + 9.0 * i as f32)],
+            3.0,
+            steel.dark(0.4),
+        )
+    });
     b.slab(-34.0, lower - 32.0 - rise, 68.0, 22.0, 7.0, rgb(0x3b3d44));
     let wide = 20.0 + 20.0 * (turn * 19.0).sin().abs();
     b.slab(-wide, lower + 84.0 - rise * 0.4, wide * 2.0, 26.0, 11.0, look.handle);
@@ -259,8 +320,16 @@ fn bookshelf_standing(b: &mut Brush, look: &Look, built: f32, coat: Coat) {
 fn upright(b: &mut Brush, finish: (Colour, Coat), x: f32) {
     let (c, top) = (finish.0, -446.0);
     b.slab(x, top, 36.0, 446.0, 4.0, across(x, x + 36.0, c.light(0.22), c.dark(0.16)));
-    b.line(&[(x + 12.0, top + 30.0), (x + 15.0, -240.0), (x + 11.0, -30.0)], 3.0, c.dark(0.35).fade(0.6));
-    b.line(&[(x + 25.0, top + 90.0), (x + 22.0, -180.0), (x + 25.0, -60.0)], 3.0, c.dark(0.35).fade(0.6));
+    b.line(
+        &[(x + 12.0, top + 30.0), (x + 15.0, -240.0), (x + 11.0, -30.0)],
+        3.0,
+        c.dark(0.35).fade(0.6),
+    );
+    b.line(
+        &[(x + 25.0, top + 90.0), (x + 22.0, -180.0), (x + 25.0, -60.0)],
+        3.0,
+        c.dark(0.35).fade(0.6),
+    );
     shine(b, finish.1, (x + 9.0, top + 40.0), (x + 9.0, -120.0), 9.0);
 }
 
@@ -270,7 +339,14 @@ fn shelf(b: &mut Brush, finish: (Colour, Coat), y: f32) {
     b.slab(-216.0, y, 432.0, 28.0, 3.0, down(y, y + 28.0, c.light(0.08), c.dark(0.18)));
     grain(b, c.dark(0.35).fade(0.5), (-200.0, y + 3.0), (400.0, 22.0), 31, 2);
     shine(b, finish.1, (-170.0, y + 8.0), (70.0, y + 8.0), 8.0);
-    b.slab(-214.0, y + 28.0, 428.0, 16.0, 0.0, down(y + 28.0, y + 44.0, SHADE.fade(0.25), SHADE.fade(0.0)));
+    b.slab(
+        -214.0,
+        y + 28.0,
+        428.0,
+        16.0,
+        0.0,
+        down(y + 28.0, y + 44.0, SHADE.fade(0.25), SHADE.fade(0.0)),
+    );
 }
 
 fn screws(b: &mut Brush, built: f32, coat: Coat) {
@@ -316,7 +392,9 @@ fn planter_standing(b: &mut Brush, look: &Look, built: f32, holes: f32, coat: Co
     part(b, at(0), (-70.0, 120.0), -68.0, |b| planter_post(b, (post, coat), -352.0));
     part(b, at(4), (90.0, 120.0), 62.0, |b| planter_post(b, (post, coat), 296.0));
     if at(4) >= 1.0 {
-        SLATS.iter().for_each(|y| [-324.0, 324.0].iter().for_each(|x| screw_head(b, (*x, y + 44.0), coat)));
+        SLATS
+            .iter()
+            .for_each(|y| [-324.0, 324.0].iter().for_each(|x| screw_head(b, (*x, y + 44.0), coat)));
     }
     for (i, spot) in drains().into_iter().enumerate() {
         drain(b, c, spot, 25.0 * (holes - i as f32).clamp(0.0, 1.0));
@@ -338,7 +416,10 @@ fn drain(b: &mut Brush, c: Colour, at: Spot, r: f32) {
 
 fn inside(b: &mut Brush, c: Colour, d: f32) {
     let top = -300.0;
-    b.polygon(&[(-320.0, top - d), (320.0, top - d), (346.0, top), (-346.0, top)], down(top - d, top, c.dark(0.6), c.dark(0.42)));
+    b.polygon(
+        &[(-320.0, top - d), (320.0, top - d), (346.0, top), (-346.0, top)],
+        down(top - d, top, c.dark(0.6), c.dark(0.42)),
+    );
     b.slab(-326.0, top - d - 12.0, 652.0, 24.0, 4.0, c.light(0.06));
     b.polygon(&[(-346.0, top), (-322.0, top), (-302.0, top - d), (-326.0, top - d)], c.dark(0.12));
     b.polygon(&[(346.0, top), (322.0, top), (302.0, top - d), (326.0, top - d)], c.dark(0.3));

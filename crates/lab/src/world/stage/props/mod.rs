@@ -8,6 +8,8 @@ pub mod dishes;
 pub mod timber;
 pub mod joinery;
 pub mod wood;
+pub mod earth;
+pub mod greens;
 pub mod plants;
 
 use super::brush::Brush;

@@ -33,14 +33,8 @@ pub enum Face {
 
 /// The wood that this place works with; never the colour of its bench.
 pub fn wood(look: &Look) -> Colour {
-    const WOODS: [Colour; 6] = [
-        rgb(0xf0bf74),
-        rgb(0xe0a050),
-        rgb(0xc47a3c),
-        rgb(0xf4cf8c),
-        rgb(0xdb8a4c),
-        rgb(0xeab060),
-    ];
+    const WOODS: [Colour; 6] =
+        [rgb(0xf0bf74), rgb(0xe0a050), rgb(0xc47a3c), rgb(0xf4cf8c), rgb(0xdb8a4c), rgb(0xeab060)];
     let own = WOODS[look.tool_kind / 7 % WOODS.len()];
     let away = |c: Colour| distance(c, look.surface);
     if away(own) > 0.26 {
@@ -133,8 +127,21 @@ pub fn mark(b: &mut Brush, look: &Look, x: f32, part: f32) {
     let (_, depth, thick) = BOARD;
     let far = (lerp(x, x * 0.94, part), -thick - depth * look.tilt * part);
     if part > 0.01 {
-        b.line(&[(x, -thick), far], 10.0, PENCIL);
-        b.line(&[(x, -thick), (x, -thick * 0.35)], 8.0, PENCIL);
+        b.line(&[(x, -thick), far], 14.0, PENCIL);
+        b.line(&[(x, -thick), (x, -thick * 0.2)], 12.0, PENCIL);
+        cross(b, look, x, part);
+    }
+}
+
+/// The cross that says on which side of a line the waste is.
+fn cross(b: &mut Brush, look: &Look, x: f32, part: f32) {
+    let (at, d) = (x + x.signum() * 118.0, BOARD.1 * look.tilt);
+    let (w, h, y) = (44.0, d * 0.26, -BOARD.2 - d * 0.5);
+    let grown = ((part - 0.6) / 0.4).clamp(0.0, 1.0);
+    if grown > 0.0 {
+        let (dx, dy) = (w * (2.0 * grown - 1.0), h * (2.0 * grown - 1.0));
+        b.line(&[(at - w, y - h), (at + dx, y + dy)], 11.0, PENCIL.fade(0.9));
+        b.line(&[(at + w, y - h), (at - dx, y + dy)], 11.0, PENCIL.fade(0.9));
     }
 }
 
@@ -168,7 +175,14 @@ pub fn pieces(b: &mut Brush, look: &Look, gap: f32, face: impl Fn(usize) -> Face
 pub fn rod(b: &mut Brush, look: &Look, x0: f32, x1: f32) {
     let (r, c) = (ROD.1, wood(look));
     let e = r * 0.36;
-    b.slab(x0 - e * 0.4, -r, x1 - x0 + e * 0.4, r * 2.0, e, down(-r, r, c.light(0.4), c.dark(0.35)));
+    b.slab(
+        x0 - e * 0.4,
+        -r,
+        x1 - x0 + e * 0.4,
+        r * 2.0,
+        e,
+        down(-r, r, c.light(0.4), c.dark(0.35)),
+    );
     grain(b, c.dark(0.35).fade(0.5), (x0 + 6.0, -r * 0.7), (x1 - x0 - 30.0, r * 1.5), 5, 5);
     b.slab(x0 + 8.0, -r * 0.66, x1 - x0 - 30.0, 9.0, 4.0, WHITE.fade(0.35));
     end_grain(b, c, (x1, 0.0), (e, r));
@@ -206,7 +220,14 @@ pub fn legs_standing(b: &mut Brush, look: &Look, glued: f32) {
     b.slab(-300.0, -46.0 - 60.0 * k, 600.0, 60.0 * k + 12.0, 8.0, c.light(0.1));
     for x in [-190.0, 0.0, 190.0] {
         let w = wood(look);
-        b.slab(x - 44.0, -100.0, 88.0, 84.0 - 30.0 * k, 10.0, across(x - 44.0, x + 44.0, w.light(0.2), w.dark(0.28)));
+        b.slab(
+            x - 44.0,
+            -100.0,
+            88.0,
+            84.0 - 30.0 * k,
+            10.0,
+            across(x - 44.0, x + 44.0, w.light(0.2), w.dark(0.28)),
+        );
     }
     b.slab(-300.0, -40.0, 600.0, 56.0, 8.0, down(-40.0, 16.0, c, c.dark(0.2)));
 }
@@ -218,8 +239,16 @@ fn leg(b: &mut Brush, look: &Look, x: f32, glued: f32) {
         &[(x - r, top), (x + r, top), (x + r * 0.84, -20.0), (x - r * 0.84, -20.0)],
         across(x - r, x + r, c.light(0.3), c.dark(0.28)),
     );
-    b.line(&[(x - 22.0, top + 60.0), (x - 17.0, -150.0), (x - 18.0, -60.0)], 4.0, c.dark(0.3).fade(0.5));
-    b.line(&[(x + 12.0, top + 90.0), (x + 8.0, -190.0), (x + 10.0, -70.0)], 4.0, c.dark(0.35).fade(0.5));
+    b.line(
+        &[(x - 22.0, top + 60.0), (x - 17.0, -150.0), (x - 18.0, -60.0)],
+        4.0,
+        c.dark(0.3).fade(0.5),
+    );
+    b.line(
+        &[(x + 12.0, top + 90.0), (x + 8.0, -190.0), (x + 10.0, -70.0)],
+        4.0,
+        c.dark(0.35).fade(0.5),
+    );
     end_grain(b, c, (x, top), (r, r * k));
     if glued > 0.02 {
         glue_cap(b, (x, top), (r, r * k), glued);
@@ -268,7 +297,10 @@ pub fn upright_grain(b: &mut Brush, c: Colour, at: Spot, size: Spot) {
     for i in 0..7 {
         let x = at.0 + size.0 * (i as f32 + 0.5) / 7.0;
         let bend = 10.0 * (chance_of(i, 12) - 0.5);
-        let (y0, y1) = (at.1 + size.1 * 0.3 * chance_of(i, 13), at.1 + size.1 * (0.7 + 0.3 * chance_of(i, 14)));
+        let (y0, y1) = (
+            at.1 + size.1 * 0.3 * chance_of(i, 13),
+            at.1 + size.1 * (0.7 + 0.3 * chance_of(i, 14)),
+        );
         b.line(&[(x, y0), (x + bend, (y0 + y1) / 2.0), (x, y1)], 3.0, c.dark(0.3).fade(0.55));
     }
 }
@@ -282,7 +314,13 @@ pub fn entrance(b: &mut Brush, c: Colour, at: Spot, r: f32) {
     }
     if r > 1.0 {
         b.oval(at.0, at.1, r, r, c.dark(0.5));
-        b.oval(at.0 + r * 0.07, at.1 + r * 0.07, r * 0.88, r * 0.88, round_light(at, r, rgb(0x1c1014), rgb(0x3b241c)));
+        b.oval(
+            at.0 + r * 0.07,
+            at.1 + r * 0.07,
+            r * 0.88,
+            r * 0.88,
+            round_light(at, r, rgb(0x1c1014), rgb(0x3b241c)),
+        );
         b.ring(at.0, at.1, r, r, 4.0, c.light(0.5).fade(0.8));
     }
 }
@@ -341,7 +379,12 @@ pub fn seat(b: &mut Brush, look: &Look, smooth: f32, holes: f32) {
     }
     if smooth > 0.0 {
         let x = lerp(-rx, rx, smooth);
-        let part = polygon(&[(-rx - 20.0, -thick - rx * k - 9.0), (x + 24.0, -thick - rx * k - 9.0), (x - 24.0, -thick + rx * k + 9.0), (-rx - 20.0, -thick + rx * k + 9.0)]);
+        let part = polygon(&[
+            (-rx - 20.0, -thick - rx * k - 9.0),
+            (x + 24.0, -thick - rx * k - 9.0),
+            (x - 24.0, -thick + rx * k + 9.0),
+            (-rx - 20.0, -thick + rx * k + 9.0),
+        ]);
         if smooth >= 1.0 {
             seat_top(b, (rx, k), fine, Face::Smooth);
         } else {
@@ -370,13 +413,23 @@ fn bored(b: &mut Brush, c: Colour, at: Spot, r: f32, k: f32) {
 
 fn seat_top(b: &mut Brush, size: (f32, f32), c: Colour, face: Face) {
     let ((rx, k), y) = (size, -SEAT.1);
-    b.oval(0.0, y, rx, rx * k, round_light((-rx * 0.4, y - rx * k * 0.5), rx * 1.7, c.light(0.25), c.dark(0.06)));
+    b.oval(
+        0.0,
+        y,
+        rx,
+        rx * k,
+        round_light((-rx * 0.4, y - rx * k * 0.5), rx * 1.7, c.light(0.25), c.dark(0.06)),
+    );
     let line = c.dark(if face == Face::Rough { 0.4 } else { 0.18 }).fade(0.55);
     for i in 0..9 {
         let t = (i as f32 - 4.0) / 4.6;
         let half = (1.0 - t * t).sqrt() * rx * 0.9;
         let yy = y + t * rx * k;
-        b.line(&[(-half, yy), (-half * 0.2, yy + 6.0 * k), (half * 0.4, yy - 5.0 * k), (half, yy)], 3.0, line);
+        b.line(
+            &[(-half, yy), (-half * 0.2, yy + 6.0 * k), (half * 0.4, yy - 5.0 * k), (half, yy)],
+            3.0,
+            line,
+        );
     }
     if face == Face::Rough {
         for i in 0..26 {

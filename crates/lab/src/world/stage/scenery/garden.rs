@@ -10,12 +10,15 @@ use crate::world::stage::look::Look;
 pub fn paint(b: &mut Brush, look: &Look) {
     let mut dice = Dice::new(look.decor);
     sky(b, look, &mut dice);
-    match look.wall_kind % 5 {
+    match look.wall_kind % 8 {
         0 => hills(b, look, &mut dice),
         1 => fence(b, look, &mut dice),
         2 => greenhouse(b, look, &mut dice),
         3 => bricks(b, look, &mut dice),
-        _ => city(b, look, &mut dice),
+        4 => city(b, look, &mut dice),
+        5 => hedge(b, look, &mut dice),
+        6 => rows(b, look, &mut dice),
+        _ => pergola(b, look, &mut dice),
     }
     surface::ground(b, look, &mut dice);
     border(b, look, &mut dice);
@@ -186,6 +189,156 @@ fn city(b: &mut Brush, look: &Look, dice: &mut Dice) {
         b.slab(-100.0 + i as f32 * 48.0, floor - 92.0, 8.0, 100.0, 3.0, look.front.dark(0.45));
     }
     b.slab(-100.0, floor - 104.0, 1800.0, 16.0, 6.0, look.front.dark(0.5));
+}
+
+/// A clipped hedge with a garden shed before it.
+fn hedge(b: &mut Brush, look: &Look, dice: &mut Dice) {
+    let floor = look.horizon();
+    for i in 0..26 {
+        let x = -90.0 + i as f32 * 70.0;
+        let top = floor - 190.0 + dice.range(-8.0, 8.0);
+        let tone = look.front.light(dice.range(0.0, 0.14));
+        b.slab(x, top, 96.0, 240.0, 40.0, down(top, floor, tone, tone.dark(0.25)));
+    }
+    for _ in 0..70 {
+        let (x, y) = (dice.range(-90.0, 1690.0), floor - dice.range(10.0, 180.0));
+        b.oval(x, y, 13.0, 9.0, look.front.light(dice.range(0.1, 0.35)).fade(0.7));
+    }
+    let x = if look.light < 0.0 { dice.range(1080.0, 1180.0) } else { dice.range(80.0, 180.0) };
+    shed(b, look, x, floor);
+}
+
+fn shed(b: &mut Brush, look: &Look, x: f32, floor: f32) {
+    let (w, top, c) = (330.0, floor - 220.0, look.accent.mix(look.trim, 0.45));
+    b.slab(x, top, w, 240.0, 2.0, c);
+    for i in 0..8 {
+        b.slab(x + 41.0 * i as f32, top, 4.0, 240.0, 0.0, c.dark(0.22));
+    }
+    let roof = look.trim.dark(0.35);
+    b.polygon(
+        &[(x - 34.0, top + 12.0), (x + w / 2.0, top - 110.0), (x + w + 34.0, top + 12.0)],
+        across(x, x + w, roof.light(0.15), roof),
+    );
+    b.polygon(
+        &[(x + 20.0, top + 12.0), (x + w / 2.0, top - 80.0), (x + w - 20.0, top + 12.0)],
+        c.dark(0.1),
+    );
+    b.slab(x + 40.0, top + 66.0, 104.0, 170.0, 4.0, c.dark(0.3));
+    b.oval(x + 128.0, top + 156.0, 7.0, 7.0, look.glow);
+    b.slab(x + 190.0, top + 60.0, 100.0, 84.0, 4.0, rgb(0xf6efe0));
+    b.slab(
+        x + 198.0,
+        top + 68.0,
+        84.0,
+        68.0,
+        2.0,
+        down(top + 60.0, top + 140.0, look.wall, look.glow),
+    );
+    b.slab(x + 237.0, top + 66.0, 6.0, 72.0, 0.0, rgb(0xf6efe0));
+    b.slab(x + 184.0, top + 142.0, 112.0, 22.0, 4.0, look.trim.dark(0.2));
+    for i in 0..6 {
+        flower(
+            b,
+            x + 196.0 + 18.0 * i as f32,
+            top + 138.0,
+            11.0,
+            if i % 2 == 0 { look.accent2 } else { rgb(0xfdfaf2) },
+        );
+    }
+}
+
+/// Rows of vegetables that run to the hills, with a scarecrow's hat of a sun above.
+fn rows(b: &mut Brush, look: &Look, dice: &mut Dice) {
+    hills(b, look, dice);
+    let floor = look.horizon();
+    b.slab(
+        -100.0,
+        floor - 90.0,
+        1800.0,
+        110.0,
+        0.0,
+        down(floor - 90.0, floor + 20.0, look.front.mix(look.wall, 0.2), look.front),
+    );
+    for i in -9..=9 {
+        let i = i as f32;
+        let (far, near) = (800.0 + i * 60.0, 800.0 + i * 150.0);
+        b.polygon(
+            &[
+                (far - 9.0, floor - 90.0),
+                (far + 9.0, floor - 90.0),
+                (near + 34.0, floor + 20.0),
+                (near - 34.0, floor + 20.0),
+            ],
+            rgb(0x7a5236).mix(look.surface, 0.3),
+        );
+        for j in 0..5 {
+            let t = j as f32 / 5.0 + 0.1;
+            let (x, y) = (far + (near - far) * t, floor - 90.0 + 110.0 * t);
+            b.oval(
+                x,
+                y - 6.0,
+                10.0 + 16.0 * t,
+                8.0 + 11.0 * t,
+                look.front.light(dice.range(0.1, 0.35)),
+            );
+        }
+    }
+    for x in [-40.0, 520.0, 1080.0, 1640.0] {
+        b.slab(x - 7.0, floor - 170.0, 14.0, 180.0, 4.0, look.trim.dark(0.2));
+    }
+    for y in [150.0, 100.0] {
+        b.slab(-100.0, floor - y, 1800.0, 9.0, 4.0, look.trim);
+    }
+}
+
+/// A pergola with climbing leaves and a string of lamps.
+fn pergola(b: &mut Brush, look: &Look, dice: &mut Dice) {
+    let floor = look.horizon();
+    for i in 0..7 {
+        tree(
+            b,
+            i as f32 * 280.0 - 60.0 + dice.range(-60.0, 60.0),
+            floor - 30.0,
+            1.1,
+            look.front.mix(look.wall, 0.3),
+        );
+    }
+    let (top, c) = ((floor - 330.0).max(-30.0), look.trim.light(0.2));
+    for x in [40.0, 500.0, 1070.0, 1530.0] {
+        b.slab(
+            x,
+            top,
+            34.0,
+            floor - top + 16.0,
+            3.0,
+            across(x, x + 34.0, c.light(0.12), c.dark(0.2)),
+        );
+    }
+    b.slab(-100.0, top, 1800.0, 30.0, 3.0, down(top, top + 30.0, c.light(0.15), c.dark(0.15)));
+    (0..16)
+        .for_each(|i| b.slab(-60.0 + 112.0 * i as f32, top - 34.0, 24.0, 70.0, 3.0, c.dark(0.08)));
+    for _ in 0..120 {
+        let side = if dice.chance(0.5) { 57.0 } else { 1547.0 };
+        let (x, y) = if dice.chance(0.45) {
+            (dice.range(-80.0, 1680.0), top + dice.range(-24.0, 40.0))
+        } else {
+            (side + dice.range(-44.0, 44.0), dice.range(top, floor))
+        };
+        b.oval(
+            x,
+            y,
+            dice.range(12.0, 24.0),
+            dice.range(9.0, 18.0),
+            look.front.light(dice.range(0.0, 0.3)),
+        );
+    }
+    for i in 0..15 {
+        let t = i as f32 / 14.0;
+        let (x, y) =
+            (80.0 + 1440.0 * t, top + 46.0 + 60.0 * (t * std::f32::consts::TAU * 1.5).sin().abs());
+        b.glow(x, y, 34.0, 34.0, look.glow.fade(0.7));
+        b.oval(x, y, 9.0, 12.0, rgb(0xfff4cf));
+    }
 }
 
 /// Shrubs and flowers along the back of the ground.

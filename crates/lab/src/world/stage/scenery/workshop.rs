@@ -25,10 +25,12 @@ fn wall(b: &mut Brush, look: &Look, dice: &mut Dice) {
         0.0,
         down(-60.0, bottom, c.light(0.1), c.dark(0.1)),
     );
-    match look.wall_kind % 4 {
+    match look.wall_kind % 6 {
         0 => bricks(b, look, dice),
         1 => boards(b, look, dice),
         2 => shutter(b, look),
+        3 => stripes(b, look),
+        4 => loft(b, look, dice),
         _ => b.slab(-100.0, bottom * 0.62, 1800.0, bottom * 0.38, 0.0, look.trim.fade(0.7)),
     }
 }
@@ -72,14 +74,48 @@ fn shutter(b: &mut Brush, look: &Look) {
     }
 }
 
+/// A wall painted in two colours with a bright band between.
+fn stripes(b: &mut Brush, look: &Look) {
+    let bottom = look.horizon() + 10.0;
+    b.slab(-100.0, bottom * 0.5, 1800.0, bottom * 0.5, 0.0, look.front.light(0.1));
+    b.slab(-100.0, bottom * 0.5 - 26.0, 1800.0, 20.0, 0.0, look.accent2);
+    b.slab(-100.0, bottom * 0.5 - 2.0, 1800.0, 8.0, 0.0, look.accent);
+}
+
+/// A loft of tall factory windows.
+fn loft(b: &mut Brush, look: &Look, dice: &mut Dice) {
+    let floor = look.horizon();
+    let sky = dice.pick([rgb(0xbfe3f5), rgb(0xffd9ae), rgb(0xd9e6ee), rgb(0x8fa6cf)]);
+    for i in 0..5 {
+        let (x, top, h) = (-70.0 + 350.0 * i as f32, -70.0, floor + 20.0);
+        b.slab(x, top, 300.0, h, 0.0, rgb(0x2f3338));
+        for r in 0..4 {
+            for c in 0..3 {
+                let (px, py) = (x + 8.0 + 97.0 * c as f32, top + 8.0 + h / 4.0 * r as f32);
+                let pane = sky.light(dice.range(0.0, 0.35));
+                b.slab(
+                    px,
+                    py,
+                    90.0,
+                    h / 4.0 - 8.0,
+                    0.0,
+                    down(py, py + h / 4.0, pane, pane.light(0.3)),
+                );
+            }
+        }
+    }
+}
+
 fn furnish(b: &mut Brush, look: &Look, dice: &mut Dice) {
     let floor = look.horizon();
     let high = (floor - 330.0).max(-30.0);
     let left = dice.chance(0.5);
     let (near, far) = if left { (60.0, 980.0) } else { (880.0, 90.0) };
     pegboard(b, look, near, high, 640.0, 270.0, dice);
-    match dice.below(3) {
+    match dice.below(5) {
         0 => bits::window(b, look, far, high + 4.0, 420.0, 230.0, dice),
+        3 => drawers(b, look, far, floor, dice),
+        4 => clamps_on_rail(b, look, far, high, dice),
         1 => {
             bits::shelf(b, look, far, floor - 100.0, 480.0, dice);
             bits::shelf(b, look, far, floor - 250.0, 480.0, dice);
@@ -151,6 +187,37 @@ fn tool(b: &mut Brush, look: &Look, x: f32, y: f32, dice: &mut Dice) {
             b.ring(x, y + 60.0, 42.0, 42.0, 15.0, grip);
             b.ring(x, y + 60.0, 42.0, 42.0, 4.0, grip.light(0.4));
         }
+    }
+}
+
+/// A cabinet of small drawers, each with its knob and label.
+fn drawers(b: &mut Brush, look: &Look, x: f32, floor: f32, dice: &mut Dice) {
+    let (w, h, c) = (470.0, 290.0, look.accent2.mix(look.front, 0.35));
+    b.slab(x + 10.0, floor - h + 10.0, w, h, 6.0, SHADE.fade(0.22));
+    b.slab(x, floor - h, w, h + 10.0, 6.0, c.dark(0.2));
+    for i in 0..6 {
+        for j in 0..5 {
+            let (dx, dy) = (x + 12.0 + 75.0 * i as f32, floor - h + 12.0 + 56.0 * j as f32);
+            let tone = c.light(dice.range(0.05, 0.3));
+            b.slab(dx, dy, 70.0, 50.0, 4.0, down(dy, dy + 50.0, tone.light(0.1), tone.dark(0.08)));
+            b.slab(dx + 18.0, dy + 10.0, 34.0, 13.0, 2.0, rgb(0xfbf5e9));
+            b.oval(dx + 35.0, dy + 36.0, 6.0, 6.0, rgb(0xd9b25c));
+        }
+    }
+}
+
+/// Clamps and saws that hang from a rail.
+fn clamps_on_rail(b: &mut Brush, look: &Look, x: f32, y: f32, dice: &mut Dice) {
+    let steel = rgb(0xaeb6bc);
+    b.slab(x, y + 20.0, 480.0, 20.0, 6.0, look.board.dark(0.15));
+    for i in 0..7 {
+        let (cx, long) = (x + 30.0 + 66.0 * i as f32, dice.range(150.0, 230.0));
+        let grip = dice.pick([look.accent, look.accent2, look.handle]);
+        b.slab(cx + 6.0, y + 36.0, 14.0, long, 3.0, SHADE.fade(0.2));
+        b.slab(cx, y + 30.0, 14.0, long, 3.0, steel);
+        b.slab(cx - 30.0, y + 30.0, 44.0, 20.0, 6.0, grip);
+        b.slab(cx - 30.0, y + long * 0.7, 44.0, 20.0, 6.0, grip.dark(0.1));
+        b.slab(cx - 26.0, y + long * 0.7 - 22.0, 10.0, 60.0, 4.0, steel.dark(0.3));
     }
 }
 
