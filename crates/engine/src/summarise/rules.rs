@@ -6,8 +6,8 @@ use super::{Summary, SummaryStep, chatter, rewrite};
 use crate::lexicon::Strength;
 use crate::transcript::Sentence;
 
-/// A sentence scoring this much is taken for a step; set on real narration, where a higher bar
-/// loses more steps than it saves talk.
+/// A sentence scoring this much is taken for a step: of 2.0, 2.5, 3.0 and 3.5 the best F1 on
+/// marked narration (`examples/measure_rules.rs`).
 const STEP: f32 = 2.5;
 /// An action scoring less adds nothing to the step that its sentence tells.
 const ACTION: f32 = 1.5;
