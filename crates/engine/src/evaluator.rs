@@ -600,6 +600,10 @@ fn chunks_by_length(sequences: &[Vec<u32>]) -> Vec<Vec<usize>> {
 }
 
 impl Scorer for Evaluator {
+    fn judges_coherence(&self) -> bool {
+        true
+    }
+
     fn name(&self) -> &str {
         "evaluator"
     }

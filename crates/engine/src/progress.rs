@@ -24,6 +24,20 @@ pub trait Progress: Sync {
 #[error("stopped; the same command goes on from here")]
 pub struct Stopped;
 
+/// Work inside a stage that someone else counts: warnings and stopping pass, counts do not.
+pub struct Within<'a>(pub &'a dyn Progress);
+
+impl Progress for Within<'_> {
+    fn begin(&self, _stage: &str, _total: u64) {}
+    fn advance(&self, _units: u64) {}
+    fn warn(&self, message: &str) {
+        self.0.warn(message);
+    }
+    fn stopped(&self) -> bool {
+        self.0.stopped()
+    }
+}
+
 /// Progress that nobody watches.
 pub struct Silent;
 

@@ -58,6 +58,12 @@ pub trait Scorer: Send + Sync {
     /// Its name in reports.
     fn name(&self) -> &str;
 
+    /// Whether the score itself falls when a sequence jumps between sources. Where it does not, the
+    /// query takes a price for every change off it.
+    fn judges_coherence(&self) -> bool {
+        false
+    }
+
     /// One score per candidate; higher is better. Scores of different queries need not compare.
     fn score(
         &self,
@@ -100,7 +106,7 @@ pub struct AverageSimilarity;
 
 impl Scorer for AverageSimilarity {
     fn name(&self) -> &str {
-        "average similarity"
+        "average-similarity"
     }
 
     fn score(

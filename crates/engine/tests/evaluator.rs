@@ -142,7 +142,7 @@ fn a_saved_evaluator_is_found_by_its_encoder_and_gives_the_same_numbers() {
     let folder = tempfile::tempdir().unwrap();
     let store = Store::new(folder.path());
     let encoder = config().encoder;
-    let find = |encoder: &EncoderId| Evaluator::for_encoder(&store, encoder, &Device::Cpu).unwrap();
+    let find = |encoder: &EncoderId| Evaluator::for_encoder(&store, encoder).unwrap();
     assert!(find(&encoder).is_none());
     let fresh = Evaluator::fresh(config(), 3, &Device::Cpu).unwrap();
     fresh.save(&folder.path().join("mine"), card()).unwrap();

@@ -38,6 +38,12 @@ pub struct WorldArguments {
     /// How similar a clip must be to show a step
     #[arg(long, value_name = "SIMILARITY", allow_hyphen_values = true)]
     threshold: Option<f32>,
+    /// The share of the texts' similarity in that of a step and a clip, 0 to 1
+    #[arg(long, value_name = "SHARE")]
+    text_weight: Option<f32>,
+    /// The price of a source change, in similarity
+    #[arg(long, value_name = "SIMILARITY")]
+    switch_cost: Option<f64>,
 }
 
 /// Runs the command.
@@ -57,6 +63,8 @@ pub fn run(command: &EvalCommand, setup: &Setup) -> Result<u8, Failure> {
     };
     let mut options = Options::default();
     options.map.threshold = arguments.threshold.unwrap_or(options.map.threshold);
+    options.map.text_weight = arguments.text_weight.unwrap_or(options.map.text_weight);
+    options.k_best.switch_cost = arguments.switch_cost.unwrap_or(options.k_best.switch_cost);
     let procedures = mixed(&truth, arguments.procedures, arguments.seed);
     let report = made_up::evaluate(&with, &procedures, &options, &setup.progress)?;
     setup.progress.finish();

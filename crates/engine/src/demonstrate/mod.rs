@@ -42,11 +42,9 @@ pub struct Options {
     pub map: MapOptions,
     /// How many candidate sequences are compared.
     pub candidates: usize,
-    /// The price of a source change and of going backwards in a source when candidates are made.
+    /// The price, in similarity, of a source change and of going backwards in a source: when
+    /// candidates are made, and when they are ranked by a scorer that does not judge coherence.
     pub k_best: KBestOptions,
-    /// Candidates whose scores differ by less are equally good; the one with fewer source changes
-    /// is taken.
-    pub indifference: f32,
     /// How clips become cuts.
     pub timeline: TimelineOptions,
     /// How long the whole may be, in milliseconds; longer clips are cut or sped up to fit.
@@ -65,7 +63,6 @@ impl Default for Options {
             map: MapOptions { top: 50, threshold: 0.45, text_weight: 0.5 },
             candidates: 200,
             k_best: KBestOptions { switch_cost: 0.1, order_cost: 0.1 },
-            indifference: 0.02,
             timeline: TimelineOptions::default(),
             length_ms: None,
             alternatives: 3,
@@ -109,7 +106,8 @@ pub fn demonstrate(
     let step_map = map::map(&text, &clip, &pool, allowed, &options.map)?;
     let candidates = candidates(&step_map, &pool, options);
     let scores = with.scorer.score(&query, &pool, &candidates)?;
-    let order = rank(&candidates, &scores, &pool, options.indifference);
+    let scores = with_price_of_changes(with.scorer, scores, &candidates, &pool, options);
+    let order = ranked(&scores);
     let cuts = timeline::timeline(
         &candidates[order[0]],
         &pool,
@@ -159,16 +157,29 @@ fn candidates(step_map: &StepMap, pool: &Pool, options: &Options) -> Vec<Sequenc
     candidates
 }
 
-/// The candidates by number, best first: by score, and among those as good as the best by fewer
-/// source changes.
-fn rank(candidates: &[Sequence], scores: &[f32], pool: &Pool, indifference: f32) -> Vec<usize> {
-    let best = scores.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-    let changes = |i: usize| match best - scores[i] <= indifference {
-        true => cover::source_changes(&candidates[i], pool),
-        false => usize::MAX,
+/// The scores as they are from a scorer that judges coherence itself; else less the price of the
+/// source changes, shared among the steps as the similarity is.
+fn with_price_of_changes(
+    scorer: &dyn Scorer,
+    scores: Vec<f32>,
+    candidates: &[Sequence],
+    pool: &Pool,
+    options: &Options,
+) -> Vec<f32> {
+    if scorer.judges_coherence() {
+        return scores;
+    }
+    let price = |sequence: &Sequence| {
+        let changes = cover::source_changes(sequence, pool) as f64;
+        (options.k_best.switch_cost * changes / sequence.0.len().max(1) as f64) as f32
     };
-    let mut order: Vec<usize> = (0..candidates.len()).collect();
-    order.sort_by(|&a, &b| changes(a).cmp(&changes(b)).then(scores[b].total_cmp(&scores[a])));
+    scores.iter().zip(candidates).map(|(score, sequence)| score - price(sequence)).collect()
+}
+
+/// The candidates by number, best first; equals keep their order.
+fn ranked(scores: &[f32]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..scores.len()).collect();
+    order.sort_by(|&a, &b| scores[b].total_cmp(&scores[a]));
     order
 }
 

@@ -10,9 +10,9 @@ use crate::progress::Progress;
 use crate::sentence::SentenceEncoder;
 use crate::transcript::Sentence;
 
-/// How far from a second's middle words still count. People show a thing within a few seconds of
-/// naming it; a wider reach would blur one step into the next.
-const REACH_MS: f64 = 3000.0;
+/// How far from a second's middle words still count. People show a thing within a moment of naming
+/// it; a wider reach would blur one step into the next.
+const REACH_MS: f64 = 2000.0;
 
 /// F_M by ear: text and seconds both through the sentence model.
 pub struct Narration {

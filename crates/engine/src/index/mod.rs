@@ -14,7 +14,7 @@ use crate::encoder::{Encoder, EncoderError};
 use crate::files::FileError;
 use crate::library::{Library, LibraryError, Outcome, VideoRecord, VideoStatus};
 use crate::media::MediaError;
-use crate::progress::{Progress, Stopped};
+use crate::progress::{Progress, Stopped, Within};
 use crate::sentence::SentenceEncoder;
 use crate::summarise::chat::Chat;
 use crate::summarise::PromptDomain;
@@ -110,7 +110,7 @@ impl Indexer<'_> {
         progress: &dyn Progress,
     ) -> Result<Option<usize>, IndexError> {
         progress.check()?;
-        let outcome = self.index_video(record, progress)?;
+        let outcome = self.index_video(record, &Within(progress))?;
         self.library.record(record, &outcome)?;
         progress.advance(1);
         match outcome {

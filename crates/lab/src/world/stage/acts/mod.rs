@@ -118,7 +118,6 @@ fn act_of(verb: Verb, kind: Kind) -> Act {
         Verb::Stake => beds::stake,
         Verb::Mulch => beds::mulch,
         Verb::Prune => beds::prune,
-        _ => plain::handle,
     }
 }
 
