@@ -272,7 +272,7 @@ fn dropping(b: &mut Brush, look: &Look, i: usize, t: f32) {
 fn cutting(b: &mut Brush, look: &Look, i: usize) {
     let x = -390.0 + 98.0 * i as f32;
     let y = earth::BED.1 * look.tilt * 0.5 + 40.0 + 16.0 * chance_of(i, 81);
-    b.placed((x, y), if i % 2 == 0 { 74.0 } else { -82.0 }, 0.62, |b| {
+    b.placed((x, y), if i.is_multiple_of(2) { 74.0 } else { -82.0 }, 0.62, |b| {
         greens::stem(b, look, 6, 0.0, 230.0, 0.0)
     });
 }

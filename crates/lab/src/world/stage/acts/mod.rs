@@ -10,7 +10,6 @@ mod bench;
 mod joining;
 mod potting;
 mod beds;
-mod plain;
 
 use super::actor;
 use super::brush::{Brush, Spot, between};
@@ -118,7 +117,6 @@ fn act_of(verb: Verb, kind: Kind) -> Act {
         Verb::Stake => beds::stake,
         Verb::Mulch => beds::mulch,
         Verb::Prune => beds::prune,
-        _ => plain::handle,
     }
 }
 
