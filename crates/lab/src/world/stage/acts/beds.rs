@@ -150,7 +150,7 @@ pub fn stake(b: &mut Brush, shot: &Shot) {
         let lean = 9.0 * (1.0 - ties / 3.0);
         b.placed((0.0, -18.0), -lean, 1.0, |b| greens::tomato(b, look, lerp(0.6, 0.72, w), 0, 0.0));
         if ties > 0.0 {
-            tied(b, look, ties);
+            tied(b, ties);
         }
     });
     let y = -110.0 - 96.0 * (ties.min(2.9)).floor();
@@ -179,7 +179,7 @@ pub fn stake(b: &mut Brush, shot: &Shot) {
 }
 
 /// The strings, in front of the stem.
-fn tied(b: &mut Brush, _look: &Look, ties: f32) {
+fn tied(b: &mut Brush, ties: f32) {
     for i in 0..(ties.ceil() as usize).min(3) {
         let (y, part) = (-110.0 - 96.0 * i as f32, (ties - i as f32).clamp(0.0, 1.0));
         let string = crate::world::stage::brush::rgb(0xfff2c8);
