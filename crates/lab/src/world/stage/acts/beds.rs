@@ -79,7 +79,8 @@ pub fn transplant(b: &mut Brush, shot: &Shot) {
     let lettuce = thing.kind == Kind::LettuceSeedling;
     if w >= 1.0 {
         b.placed((-470.0, 100.0), 0.0, 0.5, |b| earth::pot(b, look, 0.0, 0.0, |_| {}));
-        return props::draw_thing(b, look, thing.kind, thing.after);
+        props::draw_thing(b, look, thing.kind, thing.after);
+        return press_down(b, shot, (0.0, -4.0), (1.0, 1.0));
     }
     let (out, press) = (ease(w, 0.04, 0.5), ease(w, 0.55, 0.95));
     let start = (-440.0, -60.0);
