@@ -13,11 +13,26 @@ pub fn body_behind(b: &mut Brush, look: &Look, seconds: f32) {
     }
     let base = look.back();
     let breath = 2.0 * wave(seconds, 0.3);
+    if look.domain == Domain::Gardening {
+        b.moved(0.0, base, |b| knees(b, look));
+    }
     b.moved(0.0, base, |b| {
         torso(b, look, 0.0, breath);
         head(b, look, (0.0, -398.0 + breath), 0.0, 0.0, seconds);
     });
-    b.shadow(0.0, base + 6.0, 250.0, 22.0, 0.4);
+    if look.domain != Domain::Gardening {
+        b.shadow(0.0, base + 6.0, 250.0, 22.0, 0.4);
+    }
+}
+
+/// The legs of one who kneels on the ground: there is no counter in a garden.
+fn knees(b: &mut Brush, look: &Look) {
+    let (w, c) = (look.build, rgb(0x46566b).mix(look.front, 0.2));
+    b.shadow(0.0, 104.0, 300.0 * w, 46.0, 0.45);
+    for side in [-1.0, 1.0] {
+        b.limb((side * 80.0, 10.0), 170.0 * w, (side * 118.0 * w, 60.0), 120.0, c.dark(0.18));
+        b.limb((side * 76.0, 0.0), 140.0 * w, (side * 112.0 * w, 50.0), 92.0, c);
+    }
 }
 
 /// The presenter talking to the camera, waving hands; in the virtual frame.

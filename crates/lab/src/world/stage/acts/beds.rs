@@ -79,7 +79,8 @@ pub fn transplant(b: &mut Brush, shot: &Shot) {
     let lettuce = thing.kind == Kind::LettuceSeedling;
     if w >= 1.0 {
         b.placed((-470.0, 100.0), 0.0, 0.5, |b| earth::pot(b, look, 0.0, 0.0, |_| {}));
-        return props::draw_thing(b, look, thing.kind, thing.after);
+        props::draw_thing(b, look, thing.kind, thing.after);
+        return press_down(b, shot, (0.0, -4.0), (1.0, 1.0));
     }
     let (out, press) = (ease(w, 0.04, 0.5), ease(w, 0.55, 0.95));
     let start = (-440.0, -60.0);
@@ -150,7 +151,7 @@ pub fn stake(b: &mut Brush, shot: &Shot) {
         let lean = 9.0 * (1.0 - ties / 3.0);
         b.placed((0.0, -18.0), -lean, 1.0, |b| greens::tomato(b, look, lerp(0.6, 0.72, w), 0, 0.0));
         if ties > 0.0 {
-            tied(b, look, ties);
+            tied(b, ties);
         }
     });
     let y = -110.0 - 96.0 * (ties.min(2.9)).floor();
@@ -179,7 +180,7 @@ pub fn stake(b: &mut Brush, shot: &Shot) {
 }
 
 /// The strings, in front of the stem.
-fn tied(b: &mut Brush, _look: &Look, ties: f32) {
+fn tied(b: &mut Brush, ties: f32) {
     for i in 0..(ties.ceil() as usize).min(3) {
         let (y, part) = (-110.0 - 96.0 * i as f32, (ties - i as f32).clamp(0.0, 1.0));
         let string = crate::world::stage::brush::rgb(0xfff2c8);
@@ -272,7 +273,7 @@ fn dropping(b: &mut Brush, look: &Look, i: usize, t: f32) {
 fn cutting(b: &mut Brush, look: &Look, i: usize) {
     let x = -390.0 + 98.0 * i as f32;
     let y = earth::BED.1 * look.tilt * 0.5 + 40.0 + 16.0 * chance_of(i, 81);
-    b.placed((x, y), if i % 2 == 0 { 74.0 } else { -82.0 }, 0.62, |b| {
+    b.placed((x, y), if i.is_multiple_of(2) { 74.0 } else { -82.0 }, 0.62, |b| {
         greens::stem(b, look, 6, 0.0, 230.0, 0.0)
     });
 }

@@ -113,10 +113,8 @@ pub fn saw(b: &mut Brush, shot: &Shot) {
             -BOARD.2 * (1.0 - cut * 0.5)
         };
         let axis = 128.0;
-        let tip = towards((CUTS[i], enter), axis, 110.0 + stroke);
-        if apart < 0.5 {
-            sawing(b, shot, tip, axis, (CUTS[i], rod));
-        }
+        let tip = towards((CUTS[i], enter - 150.0 * apart), axis, 110.0 + stroke);
+        sawing(b, shot, tip, axis, (CUTS[i], rod));
         let hold = (-250.0, if rod { -90.0 } else { -BOARD.1 * look.tilt * 0.7 - 80.0 });
         hands::claw(b, look, Hand::Left, shot.reach(Hand::Left, hold));
     });
@@ -127,7 +125,7 @@ pub fn saw(b: &mut Brush, shot: &Shot) {
 fn sawing(b: &mut Brush, shot: &Shot, tip: Spot, axis: f32, at: (f32, bool)) {
     let look = shot.look;
     to_tip(b, shot, tip, 424.0, axis, |b| tools::saw(b, look));
-    if shot.presence() < 0.98 || at.1 {
+    if shot.work() >= 0.93 || shot.presence() < 0.98 || at.1 {
         return;
     }
     let (thick, c) = (BOARD.2, timber::wood(look));
@@ -215,9 +213,7 @@ pub fn sand(b: &mut Brush, shot: &Shot) {
     crumbs(b, shot, (at.0, at.1 - 10.0), 90.0, timber::wood(look).light(0.5), 18);
     hands::claw(b, look, Hand::Right, hand);
     let hold = if shot.subject().kind == Kind::Seat { (-330.0, -30.0) } else { (-430.0, -30.0) };
-    if at.0 > -150.0 {
-        hands::claw(b, look, Hand::Left, shot.reach(Hand::Left, hold));
-    }
+    hands::claw(b, look, Hand::Left, shot.reach(Hand::Left, hold));
 }
 
 fn sanded_board(b: &mut Brush, shot: &Shot, w: f32) {

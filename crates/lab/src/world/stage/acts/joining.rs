@@ -156,12 +156,10 @@ pub fn coat(b: &mut Brush, shot: &Shot) {
     let x = half * 0.82 * (turn * std::f32::consts::TAU).sin();
     bare(b, shot, w);
     wet(b, shot, edge, x);
-    if w < 0.99 {
-        drips(b, shot, (x, edge), colour);
-        let tip = (x, edge.min(4.0 + STAND) + 8.0);
-        let sway = 10.0 * (turn * std::f32::consts::TAU).cos();
-        to_tip(b, shot, tip, 222.0, 142.0 + sway, |b| tools::brush(b, look, colour));
-    }
+    drips(b, shot, (x, edge), colour);
+    let tip = (x, edge.min(4.0 + STAND) + 8.0);
+    let sway = 10.0 * (turn * std::f32::consts::TAU).cos();
+    to_tip(b, shot, tip, 222.0, 142.0 + sway, |b| tools::brush(b, look, colour));
     let hold = (-half - 40.0, 0.0);
     hands::claw(b, look, Hand::Left, shot.reach(Hand::Left, hold));
 }

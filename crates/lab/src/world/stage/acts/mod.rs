@@ -10,7 +10,6 @@ mod bench;
 mod joining;
 mod potting;
 mod beds;
-mod plain;
 
 use super::actor;
 use super::brush::{Brush, Spot, between};
@@ -126,7 +125,10 @@ pub fn perform(b: &mut Brush, look: &Look, action: &Action, progress: f32, secon
     let shot = Shot { look, action, progress, seconds };
     let kind = shot.subject().kind;
     in_act_space(b, look, |b| {
-        actor::body_behind(b, look, seconds);
+        if action.verb != Verb::Sprout {
+            // nobody stands there for days
+            actor::body_behind(b, look, seconds);
+        }
         act_of(action.verb, kind)(b, &shot);
     });
 }

@@ -59,7 +59,7 @@ fn clay(look: &Look) -> Colour {
 fn pot_band(b: &mut Brush, look: &Look, c: Colour) {
     let (rx, h) = POT;
     b.line(&[(-rx * 0.72, -h * 0.6), (-rx * 0.62, -h * 0.2)], 17.0, WHITE.fade(0.25));
-    if look.tool_kind / 17 % 3 == 0 {
+    if (look.tool_kind / 17).is_multiple_of(3) {
         for i in 0..5 {
             let x = (i as f32 - 2.0) * 66.0;
             let y = -h * 0.42 + look.tilt * (60.0 - 0.0022 * x * x);

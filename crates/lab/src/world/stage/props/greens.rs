@@ -115,7 +115,7 @@ fn basil_stem(b: &mut Brush, foot: Spot, g: f32, picked: bool, c: Colour) {
 
 /// A rosette of lettuce, `s` as large as a full one of half-width 130.
 pub fn lettuce(b: &mut Brush, look: &Look, s: f32) {
-    let red = look.tool_kind / 23 % 3 == 0;
+    let red = (look.tool_kind / 23).is_multiple_of(3);
     let c = if red { rgb(0x8a4a4e) } else { rgb(0x62ad38) };
     b.shadow(4.0, 6.0, 130.0 * s, 44.0 * s, 0.4);
     for ring in 0..3 {
@@ -246,8 +246,8 @@ pub fn pruned_stem(b: &mut Brush, look: &Look, i: usize, long: f32) {
 /// Flowers that open on a pruned bush, `r` in radius.
 pub fn reopen(b: &mut Brush, look: &Look, r: f32) {
     if r > 3.0 {
-        for i in 2..7 {
-            bloom(b, stem_end(i, STEMS[i].2 + r * 0.4), r, petal(look));
+        for (i, (_, _, short)) in STEMS.into_iter().enumerate().filter(|(_, s)| s.2 > 0.0) {
+            bloom(b, stem_end(i, short + r * 0.4), r, petal(look));
         }
     }
 }

@@ -34,7 +34,7 @@ pub enum Face {
 /// The wood that this place works with; never the colour of its bench.
 pub fn wood(look: &Look) -> Colour {
     const WOODS: [Colour; 6] =
-        [rgb(0xf0bf74), rgb(0xe0a050), rgb(0xc47a3c), rgb(0xf4cf8c), rgb(0xdb8a4c), rgb(0xeab060)];
+        [rgb(0xf0bf74), rgb(0xe0a050), rgb(0xd08c4c), rgb(0xf4cf8c), rgb(0xdb8a4c), rgb(0xeab060)];
     let own = WOODS[look.tool_kind / 7 % WOODS.len()];
     let away = |c: Colour| distance(c, look.surface);
     if away(own) > 0.26 {
@@ -45,7 +45,7 @@ pub fn wood(look: &Look) -> Colour {
 
 /// The same wood under varnish: deep and warm.
 pub fn varnished(c: Colour) -> Colour {
-    c.mix(rgb(0x9c3a00), 0.6)
+    c.mix(rgb(0x832a00), 0.64)
 }
 
 fn tone(look: &Look, face: Face) -> Colour {

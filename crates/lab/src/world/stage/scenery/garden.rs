@@ -247,7 +247,7 @@ fn shed(b: &mut Brush, look: &Look, x: f32, floor: f32) {
     }
 }
 
-/// Rows of vegetables that run to the hills, with a scarecrow's hat of a sun above.
+/// Rows of vegetables that run to the hills behind a rail.
 fn rows(b: &mut Brush, look: &Look, dice: &mut Dice) {
     hills(b, look, dice);
     let floor = look.horizon();
