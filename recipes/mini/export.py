@@ -97,6 +97,18 @@ def speed(session, size, runs=40):
     return 1000 * float(np.median(times)), 1000 * min(times)
 
 
+def golden(session, head):
+    """Made-up inputs and what comes out, for any other reader of these files to be tested by."""
+    out = {"picture": "pixels[c][y][x] = ((c + 1) * x + 2 * y) % 256", "text": "x[i] = sin(i + 1), then unit length"}
+    for size in (224, 256):
+        c, y, x = np.mgrid[:3, :size, :size]
+        pixels = (((c + 1) * x + 2 * y) % 256).astype(np.uint8)[None]
+        out[f"image_{size}"] = [round(float(v), 6) for v in session.run(None, {"pixels": pixels})[0][0]]
+    x = np.sin(np.arange(1, head["linear.weight"].shape[1] + 1, dtype=np.float32))[None]
+    out["text_features"] = [round(float(v), 6) for v in text_features(head, x / np.linalg.norm(x))[0]]
+    return out
+
+
 def sha(path):
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
@@ -137,8 +149,9 @@ def main():
                  "form": "normalise(linear(x) + down(gelu(up(x)))), gelu exact (erf)"},
     }
     (args.out / "config.json").write_text(json.dumps(config, indent=2) + "\n")
+    (args.out / "golden.json").write_text(json.dumps(golden(session, load_file(text))) + "\n")
     card = json.loads(args.card.read_text())
-    card["files"] = {p.name: {"bytes": p.stat().st_size, "sha256": sha(p)} for p in (image, text, args.out / "config.json")}
+    card["files"] = {p.name: {"bytes": p.stat().st_size, "sha256": sha(p)} for p in (image, text, args.out / "config.json", args.out / "golden.json")}
     card["parity_with_training"] = {"image_cosine_min": round(image_cos, 6), "text_cosine_min": round(text_cos, 6)}
     (args.out / "card.json").write_text(json.dumps(card, indent=2) + "\n")
 
