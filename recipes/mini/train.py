@@ -1,0 +1,768 @@
+"""Training of the two towers, one job or many on one GPU.
+
+    python train.py decode   --pack PACK --work WORK         pictures to arrays of bytes
+    python train.py embed    --pack PACK --work WORK         texts to embeddings
+    python train.py features --pack PACK --work WORK --model lite2   pooled features of the untouched tower
+    python train.py serve --work WORK --workers 6            run every job file in WORK/jobs, results to WORK/results
+    python train.py one   --work WORK --job JOB.json         one job, in this process
+
+A job is a JSON object of the settings in DEFAULTS that differ. See README.md for the jobs behind the table.
+"""
+import argparse
+import json
+import math
+import multiprocessing
+import os
+import pathlib
+import time
+import traceback
+
+import numpy as np
+
+DEFAULTS = dict(
+    name="job", model="lite0", frozen=3, fold=0, folds=3, youcook=True, steps_data=True, world=False, full=False,
+    seeds=[0], head_seed=0, steps=400, warmup=40, lr=1e-3, text_lr=1.0, backbone_lr=4e-4, decay=0.05, head_decay=0.05,
+    ema=0.99, clip=5.0, size=224, crop=0.35, mix=0.0, drop_path=0.1, sp=0.0,
+    dropout=0.2, drop_in=0.2, text_drop=0.1, hidden=768, text_hidden=768, text_init="random", white=0.5, text_noise=0.0, wide=False,
+    cached=False, feature_mix=0.0,
+    soft=0.2, invideo=0.5, distil=0.1, phrases=0.0, bank=0.0, bank_size=1024, ignore=0.9, scale_lr=1.0, scale_max=50.0, max_seconds=120, save_model=False,
+    batch=dict(caption=224, state=80, label=40, video=32, step=72, world=0),
+)
+KINDS = ["caption", "state", "label", "video", "step", "world"]
+VIEWS = 3
+MODELS = ["lite0", "lite2"]
+
+
+# ---------------------------------------------------------------- the pack
+
+def decode(job):
+    """One run of pictures, squashed to both sizes, written straight into the shared arrays."""
+    import io
+    from PIL import Image
+    path, work, first, rows = job
+    out = [np.load(work / f"{name}.npy", mmap_mode="r+") for name in ("big", "small")]
+    with open(path, "rb") as f:
+        for n, (at, size) in enumerate(rows):
+            f.seek(at)
+            picture = Image.open(io.BytesIO(f.read(size))).convert("RGB")
+            for side, array in zip((256, 224), out):
+                array[first + n] = np.asarray(picture.resize((side, side), Image.BILINEAR))
+    for array in out:
+        array.flush()
+
+
+def decode_all(items, pack, work):
+    for name, side in (("big", 256), ("small", 224)):
+        np.lib.format.open_memmap(work / f"{name}.npy", "w+", np.uint8, (len(items), side, side, 3)).flush()
+    jobs = []
+    for s in range(0, len(items), 64):
+        for part in sorted({i["part"] for i in items[s:s + 64]}):  # items lie in the order of the parts
+            chunk = [n for n in range(s, min(s + 64, len(items))) if items[n]["part"] == part]
+            jobs.append((pack / f"pictures{part}.bin", work, chunk[0], [(items[n]["at"], items[n]["bytes"]) for n in chunk]))
+    with multiprocessing.get_context("fork").Pool(16) as pool:
+        pool.map(decode, jobs, chunksize=1)
+
+
+def embed_texts(texts, pack):
+    """all-mpnet-base-v2: mean of the last layer over the words, unit length."""
+    import torch
+    from safetensors.torch import load_file
+    from tokenizers import Tokenizer
+    from transformers import MPNetConfig, MPNetModel
+    config = MPNetConfig(**{k: v for k, v in json.load(open(pack / "config.json")).items() if not k.startswith(("_", "arch", "transf", "model_type"))})
+    model = MPNetModel(config, add_pooling_layer=False)
+    state = {}
+    for path in sorted(pack.glob("mpnet*.safetensors")):
+        state.update({k.removeprefix("mpnet."): v.float() for k, v in load_file(path).items()})
+    missing = [k for k in model.load_state_dict(state, strict=False).missing_keys if "position_ids" not in k]
+    assert not missing, missing
+    model = model.cuda().float().eval()
+    tok = Tokenizer.from_file(str(pack / "tokenizer.json"))
+    tok.enable_truncation(128)
+    tok.enable_padding(pad_id=1, pad_token="<pad>")
+    order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
+    out = np.zeros((len(texts), 768), np.float32)
+    for s in range(0, len(order), 1024):
+        rows = order[s:s + 1024]
+        enc = tok.encode_batch([texts[i] for i in rows])
+        ids = torch.tensor([e.ids for e in enc]).cuda()
+        mask = torch.tensor([e.attention_mask for e in enc]).cuda()
+        with torch.no_grad():
+            y = model(input_ids=ids, attention_mask=mask).last_hidden_state.float()
+        y = (y * mask[..., None]).sum(1) / mask.sum(1, keepdim=True)
+        out[rows] = torch.nn.functional.normalize(y, dim=1).cpu().numpy()
+    return out
+
+
+def class_names():
+    from torchvision.models._meta import _IMAGENET_CATEGORIES
+    return [f"a photo of a {n}" for n in _IMAGENET_CATEGORIES]
+
+
+def phrase_list():
+    """Phrases and the class each belongs to."""
+    from phrases import PHRASES
+    from torchvision.models._meta import _IMAGENET_CATEGORIES
+    return [(line, c) for c, name in enumerate(_IMAGENET_CATEGORIES) for line in PHRASES.get(name, [])]
+
+
+def all_texts(meta):
+    """The pack's texts, then the class names, then the phrases."""
+    return meta["texts"] + class_names() + [line for line, _ in phrase_list()]
+
+
+def cache_features(work, pack, name, big, small, views=VIEWS):
+    """Pooled features of the untouched tower, for each picture as it is and in `views` random views."""
+    import torch
+    from safetensors.torch import load_file
+    from towers import Lite
+    weights = load_file(pack / f"{name}.safetensors")
+    net = Lite(weights).freeze(99).cuda().eval()
+    feats = torch.zeros(len(big), views + 1, 2560 + sum(net.blocks[t].project.weight.shape[0] for t in net.taps), dtype=torch.float16)
+    logits = torch.zeros(len(big), 1000, dtype=torch.float16)
+    fc, bias = weights["_fc.weight"].float().cuda(), weights["_fc.bias"].float().cuda()
+    torch.manual_seed(5)
+    with torch.no_grad():
+        for s in range(0, len(big), 512):
+            rows = slice(s, s + 512)
+            clean = net(normalise(torch.from_numpy(np.array(small[rows])).cuda().permute(0, 3, 1, 2).float()), wide=True)
+            feats[rows, 0] = clean.half().cpu()
+            logits[rows] = (clean[:, :1280] @ fc.T + bias).half().cpu()
+            x = torch.from_numpy(np.array(big[rows])).cuda().permute(0, 3, 1, 2)
+            for v in range(views):
+                feats[rows, 1 + v] = net(augment(x, DEFAULTS).to(torch.bfloat16), wide=True).half().cpu()
+    torch.save((feats, logits), work / f"{name}.pt")
+    return logits
+
+
+def do_decode(pack, work):
+    started = time.time()
+    meta = json.load(open(pack / "pack.json"))
+    decode_all(meta["items"], pack, work)
+    json.dump(meta, open(work / "items.json", "w"))
+    print("decoded", len(meta["items"]), f"{time.time()-started:.1f}s", flush=True)
+
+
+def do_embed(pack, work):
+    """Embeds what an earlier run has not embedded yet."""
+    started = time.time()
+    texts = all_texts(json.load(open(pack / "pack.json")))
+    known = {}
+    for path in sorted(pack.glob("embedding*.npz")):
+        part = np.load(path)
+        known.update(zip(json.loads(str(part["texts"])), part["q"].astype(np.float32) * part["scale"][:, None]))
+    missing = [t for t in dict.fromkeys(texts) if t not in known]
+    if missing:
+        known.update(zip(missing, embed_texts(missing, pack)))
+    emb = np.stack([known[t] for t in texts])
+    emb /= np.linalg.norm(emb, axis=1, keepdims=True)
+    assert np.isfinite(emb).all(), "the text embeddings are broken"
+    np.save(work / "texts.npy", emb.astype(np.float32))
+    if len(missing) > 10000:
+        keep_embeddings(texts, emb, work)
+    print("embedded", len(missing), "of", len(texts), f"{time.time()-started:.1f}s", flush=True)
+
+
+def keep_embeddings(texts, emb, work, parts=4):
+    """The embeddings in 8 bits, small enough to carry away and use again."""
+    scale = np.abs(emb).max(1) / 127
+    q = np.round(emb / scale[:, None]).astype(np.int8)
+    for n, rows in enumerate(np.array_split(np.arange(len(texts)), parts)):
+        np.savez(work / f"embedding{n}.npz", q=q[rows], scale=scale[rows].astype(np.float32), texts=json.dumps([texts[i] for i in rows]))
+
+
+def do_features(pack, work, name):
+    started = time.time()
+    logits = cache_features(work, pack, name, np.load(work / "big.npy", mmap_mode="r"), np.load(work / "small.npy", mmap_mode="r"))
+    meta, names = json.load(open(work / "items.json")), class_names()
+    for n in range(0, len(meta["items"]), 4000):
+        print("  ", meta["texts"][meta["items"][n]["main"]][:50], "->", names[int(logits[n].argmax())])
+    print("features", name, f"{time.time()-started:.1f}s", flush=True)
+
+
+# ---------------------------------------------------------------- pictures
+
+def normalise(x):
+    return ((x - 127.0) / 128.0).contiguous()
+
+
+def augment(x, cfg):
+    """Random crop, flip, small turn, light and colour, on the GPU; bytes in, normalised floats out."""
+    import torch
+    import torch.nn.functional as F
+    n, dev = len(x), x.device
+    u = lambda lo, hi, *shape: torch.rand(n, *shape, device=dev) * (hi - lo) + lo
+    area, ratio = u(cfg["crop"], 1.0), torch.exp(u(math.log(0.75), math.log(4 / 3)))
+    w, h = (area * ratio).sqrt().clamp(max=1), (area / ratio).sqrt().clamp(max=1)
+    cx, cy = u(-1, 1) * (1 - w), u(-1, 1) * (1 - h)
+    flip = torch.where(u(0, 1) < 0.5, -1.0, 1.0)
+    turn = u(-0.17, 0.17) * (u(0, 1) < 0.3)
+    cos, sin = turn.cos(), turn.sin()
+    theta = torch.stack([torch.stack([w * flip * cos, -w * sin, cx], 1), torch.stack([h * flip * sin, h * cos, cy], 1)], 1)
+    grid = F.affine_grid(theta, (n, 3, cfg["size"], cfg["size"]), align_corners=False)
+    y = F.grid_sample(x.float(), grid, mode="bilinear", padding_mode="reflection", align_corners=False)
+    grey = y.mean(1, keepdim=True)
+    sat = torch.where(u(0, 1, 1, 1, 1) < 0.05, torch.zeros(n, 1, 1, 1, device=dev), u(0.6, 1.4, 1, 1, 1))
+    y = grey + (y - grey) * sat
+    mean = y.mean((1, 2, 3), keepdim=True)
+    y = (mean + (y - mean) * u(0.7, 1.3, 1, 1, 1)) * u(0.7, 1.3, 1, 1, 1) * u(0.94, 1.06, 3, 1, 1)
+    soft = F.avg_pool2d(F.pad(y, (1, 1, 1, 1), mode="replicate"), 3, 1)
+    y = torch.where(u(0, 1, 1, 1, 1) < 0.15, soft, y)
+    return normalise(y.clamp(0, 255))
+
+
+def paste(x, partner, share):
+    """A rectangle of the partner, of the given share of the area, over each picture."""
+    import torch
+    n, size, dev = len(x), x.shape[-1], x.device
+    side = share.sqrt() * size
+    left, top = torch.rand(n, device=dev) * (size - side), torch.rand(n, device=dev) * (size - side)
+    line = torch.arange(size, device=dev)
+    across = (line >= left[:, None]) & (line < (left + side)[:, None])
+    down = (line >= top[:, None]) & (line < (top + side)[:, None])
+    inside = (down[:, :, None] & across[:, None, :])[:, None]
+    return torch.where(inside, partner, x)
+
+
+# ---------------------------------------------------------------- the data on the GPU
+
+class Data:
+    """Everything a worker needs, loaded once."""
+
+    def __init__(self, work):
+        import torch
+        meta = json.load(open(work / "items.json"))
+        self.items, self.text_list = meta["items"], meta["texts"]
+        self.work = work
+        self.emb = torch.from_numpy(np.load(work / "texts.npy")).cuda()
+        start = len(self.text_list)
+        self.classes, self.phrases = self.emb[start:start + 1000], self.emb[start + 1000:]
+        owners = [c for _, c in phrase_list()]
+        self.owner = torch.tensor(owners).cuda()
+        self.owner_share = 1.0 / torch.bincount(self.owner, minlength=1000)[self.owner].float()
+        self.bank_ids = torch.tensor(meta.get("bank", [])).cuda()
+        self.slots = torch.tensor([i["slots"] for i in self.items]).cuda()
+        self.main = torch.tensor([i["main"] for i in self.items]).cuda()
+        names = {}
+        number = lambda key: names.setdefault(key, len(names))
+        self.label = np.array([number(i["label"]) if i["label"] else number(("one", n)) for n, i in enumerate(self.items)])
+        self.label_gpu = torch.from_numpy(self.label).cuda()
+        states = {}
+        self.state = torch.tensor([states.setdefault(i["state"], len(states)) if i.get("state") else -1 for i in self.items]).cuda()
+        self.group = np.array([number(("g", i["group"])) if i["group"] else -1 for i in self.items])
+        self.group_gpu = torch.from_numpy(self.group).cuda()
+        self.kind = np.array([i["kind"] for i in self.items])
+        self.fold = np.array([i.get("fold", -1) for i in self.items])
+        self.split = np.array([i["split"] for i in self.items])
+        self.source = np.array([i["source"] for i in self.items])
+        self.domain = np.array([i.get("domain", "") for i in self.items])
+        self.features, self.big = {}, None
+        self.mu, self.sd = self.emb[:len(self.text_list)].mean(0), self.emb[:len(self.text_list)].std(0).clamp(min=1e-3)
+
+    def bank(self, name, views=False):
+        """Frozen features (clean, and the views where asked) and the ImageNet scores of the untouched tower."""
+        import torch
+        if (name, views) not in self.features:
+            feats, logits = torch.load(self.work / f"{name}.pt")
+            self.features[name, views] = ((feats if views else feats[:, :1].clone()).cuda(), logits.cuda())
+        return self.features[name, views]
+
+    def pictures(self):
+        import torch
+        if self.big is None:
+            self.big = torch.from_numpy(np.load(self.work / "big.npy", mmap_mode="r")).cuda().permute(0, 3, 1, 2)
+        return self.big
+
+    def small(self, rows):
+        """Pictures at the size they are measured at."""
+        import torch
+        array = np.load(self.work / "small.npy", mmap_mode="r")
+        return torch.from_numpy(array[np.asarray(rows)]).cuda().permute(0, 3, 1, 2)
+
+    def held(self, cfg):
+        """True for what this fold is measured on."""
+        if cfg["full"]:
+            return (self.source == "world") & (self.split == "test")
+        mine = (self.fold >= 0) & (self.fold % cfg["folds"] == cfg["fold"]) & (self.source != "world")
+        return mine | ((self.source == "world") & (self.split == "test"))
+
+
+class Sampler:
+    """Draws batches: so many of each kind, steps and videos by group so that pictures of one video meet."""
+
+    def __init__(self, data, cfg, rng):
+        self.rng, self.cfg, self.data = rng, cfg, data
+        held = data.held(cfg)
+        usable = ~held & ~((data.source == "flickr8k") & (data.split == "test")) & ~((data.kind == "state") & (data.split == "test"))
+        if not cfg["youcook"]:
+            usable &= data.source != "youcook2"
+        if not cfg["steps_data"]:
+            usable &= data.source != "step_pictures"
+        if not cfg["world"]:
+            usable &= data.source != "world"
+        self.flat = {k: np.flatnonzero(usable & (data.kind == k)) for k in ("caption", "state", "label")}
+        self.groups = {}
+        for kind in ("video", "step", "world"):
+            by = {}
+            for i in np.flatnonzero(usable & (data.kind == kind)):
+                by.setdefault(data.group[i], []).append(i)
+            rows = [np.array(v) for v in by.values()]
+            weight = np.array([math.sqrt(len(r)) for r in rows])
+            self.groups[kind] = (rows, weight / weight.sum() if len(rows) else weight)
+
+    def draw(self):
+        parts = []
+        for kind in ("caption", "state", "label"):
+            pool, count = self.flat[kind], self.cfg["batch"][kind]
+            if len(pool) and count:
+                parts.append(self.rng.choice(pool, count, replace=len(pool) < count))
+        for kind, images in (("video", 3 * self.cfg["batch"]["video"]), ("step", self.cfg["batch"]["step"]), ("world", self.cfg["batch"]["world"])):
+            rows, weight = self.groups[kind]
+            if len(rows) and images:
+                parts.append(self.of_groups(rows, weight, images))
+        return np.concatenate(parts)
+
+    def of_groups(self, rows, weight, images):
+        picked, total = [], 0
+        for g in self.rng.choice(len(rows), min(len(rows), images), replace=False, p=weight):
+            take = self.rng.permutation(rows[g])[:3]
+            picked.append(take)
+            total += len(take)
+            if total >= images:
+                break
+        return np.concatenate(picked)[:images]
+
+
+# ---------------------------------------------------------------- losses
+
+def losses(z, t, scale, rows, base, data, cfg, target_mix=None):
+    import torch
+    import torch.nn.functional as F
+    label, state = data.label_gpu[rows], data.state[rows]
+    group = data.group_gpu[rows]
+    sim = base @ base.T
+    positive = label[:, None] == label[None]
+    same_state = (state[:, None] == state[None]) & (state >= 0)[:, None]
+    ignored = ~positive & (same_state | (sim > cfg["ignore"]))
+    logits = scale * (z @ t.T)
+    masked = logits.masked_fill(ignored, -1e4)
+    target = positive.float()
+    target = target / target.sum(1, keepdim=True)
+    if target_mix is not None:
+        share, perm = target_mix
+        target = (1 - share)[:, None] * target + share[:, None] * target[perm]
+        target = target * ~ignored
+        target = target / target.sum(1, keepdim=True).clamp(min=1e-6)
+    back = target.T / target.sum(0)[:, None].clamp(min=1e-6)
+    nce = -(target * F.log_softmax(masked, 1)).sum(1).mean() - (back * F.log_softmax(masked.T, 1)).sum(1).mean()
+    total = nce / 2
+    if cfg["soft"]:
+        s = F.softmax(sim / 0.1, 1)
+        kl = -(s * F.log_softmax(logits, 1)).sum(1).mean() - (s * F.log_softmax(logits.T, 1)).sum(1).mean()
+        total = total + cfg["soft"] * kl / 2
+    if cfg["invideo"]:
+        eye = torch.eye(len(z), dtype=torch.bool, device=z.device)
+        near = (group[:, None] == group[None]) & (group >= 0)[:, None] & (~positive | eye)
+        rows_ok = near.sum(1) > 1
+        here = logits.masked_fill(~near & ~eye, -1e4)
+        place = torch.arange(len(z), device=z.device)
+        both = F.cross_entropy(here, place, reduction="none") + F.cross_entropy(here.T, place, reduction="none")
+        total = total + cfg["invideo"] * (both * rows_ok).sum() / rows_ok.sum().clamp(min=1) / 2
+    return total
+
+
+def bank_loss(z, base, text, scale, rows, data, cfg):
+    """Pictures of steps should resemble other step texts as much as their own text does."""
+    import torch
+    picked = data.emb[data.bank_ids[torch.randint(len(data.bank_ids), (cfg["bank_size"],), device=z.device)]]
+    want = torch.softmax(base[rows] @ picked.T / 0.05, 1)
+    return -(want * torch.log_softmax(scale * (z[rows] @ text(picked).T), 1)).sum(1).mean()
+
+
+def stepish_rows(data, drawn):
+    import torch
+    return torch.from_numpy(np.flatnonzero(np.isin(data.kind[drawn], ["state", "video", "step", "world", "label"]))).cuda()
+
+
+# ---------------------------------------------------------------- one training
+
+def schedule(step, elapsed, cfg):
+    """Warm-up, then a cosine that reaches nothing at the last step or when the time is up, whichever is sooner."""
+    if step < cfg["warmup"]:
+        return (step + 1) / cfg["warmup"]
+    done = max((step - cfg["warmup"]) / max(1, cfg["steps"] - cfg["warmup"]), elapsed / cfg["max_seconds"])
+    return 0.5 * (1 + math.cos(math.pi * min(1.0, done)))
+
+
+def columns(cfg, feats):
+    return feats if cfg["wide"] else feats[..., :1280]
+
+
+def build(cfg, data):
+    import torch
+    from safetensors.torch import load_file
+    from towers import Head, Lite
+    clean = columns(cfg, data.bank(cfg["model"])[0][:, 0]).float()
+    mean, std = clean.mean(0), clean.std(0).clamp(min=0.02)
+    pca = None
+    if cfg["text_init"] != "random":
+        centred = (data.emb[:len(data.text_list)] - data.mu) / data.sd
+        val, vec = torch.linalg.eigh(centred.T @ centred / len(centred))
+        val, vec = val.flip(0)[:384], vec.flip(1)[:, :384]
+        pca = (vec * val.clamp(min=1e-6) ** (-cfg["white"])).T
+    image = Head(mean.cpu(), std.cpu(), hidden=cfg["hidden"], dropout=cfg["dropout"], drop_in=cfg["drop_in"], seed=cfg["head_seed"]).cuda()
+    text = Head(data.mu.cpu(), data.sd.cpu(), hidden=cfg["text_hidden"], dropout=cfg["dropout"], drop_in=cfg["text_drop"],
+                seed=cfg["head_seed"] + 1, pca=None if pca is None else pca.cpu()).cuda()
+    if cfg["text_init"] == "pca_fixed":
+        text.linear.weight.requires_grad_(False)
+    net = None
+    if not cfg["cached"]:
+        net = Lite(load_file(data.work / ".." / "pack" / f"{cfg['model']}.safetensors"), cfg["drop_path"]).freeze(cfg["frozen"]).cuda()
+        net = net.to(memory_format=torch.channels_last)
+    return net, image, text
+
+
+def train_once(cfg, data, seed):
+    import torch
+    import torch.nn as nn
+    torch.manual_seed(seed * 1000 + cfg["fold"])
+    rng = np.random.default_rng(seed * 1000 + cfg["fold"])
+    net, image, text = build(cfg, data)
+    scale = nn.Parameter(torch.tensor(math.log(1 / 0.07), device="cuda"))
+    teacher = data.bank(cfg["model"])[1]
+    params = [
+        dict(params=[p for p in image.parameters() if p.requires_grad], lr=cfg["lr"], weight_decay=cfg["head_decay"]),
+        dict(params=[p for p in text.parameters() if p.requires_grad], lr=cfg["lr"] * cfg["text_lr"], weight_decay=cfg["head_decay"]),
+        dict(params=[scale], lr=cfg["lr"] * cfg["scale_lr"], weight_decay=0.0),
+    ]
+    if net is not None:
+        params.append(dict(params=[p for p in net.parameters() if p.requires_grad], lr=cfg["backbone_lr"], weight_decay=0.0 if cfg["sp"] else cfg["decay"]))
+    params = [p for p in params if p["params"]]
+    opt = torch.optim.AdamW(params, betas=(0.9, 0.98))
+    base_lr = [g["lr"] for g in opt.param_groups]
+    every = [p for g in opt.param_groups for p in g["params"]]
+    tuned = [p for p in net.parameters() if p.requires_grad] if net is not None else []
+    start_at = [p.detach().clone() for p in tuned] if cfg["sp"] else None
+    ema = [p.detach().clone() for p in every]
+    sampler = Sampler(data, cfg, rng)
+    if net is None:
+        bank = columns(cfg, data.bank(cfg["model"], views=True)[0])
+    else:
+        big = data.pictures()
+    modules = [m for m in (net, image, text) if m is not None]
+    for m in modules:
+        m.train()
+    began, curve = time.time(), []
+    for step in range(cfg["steps"]):
+        rate = schedule(step, time.time() - began, cfg)
+        for g, lr in zip(opt.param_groups, base_lr):
+            g["lr"] = lr * rate
+        drawn = sampler.draw()
+        rows = torch.from_numpy(drawn).cuda()
+        mixing = None
+        if cfg["mix"] or cfg["feature_mix"]:
+            stepish = torch.from_numpy(np.isin(data.kind[drawn], ["state", "video", "step", "world"])).cuda()
+            places = torch.nonzero(stepish)[:, 0]
+            perm = torch.arange(len(rows), device="cuda")
+            perm[places] = places[torch.randperm(len(places), device="cuda")]
+            chance = cfg["mix"] or cfg["feature_mix"]
+            share = torch.rand(len(rows), device="cuda") * 0.4 * (torch.rand(len(rows), device="cuda") < chance) * stepish
+            mixing = (share, perm)
+        if net is None:
+            feats = bank[rows, 1 + torch.randint(VIEWS, (len(rows),), device="cuda")].float()
+            if mixing:
+                feats = feats * (1 - mixing[0])[:, None] + feats[mixing[1]] * mixing[0][:, None]
+        else:
+            with torch.no_grad():
+                x = augment(big[rows], cfg).to(torch.bfloat16)
+                if mixing:
+                    x = paste(x, x[mixing[1]], mixing[0])
+                x = x.contiguous(memory_format=torch.channels_last)
+            feats = net(x, wide=cfg["wide"])
+        choice = data.slots[rows, torch.randint(data.slots.shape[1], (len(rows),), device="cuda")]
+        base = data.emb[choice]
+        noisy = base + cfg["text_noise"] * torch.randn_like(base) / 768**0.5 if cfg["text_noise"] else base
+        z, t = image(feats), text(noisy)
+        s = scale.exp().clamp(max=cfg["scale_max"])
+        loss = losses(z, t, s, rows, base, data, cfg, mixing)
+        if cfg["distil"]:
+            guess = s * (z @ text(data.classes).T)
+            want = torch.softmax(teacher[rows].float(), 1)
+            loss = loss - cfg["distil"] * (want * torch.log_softmax(guess, 1)).sum(1).mean()
+        if cfg["phrases"]:
+            want = torch.softmax(teacher[rows].float(), 1)[:, data.owner] * data.owner_share
+            guess = s * (z @ text(data.phrases).T)
+            loss = loss - cfg["phrases"] * (want * torch.log_softmax(guess, 1)).sum(1).mean()
+        if cfg["bank"] and len(data.bank_ids):
+            loss = loss + cfg["bank"] * bank_loss(z, base, text, s, stepish_rows(data, drawn), data, cfg)
+        if step == 0:
+            for what, tensor in (("features", feats), ("base", base), ("image", z), ("text", t), ("loss", loss)):
+                if not torch.isfinite(tensor).all():
+                    raise ArithmeticError(f"{what} is not finite at the first step")
+        opt.zero_grad(set_to_none=True)
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(every, cfg["clip"])
+        opt.step()
+        with torch.no_grad():
+            if cfg["sp"] and tuned:
+                torch._foreach_lerp_(tuned, start_at, min(1.0, rate * cfg["sp"]))
+            torch._foreach_lerp_(ema, [p.detach() for p in every], 1 - min(cfg["ema"], (1 + step) / (10 + step)))
+        if step % 50 == 0 or step == cfg["steps"] - 1:
+            curve.append(round(loss.item(), 3))
+        if time.time() - began > cfg["max_seconds"]:
+            break
+    return modules_state(net, image, text, every, ema), dict(seconds=time.time() - began, ran=step + 1, curve=curve, scale=s.item())
+
+
+def modules_state(net, image, text, every, ema):
+    """The averaged weights, put into the modules, as one flat dictionary."""
+    import torch
+    with torch.no_grad():
+        for p, e in zip(every, ema):
+            p.copy_(e)
+    state = {}
+    for name, m in (("net", net), ("image", image), ("text", text)):
+        if m is not None:
+            state.update({f"{name}.{k}": v.detach().clone() for k, v in m.state_dict().items()})
+    return state
+
+
+def load_state(cfg, data, state):
+    net, image, text = build(cfg, data)
+    for name, m in (("net", net), ("image", image), ("text", text)):
+        if m is not None:
+            m.load_state_dict({k[len(name) + 1:]: v for k, v in state.items() if k.startswith(name + ".")})
+            m.eval()
+    return net, image, text
+
+
+# ---------------------------------------------------------------- measuring
+
+def encode(cfg, data, towers, rows, size=224):
+    import torch
+    net, image, text = towers
+    rows = torch.as_tensor(rows).cuda()
+    out = []
+    with torch.no_grad():
+        for s in range(0, len(rows), 256):
+            r = rows[s:s + 256]
+            if net is None:
+                feats = columns(cfg, data.bank(cfg["model"])[0][r, 0]).float()
+            else:
+                x = data.pictures()[r].float() if size == 256 else data.small(r.cpu().numpy()).float()
+                feats = net(normalise(x).contiguous(memory_format=torch.channels_last), wide=cfg["wide"])
+            out.append(image(feats).cpu().numpy())
+    return np.concatenate(out)
+
+
+def encode_texts(data, towers, ids):
+    import torch
+    with torch.no_grad():
+        return towers[2](data.emb[torch.as_tensor(ids).cuda()]).cpu().numpy()
+
+
+def measure(cfg, data, towers, size=224, keep=None):
+    import measure as m
+    out = {}
+    main = data.main.cpu().numpy()
+    held = data.held(cfg)
+    video = np.flatnonzero((data.source == "youcook2") & (held if cfg["youcook"] else data.fold >= 0)) if not cfg["full"] else np.zeros(0, int)
+    if len(video):
+        folds = [video] if cfg["youcook"] else [video[data.fold[video] % cfg["folds"] == f] for f in range(cfg["folds"])]
+        hits, found, back = [], [], []
+        for rows in folds:
+            z, t = encode(cfg, data, towers, rows, size), encode_texts(data, towers, main[rows])
+            groups = {}
+            for i, r in enumerate(rows):
+                groups.setdefault(data.group[r], []).append(i)
+            hits.append(m.order(z, t, list(groups.values())))
+            own = [[i] for i in range(len(rows))]
+            found.append(m.ranks(t, z, own))
+            back.append(m.ranks(z, t, own))
+            if keep is not None:
+                keep.append((rows, z, t))
+        hits = np.concatenate(hits)
+        out["yc2"] = dict(greedy=100 * hits[:, 0].mean(), optimal=100 * hits[:, 1].mean(), videos=len(hits), hits=int(hits[:, 1].sum()),
+                          **m.recalls(np.concatenate(found)), back=m.recalls(np.concatenate(back)))
+    steps = np.flatnonzero((data.source == "step_pictures") & (data.kind == "step") & held)
+    if len(steps) and not cfg["full"]:
+        z, t = encode(cfg, data, towers, steps, size), encode_texts(data, towers, main[steps])
+        right = [np.flatnonzero(data.label[steps] == data.label[s]) for s in steps]
+        found = m.ranks(t, z, right)
+        out["steps"] = m.recalls(found)
+        for d in ("cooking", "woodworking", "gardening", "other"):
+            mine = data.domain[steps] == d
+            if mine.any():
+                out["steps"][d] = m.recalls(found[mine])
+        runs = m.triples(data.group[steps], data.label[steps])
+        hits = m.order(z, t, runs)
+        out["steps"].update(optimal=100 * hits[:, 1].mean(), triples=len(runs), hits=int(hits[:, 1].sum()))
+        place = {d: [k for k, r in enumerate(runs) if data.domain[steps[r[0]]] == d] for d in ("cooking", "woodworking", "gardening", "other")}
+        out["steps"]["by"] = {d: [int(hits[v, 1].sum()), len(v)] for d, v in place.items()}
+    test = np.flatnonzero((data.source == "flickr8k") & (data.split == "test"))
+    if len(test):
+        z = encode(cfg, data, towers, test, size)
+        ids = [c for r in test for c in data.items[r]["captions"]]
+        t = encode_texts(data, towers, ids)
+        out["flickr"] = m.recalls(m.ranks(t, z, [[i // 5] for i in range(len(ids))]))
+        out["flickr"]["back_r1"] = m.recalls(m.ranks(z, t, [list(range(5 * i, 5 * i + 5)) for i in range(len(test))]))["r1"]
+    world = np.flatnonzero((data.source == "world") & (data.split == "test"))
+    if len(world):
+        z, t = encode(cfg, data, towers, world, size), encode_texts(data, towers, main[world])
+        out["world"] = {}
+        for d in sorted(set(data.domain[world])):
+            mine = np.flatnonzero(data.domain[world] == d)
+            right = [np.flatnonzero(data.label[world[mine]] == data.label[world[i]]) for i in mine]
+            out["world"][d] = m.recalls(m.ranks(t[mine], z[mine], right))
+        runs = m.triples(data.group[world], data.label[world])
+        out["world"]["order3"] = 100 * m.order(z, t, runs)[:, 1].mean()
+        groups = {}
+        for i, r in enumerate(world):
+            groups.setdefault(data.group[r], []).append(i)
+        right = []
+        for rows in groups.values():  # the right clip of each step among all frames of its own video
+            lab = data.label[world[rows]]
+            best = (t[rows] @ z[rows].T).argmax(1)
+            right += list(lab[best] == lab)
+        out["world"]["clip_in_video"] = 100 * float(np.mean(right))
+    return out
+
+
+def run_job(cfg, data):
+    cfg = {**DEFAULTS, **cfg, "batch": {**DEFAULTS["batch"], **cfg.get("batch", {})}}
+    began = time.time()
+    states, infos, keep = [], [], []
+    for seed in cfg["seeds"]:
+        state, info = train_once(cfg, data, seed)
+        states.append(state)
+        infos.append(info)
+    out = {"cfg": {k: v for k, v in cfg.items() if v != DEFAULTS.get(k)}, "info": infos}
+    out["first"] = measure(cfg, data, load_state(cfg, data, states[0]))
+    final = states[0]
+    if len(states) > 1:
+        final = {k: sum(s[k] for s in states) / len(states) for k in states[0]}
+    towers = load_state(cfg, data, final)
+    out["final"] = measure(cfg, data, towers, keep=keep) if len(states) > 1 else out["first"]
+    if not cfg["cached"] and cfg["model"] and cfg.get("at256"):
+        out["at256"] = measure(cfg, data, towers, size=256)
+    if cfg["save_model"]:
+        from safetensors.torch import save_file
+        small = {k: (v.half() if v.ndim > 1 else v.float()).contiguous() for k, v in final.items()}
+        save_file(small, str(data.work / "results" / f"{cfg['name']}.safetensors"))
+    out["seconds"] = time.time() - began
+    return out
+
+
+def do_soup(work, names):
+    """The mean of the weights of several jobs that differ in their seed alone, measured as one model."""
+    from safetensors.torch import load_file, save_file
+    data = Data(work)
+    cfg = {**DEFAULTS, **json.loads((work / "results" / f"{names[0]}.json").read_text())["cfg"]}
+    cfg["batch"] = {**DEFAULTS["batch"], **cfg["batch"]}
+    states = [load_file(work / "results" / f"{n}.safetensors") for n in names]
+    mean = {k: sum(s[k].float() for s in states) / len(states) for k in states[0]}
+    save_file({k: (v.half() if v.ndim > 1 else v).contiguous() for k, v in mean.items()}, str(work / "results" / "soup.safetensors"))
+    kept = load_file(work / "results" / "soup.safetensors")  # measured as it is stored
+    towers = load_state(cfg, data, kept)
+    out = {"cfg": cfg, "names": names, "info": [{"curve": [0], "seconds": 0, "ran": 0, "scale": 0}], "seconds": 0,
+           "first": measure(cfg, data, towers), "at256": measure(cfg, data, towers, size=256)}
+    out["final"] = out["first"]
+    (work / "results" / "soup.json").write_text(json.dumps(out))
+    rows = np.flatnonzero((data.source == "youcook2"))[:16]
+    np.savez(work / "results" / "check.npz", rows=rows, image=encode(cfg, data, towers, rows),
+             text=encode_texts(data, towers, data.main.cpu().numpy()[rows]), pictures=data.small(rows).cpu().numpy(),
+             embeddings=data.emb[data.main[rows]].cpu().numpy())
+    print(brief("soup", out), flush=True)
+
+
+def brief(name, out):
+    f = out["final"]
+    bits = [f"{name:28s} {out['seconds']:5.0f}s loss {out['info'][0]['curve'][0]}>{out['info'][0]['curve'][-1]}"]
+    if "yc2" in f:
+        bits.append("yc2 {greedy:.1f}/{optimal:.1f} r10 {r10:.1f} med {medr:.0f}".format(**f["yc2"]))
+    if "steps" in f:
+        bits.append("steps r10 {r10:.1f} ord {optimal:.1f}".format(**f["steps"]))
+    if "flickr" in f:
+        bits.append("fl {r1:.1f}/{r10:.1f} back {back_r1:.1f}".format(**f["flickr"]))
+    if "world" in f:
+        bits.append("world ord {order3:.1f} clip {clip_in_video:.1f}".format(**f["world"]))
+    return " | ".join(bits)
+
+
+def worker(work, number):
+    import torch
+    torch.backends.cudnn.benchmark = False
+    torch.backends.cuda.matmul.allow_tf32 = True
+    data = Data(work)
+    jobs, results = work / "jobs", work / "results"
+    while True:
+        waiting = sorted(jobs.glob("*.json"))
+        if not waiting:
+            return
+        mine = waiting[0].with_suffix(f".taken{number}")
+        try:
+            os.rename(waiting[0], mine)
+        except FileNotFoundError:
+            continue
+        name = waiting[0].stem
+        try:
+            cfg = json.loads(mine.read_text())
+            out = run_job({**cfg, "name": name}, data)
+            (results / f"{name}.json.tmp").write_text(json.dumps(out))
+            os.rename(results / f"{name}.json.tmp", results / f"{name}.json")
+            with open(work / "log.txt", "a") as log:
+                log.write(brief(name, out) + "\n")
+        except Exception:
+            with open(work / "log.txt", "a") as log:
+                log.write(f"{name} FAILED {traceback.format_exc()}\n")
+
+
+def serve(work, workers, seconds):
+    """Workers take job files in the order of their names until none is left or the time is up."""
+    (work / "jobs").mkdir(exist_ok=True)
+    (work / "results").mkdir(exist_ok=True)
+    ctx = multiprocessing.get_context("spawn")
+    ps = [ctx.Process(target=worker, args=(work, n)) for n in range(workers)]
+    for p in ps:
+        p.start()
+    end = time.time() + seconds
+    while any(p.is_alive() for p in ps) and time.time() < end:
+        time.sleep(0.2)
+    for p in ps:
+        p.terminate()
+
+
+def main():
+    args = argparse.ArgumentParser()
+    args.add_argument("verb", choices=["decode", "embed", "features", "serve", "one", "soup"])
+    args.add_argument("--pack", type=pathlib.Path)
+    args.add_argument("--work", type=pathlib.Path, required=True)
+    args.add_argument("--workers", type=int, default=6)
+    args.add_argument("--job", type=pathlib.Path)
+    args.add_argument("--model", default="lite0")
+    args.add_argument("--names", default="")
+    args.add_argument("--seconds", type=int, default=100000)
+    args.add_argument("--smoke", action="store_true")
+    args = args.parse_args()
+    args.work.mkdir(parents=True, exist_ok=True)
+    if args.verb == "decode":
+        do_decode(args.pack, args.work)
+    elif args.verb == "embed":
+        do_embed(args.pack, args.work)
+    elif args.verb == "features":
+        do_features(args.pack, args.work, args.model)
+    elif args.verb == "soup":
+        do_soup(args.work, args.names.split(","))
+    elif args.verb == "serve":
+        serve(args.work, args.workers, args.seconds)
+    else:
+        cfg = json.loads(args.job.read_text()) if args.job else {}
+        if args.smoke:
+            cfg.update(steps=4, warmup=2)
+        (args.work / "results").mkdir(exist_ok=True)
+        out = run_job(cfg, Data(args.work))
+        print(brief(cfg.get("name", "one"), out), out["info"][0]["seconds"], flush=True)
+
+
+if __name__ == "__main__":
+    main()
