@@ -2,12 +2,13 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Parser, Subcommand};
 
 use crate::command::{
-    eval::EvalCommand, index::IndexArguments, library::LibraryCommand, make::MakeArguments, models::ModelsCommand,
-    search::SearchArguments, world::WorldCommand,
+    eval::EvalCommand, index::IndexArguments, library::LibraryCommand, make::MakeArguments,
+    models::ModelsCommand, search::SearchArguments, world::WorldCommand,
 };
+use crate::common::Common;
 
 /// Makes one video that shows every step of a written procedure, out of a folder of instructional
 /// videos, and says which steps nothing in the folder shows.
@@ -32,23 +33,6 @@ Exit codes:
   2  wrong use of the command line
   3  a step is shown by nothing (make --strict), or no step is
   130  stopped by Ctrl-C; the same command goes on from there";
-
-/// Options of every command.
-#[derive(Args, Clone)]
-pub struct Common {
-    /// The library's folder [default: ~/.local/share/stitch/library]
-    #[arg(long, global = true, env = "STITCH_LIBRARY", value_name = "DIR", help_heading = "Common")]
-    pub library: Option<PathBuf>,
-    /// Print results and progress as lines of JSON
-    #[arg(long, global = true, help_heading = "Common")]
-    pub json: bool,
-    /// Print no progress
-    #[arg(long, short, global = true, help_heading = "Common")]
-    pub quiet: bool,
-    /// Print what happens in detail
-    #[arg(long, short, global = true, help_heading = "Common")]
-    pub verbose: bool,
-}
 
 #[derive(Subcommand)]
 pub enum Command {

@@ -103,7 +103,8 @@ fn new_bar(stage: &str, total: u64) -> ProgressBar {
         0 => (ProgressBar::new_spinner(), "{spinner} {msg}"),
         _ => (ProgressBar::new(total), "{msg:24} {wide_bar:.cyan/238} {pos}/{len} {eta:>4}"),
     };
-    let style = ProgressStyle::with_template(style).unwrap_or_else(|_| ProgressStyle::default_bar());
+    let style =
+        ProgressStyle::with_template(style).unwrap_or_else(|_| ProgressStyle::default_bar());
     bar.set_style(style.progress_chars("━╸─"));
     bar.set_message(stage.to_owned());
     bar.enable_steady_tick(Duration::from_millis(120));

@@ -2,17 +2,18 @@
 
 #![allow(clippy::print_stdout, clippy::print_stderr)] // this is where printing belongs
 
-mod args;
-mod bars;
-mod failure;
-mod setup;
+mod common;
 mod stop;
+mod failure;
+mod bars;
 mod table;
+mod setup;
 mod command;
+mod args;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 
 use args::{Arguments, Command};
 use failure::Failure;
@@ -43,8 +44,8 @@ fn run(command: Command, setup: &Setup) -> Result<u8, Failure> {
             Ok(0)
         }
         Command::Doctor => command::doctor::run(setup),
-        Command::Completions { shell } => command::shell::completions(shell),
-        Command::Man { out } => command::shell::man(out.as_deref()),
+        Command::Completions { shell } => command::shell::completions(shell, Arguments::command()),
+        Command::Man { out } => command::shell::man(out.as_deref(), Arguments::command()),
     }
 }
 

@@ -12,8 +12,8 @@ use stitch_engine::models::{Store, hash_of};
 use stitch_engine::scorer::{AverageSimilarity, Scorer};
 use stitch_engine::sentence::SentenceEncoder;
 
-use crate::args::Common;
 use crate::bars::Shown;
+use crate::common::Common;
 use crate::failure::Failure;
 
 /// The options of every command, and what they lead to.
@@ -81,16 +81,12 @@ impl Setup {
     }
 
     /// F_M by name.
-    pub fn encoder(
-        &self,
-        name: &str,
-        sentences: &Sentences,
-    ) -> Result<Box<dyn Encoder>, Failure> {
+    pub fn encoder(&self, name: &str, sentences: &Sentences) -> Result<Box<dyn Encoder>, Failure> {
         match name {
             "narration" => {
                 let Sentences { encoder, weights } = sentences;
                 Ok(Box::new(Narration::new(encoder.clone(), weights.clone())))
-            },
+            }
             other => Err(Failure::new(format!(
                 "there is no encoder `{other}`; the one that is there is `narration`"
             ))),
@@ -109,7 +105,11 @@ impl Setup {
     }
 
     /// What decides between candidates: the evaluator made for this encoder where there is one.
-    pub fn scorer(&self, wanted: Option<&str>, encoder: &dyn Encoder) -> Result<Box<dyn Scorer>, Failure> {
+    pub fn scorer(
+        &self,
+        wanted: Option<&str>,
+        encoder: &dyn Encoder,
+    ) -> Result<Box<dyn Scorer>, Failure> {
         let evaluator = match wanted {
             Some("average-similarity") => None,
             _ => Evaluator::for_encoder(&self.store(), encoder.id())?,

@@ -32,8 +32,17 @@ fn every_command_has_a_manual_page_and_completions() {
 fn indexes_makes_and_exports() {
     let home = Home::indexed();
     home.write("soup.txt", RECIPE);
-    let arguments =
-        ["make", "soup.txt", "-o", "soup.mp4", "--threshold=-1", "--with", "all", "--size", "160x90"];
+    let arguments = [
+        "make",
+        "soup.txt",
+        "-o",
+        "soup.mp4",
+        "--threshold=-1",
+        "--with",
+        "all",
+        "--size",
+        "160x90",
+    ];
     let done = home.run(&arguments).success();
     let said = String::from_utf8_lossy(&done.get_output().stdout).into_owned();
     assert!(said.contains("3 of 3 steps shown"), "{said}");
@@ -55,9 +64,14 @@ fn the_same_procedure_comes_in_by_standard_input_and_as_a_page() {
         "recipeInstructions":["Chop the onion","Boil the carrot"]}</script></html>"#;
     home.write("page.html", page);
     home.run(&["make", "page.html", "--no-video", "--threshold=-1"]).success();
-    let mut command = assert_cmd::Command::from_std(
-        home.command(&["make", "-", "--no-video", "--threshold=-1", "-o", "piped.mp4"]),
-    );
+    let mut command = assert_cmd::Command::from_std(home.command(&[
+        "make",
+        "-",
+        "--no-video",
+        "--threshold=-1",
+        "-o",
+        "piped.mp4",
+    ]));
     command.write_stdin("Chop the onion\nBoil the carrot\n").assert().success();
     let steps = |name: &str| {
         let text = std::fs::read(home.path(name)).unwrap();

@@ -8,7 +8,12 @@ use std::process::{Child, Command, Stdio};
 use common::Home;
 
 /// Starts `stitch --json`, waits until it tells of progress in the stage, and sends the signal.
-fn interrupt(home: &Home, arguments: &[&str], stage: &str, signal: &str) -> std::process::ExitStatus {
+fn interrupt(
+    home: &Home,
+    arguments: &[&str],
+    stage: &str,
+    signal: &str,
+) -> std::process::ExitStatus {
     let mut child = home
         .command(&[arguments, &["--json"]].concat())
         .stderr(Stdio::piped())

@@ -11,6 +11,7 @@
 //! | [`pool`] | P | every clip of the library with its text and clip features |
 //! | [`align`] | F_T | Drop-DTW: where in a video is each step? |
 //! | [`map`] | M | for each step of the query the clips that may show it |
+//! | [`words`] | | rare words that a step and a clip's text share, added to M |
 //! | [`cover`] | V'_R | candidate sequences: few sources that together show every step |
 //! | [`timeline`] | V_R | the chosen sequence as cuts |
 //!
@@ -63,5 +64,6 @@ pub mod features;
 pub mod pool;
 pub mod align;
 pub mod map;
+pub mod words;
 pub mod cover;
 pub mod timeline;

@@ -173,10 +173,7 @@ impl Evaluator {
 
     /// The evaluator in the store that was trained on this encoder's features; none if there is
     /// none. Folders of other models are passed over.
-    pub fn for_encoder(
-        store: &Store,
-        encoder: &EncoderId,
-    ) -> Result<Option<Self>, EvaluatorError> {
+    pub fn for_encoder(store: &Store, encoder: &EncoderId) -> Result<Option<Self>, EvaluatorError> {
         for folder in store.folders() {
             let config = weights::read_json::<Config>(&folder, "config.json");
             if config.is_ok_and(|config| config.encoder == *encoder) {

@@ -1,8 +1,10 @@
 //! How good a candidate sequence is: the interface of F_R and of everything it is compared with,
 //! and average similarity.
 
+use stitch_core::clip::ClipId;
 use stitch_core::cover::Sequence;
 use stitch_core::features::{Features, similarity};
+use stitch_core::map::StepMap;
 use stitch_core::pool::Pool;
 
 /// The procedure as a scorer sees it; row i of both features belongs to step i.
@@ -14,6 +16,8 @@ pub struct Query<'a> {
     pub text: &'a Features,
     /// Their features by F_M's text side, in the space of the clips.
     pub clip: &'a Features,
+    /// M, where it was made; what it says of a step and a clip is more than F_M alone.
+    pub map: Option<&'a StepMap>,
 }
 
 /// Why candidates have no score.
@@ -74,6 +78,13 @@ pub trait Scorer: Send + Sync {
 }
 
 impl Query<'_> {
+    /// How well a clip fits a step.
+    fn similarity(&self, step: usize, clip: ClipId, pool: &Pool) -> f32 {
+        let found = self.map.and_then(|map| map.steps.get(step)?.iter().find(|m| m.clip == clip));
+        let by_encoder = || similarity(self.clip.row(step), pool.clip_features().row(clip.row()));
+        found.map_or_else(by_encoder, |found| found.similarity)
+    }
+
     /// That query, pool and candidates belong together and have features of `dim` numbers.
     pub fn check(
         &self,
@@ -98,7 +109,8 @@ impl Query<'_> {
     }
 }
 
-/// The mean of cos(F_M(r_i), F_M(v_i)) over the steps. A gap counts as 0, the similarity of a
+/// The mean similarity of steps and clips: M's where it was made, else cos(F_M(r_i), F_M(v_i)). A
+/// gap counts as 0, the similarity of a
 /// clip that has nothing to do with its step; as all candidates of one query have the same gaps,
 /// their order is that of the mean over the shown steps.
 #[derive(Clone, Copy, Debug, Default)]
@@ -117,10 +129,10 @@ impl Scorer for AverageSimilarity {
     ) -> Result<Vec<f32>, ScorerError> {
         query.check(pool, candidates, query.clip.dim())?;
         let one = |Sequence(clips): &Sequence| {
-            let steps = query.clip.rows().zip(clips);
-            let shown = steps.filter_map(|(step, clip)| {
-                clip.map(|clip| similarity(step, pool.clip_features().row(clip.row())))
-            });
+            let shown = clips
+                .iter()
+                .enumerate()
+                .filter_map(|(step, clip)| clip.map(|clip| query.similarity(step, clip, pool)));
             shown.sum::<f32>() / clips.len().max(1) as f32
         };
         Ok(candidates.iter().map(one).collect())
@@ -129,7 +141,7 @@ impl Scorer for AverageSimilarity {
 
 #[cfg(test)]
 mod tests {
-    use stitch_core::clip::{Clip, ClipId, Span, VideoId};
+    use stitch_core::clip::{Clip, Span, VideoId};
 
     use super::*;
 
@@ -152,7 +164,7 @@ mod tests {
     fn the_mean_over_steps_with_gaps_at_nothing() {
         let steps = features(&[[1.0, 0.0], [0.6, 0.8]]);
         let texts = ["a".to_owned(), "b".to_owned()];
-        let query = Query { texts: &texts, text: &steps, clip: &steps };
+        let query = Query { texts: &texts, text: &steps, clip: &steps, map: None };
         let candidates = [[0, 1], [0, 0], [1, 0], [0, -1], [-1, -1]].map(|rows| sequence(&rows));
         let scores = AverageSimilarity.score(&query, &pool(), &candidates).unwrap();
         assert_eq!(scores, [0.9, 0.8, 0.3, 0.5, 0.0]);
@@ -161,7 +173,7 @@ mod tests {
     #[test]
     fn what_does_not_belong_together_is_told() {
         let steps = features(&[[1.0, 0.0]]);
-        let query = Query { texts: &[], text: &steps, clip: &steps };
+        let query = Query { texts: &[], text: &steps, clip: &steps, map: None };
         let score = |rows: &[i64]| AverageSimilarity.score(&query, &pool(), &[sequence(rows)]);
         assert!(matches!(score(&[0, 1]), Err(ScorerError::Steps { expected: 1, found: 2 })));
         assert!(matches!(score(&[2]), Err(ScorerError::Clip { clip: 2, clips: 2 })));

@@ -97,7 +97,7 @@ proptest! {
             Sequence(clips.into_iter().map(|clip| clip.map(ClipId)).collect())
         };
         let candidates: Vec<Sequence> = candidates.into_iter().map(sequence).collect();
-        let query = Query { texts: &[], text: &steps, clip: &steps };
+        let query = Query { texts: &[], text: &steps, clip: &steps, map: None };
         let scores = evaluator.score(&query, &pool, &candidates).unwrap();
         for (score, candidate) in scores.iter().zip(&candidates) {
             let expected = match candidate.0.iter().flatten().count() {
@@ -113,7 +113,7 @@ proptest! {
 fn a_procedure_longer_than_the_evaluator_takes_still_gets_a_score() {
     let (pool, steps) = (pool(7), features(300, 6, 3));
     let sequence = Sequence((0..300).map(|i| Some(ClipId(i % 7))).collect());
-    let query = Query { texts: &[], text: &steps, clip: &steps };
+    let query = Query { texts: &[], text: &steps, clip: &steps, map: None };
     let scores = tiny(BOTH[0]).score(&query, &pool, &[sequence]).unwrap();
     assert!(scores[0] > 0.0 && scores[0] < 1.0);
 }

@@ -4,12 +4,13 @@ use super::breach::Found;
 use crate::tree::Tree;
 
 /// Each package's folder and the packages of ours it may depend on.
-const ARROWS: [(&str, &[&str]); 6] = [
+const ARROWS: [(&str, &[&str]); 7] = [
     ("crates/core", &[]),
     ("crates/engine", &["stitch-core"]),
     ("crates/lab", &["stitch-core", "stitch-engine"]),
     ("crates/server", &["stitch-core", "stitch-engine"]),
     ("crates/cli", &["stitch-core", "stitch-engine", "stitch-lab", "stitch-server"]),
+    ("fuzz", &["stitch-engine"]),
     ("xtask", &[]),
 ];
 

@@ -35,7 +35,11 @@ fn needs(krate: &Crate) -> Needs {
     for reference in &krate.references {
         let Target::Item(to) = reference.to else { continue };
         let own_folder = to != 0 && krate.line_of_descent(reference.from).contains(&to);
-        if !own_folder && !reference.facade && looks_down(krate, reference).is_none() {
+        if to != reference.from
+            && !own_folder
+            && !reference.facade
+            && looks_down(krate, reference).is_none()
+        {
             needs.entry(reference.from).or_default().entry(to).or_insert(reference.line);
         }
     }

@@ -20,7 +20,9 @@ pub fn run(setup: &Setup) -> Result<u8, Failure> {
     }
     match missing {
         0 => Ok(0),
-        _ => Err(Failure::new("something that stitch needs is missing; the lines above say how to get it")),
+        _ => Err(Failure::new(
+            "something that stitch needs is missing; the lines above say how to get it",
+        )),
     }
 }
 

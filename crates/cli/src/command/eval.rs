@@ -41,6 +41,9 @@ pub struct WorldArguments {
     /// The share of the texts' similarity in that of a step and a clip, 0 to 1
     #[arg(long, value_name = "SHARE")]
     text_weight: Option<f32>,
+    /// The weight of shared words against 1 for the meaning
+    #[arg(long, value_name = "WEIGHT")]
+    word_weight: Option<f32>,
     /// The price of a source change, in similarity
     #[arg(long, value_name = "SIMILARITY")]
     switch_cost: Option<f64>,
@@ -64,6 +67,7 @@ pub fn run(command: &EvalCommand, setup: &Setup) -> Result<u8, Failure> {
     let mut options = Options::default();
     options.map.threshold = arguments.threshold.unwrap_or(options.map.threshold);
     options.map.text_weight = arguments.text_weight.unwrap_or(options.map.text_weight);
+    options.word_weight = arguments.word_weight.unwrap_or(options.word_weight);
     options.k_best.switch_cost = arguments.switch_cost.unwrap_or(options.k_best.switch_cost);
     let procedures = mixed(&truth, arguments.procedures, arguments.seed);
     let report = made_up::evaluate(&with, &procedures, &options, &setup.progress)?;

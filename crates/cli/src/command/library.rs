@@ -152,8 +152,10 @@ fn stats(library: &Library, setup: &Setup) -> Result<u8, Failure> {
     let encoder = library.encoder();
     println!("{}", library.folder().display());
     println!("encoder    {} ({} dimensions)", encoder.name, encoder.dim);
-    println!("videos     {} ({} ready, {} failed, {} duplicates, {} pending)",
-        stats.videos, stats.ready, stats.failed, stats.duplicates, stats.pending);
+    println!(
+        "videos     {} ({} ready, {} failed, {} duplicates, {} pending)",
+        stats.videos, stats.ready, stats.failed, stats.duplicates, stats.pending
+    );
     println!("length     {:.1} hours", stats.seconds as f64 / 3600.0);
     println!("sentences  {}", stats.sentences);
     println!("clips      {}", stats.clips);

@@ -119,7 +119,8 @@ enum CaptionsName {
 
 /// `640x360` as numbers.
 fn size(text: &str) -> Result<(u32, u32), String> {
-    let parts = text.split_once(['x', 'X']).and_then(|(w, h)| Some((w.parse().ok()?, h.parse().ok()?)));
+    let parts =
+        text.split_once(['x', 'X']).and_then(|(w, h)| Some((w.parse().ok()?, h.parse().ok()?)));
     match parts {
         Some((w @ 64..=7680, h @ 64..=4320)) if w % 2 == 0 && h % 2 == 0 => Ok((w, h)),
         Some(_) => Err("width and height must be even, from 64x64 to 7680x4320".into()),
@@ -179,11 +180,11 @@ impl MakeArguments {
     fn check(&self) -> Result<(), Failure> {
         let wrong = |what: &str| Err(Failure::new(what).with_code(2));
         match self {
-            Self { length: Some(length), .. } if !(*length >= 1.0) => {
-                wrong("--length must be at least 1 second")
+            Self { length: Some(length), .. } if !(1.0..=86_400.0).contains(length) => {
+                wrong("--length must be from 1 to 86400 seconds")
             }
-            Self { step_length, .. } if !(*step_length >= 1.0) => {
-                wrong("--step-length must be at least 1 second")
+            Self { step_length, .. } if !(1.0..=86_400.0).contains(step_length) => {
+                wrong("--step-length must be from 1 to 86400 seconds")
             }
             Self { speed_up, .. } if !(1.0..=8.0).contains(speed_up) => {
                 wrong("--speed-up must be from 1 to 8")
@@ -199,18 +200,21 @@ impl MakeArguments {
     }
 
     fn options(&self) -> Options {
-        let mut options = demonstrate::Options::default();
-        options.candidates = self.candidates;
-        options.map.threshold = self.threshold.unwrap_or(options.map.threshold);
-        options.timeline.longest_ms = (self.step_length * 1000.0) as u64;
-        options.timeline.fastest = self.speed_up;
-        options.length_ms = self.length.map(|seconds| (seconds * 1000.0) as u64);
-        options.sources = SourceFilter {
+        let sources = SourceFilter {
             allow: self.only.clone(),
             deny: self.without.clone(),
             licences: self.licence.clone(),
         };
-        options.seed = self.seed;
+        let mut options = Options {
+            candidates: self.candidates,
+            length_ms: self.length.map(|seconds| (seconds * 1000.0) as u64),
+            sources,
+            seed: self.seed,
+            ..Options::default()
+        };
+        options.map.threshold = self.threshold.unwrap_or(options.map.threshold);
+        options.timeline.longest_ms = (self.step_length * 1000.0) as u64;
+        options.timeline.fastest = self.speed_up;
         options
     }
 

@@ -39,9 +39,14 @@ pub fn run(command: &ModelsCommand, setup: &Setup) -> Result<u8, Failure> {
 fn list(setup: &Setup) -> Result<u8, Failure> {
     let models = setup.store().list();
     if setup.json {
-        models.iter().for_each(|model| println!("{}", json!({
+        models.iter().for_each(|model| {
+            println!(
+                "{}",
+                json!({
             "name": model.name, "size": model.size, "licence": model.licence,
-            "about": model.about, "path": model.path})));
+            "about": model.about, "path": model.path})
+            )
+        });
         return Ok(0);
     }
     let rows: Vec<_> = models

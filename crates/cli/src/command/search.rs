@@ -2,12 +2,12 @@
 
 use clap::Args;
 use serde_json::json;
-use stitch_core::clip::ClipId;
-use stitch_core::map::{self, MapOptions, Match};
+use stitch_core::map::Match;
 use stitch_core::pool::Pool;
-use stitch_engine::demonstrate::Options;
+use stitch_engine::demonstrate::{Options, step_map};
 use stitch_engine::library::Library;
 use stitch_engine::progress::Progress;
+use stitch_engine::scorer::Query;
 
 use crate::failure::Failure;
 use crate::setup::Setup;
@@ -32,10 +32,14 @@ pub fn run(arguments: &SearchArguments, setup: &Setup) -> Result<u8, Failure> {
     let sentences = setup.sentence()?;
     let (library, encoder) = setup.open_library(&sentences)?;
     let pool = library.pool()?;
-    let text = [arguments.text.as_str()];
-    let options = MapOptions { top: arguments.number, threshold: -1.0, ..Options::default().map };
-    let features = (sentences.encoder.encode(&text)?, encoder.encode_text(&text)?);
-    let found = map::map(&features.0, &features.1, &pool, |_: ClipId| true, &options)?;
+    let texts = [arguments.text.clone()];
+    let mut options = Options::default();
+    options.map.top = arguments.number;
+    options.map.threshold = -1.0;
+    let (text, clip) =
+        (sentences.encoder.encode(&texts)?, encoder.encode_text(&[arguments.text.as_str()])?);
+    let query = Query { texts: &texts, text: &text, clip: &clip, map: None };
+    let found = step_map(&query, &pool, |_| true, &options)?;
     setup.progress.finish();
     print(&found.steps[0], &pool, &library, setup)
 }

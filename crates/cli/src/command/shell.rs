@@ -3,30 +3,29 @@
 use std::io::Write;
 use std::path::Path;
 
-use clap::CommandFactory;
+use clap::Command;
 use stitch_engine::files::FileError;
 
-use crate::args::Arguments;
 use crate::failure::Failure;
 
 /// Prints the completion script of a shell.
-pub fn completions(shell: clap_complete::Shell) -> Result<u8, Failure> {
+pub fn completions(shell: clap_complete::Shell, mut stitch: Command) -> Result<u8, Failure> {
     let mut script = Vec::new();
-    clap_complete::generate(shell, &mut Arguments::command(), "stitch", &mut script);
+    clap_complete::generate(shell, &mut stitch, "stitch", &mut script);
     print(&script)
 }
 
 /// Prints the manual page, or writes the pages of all commands into a folder.
-pub fn man(out: Option<&Path>) -> Result<u8, Failure> {
+pub fn man(out: Option<&Path>, stitch: Command) -> Result<u8, Failure> {
     match out {
         Some(folder) => {
             std::fs::create_dir_all(folder).map_err(FileError::at(folder))?;
-            clap_mangen::generate_to(Arguments::command(), folder).map_err(FileError::at(folder))?;
+            clap_mangen::generate_to(stitch, folder).map_err(FileError::at(folder))?;
             Ok(0)
         }
         None => {
             let mut page = Vec::new();
-            clap_mangen::Man::new(Arguments::command()).render(&mut page)?;
+            clap_mangen::Man::new(stitch).render(&mut page)?;
             print(&page)
         }
     }

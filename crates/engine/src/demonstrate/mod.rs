@@ -6,13 +6,14 @@ mod describe;
 
 use std::collections::BTreeMap;
 
-use stitch_core::clip::VideoId;
+use stitch_core::clip::{ClipId, VideoId};
 use stitch_core::cover::{self, KBestOptions, Sequence};
 use stitch_core::features::Features;
 use stitch_core::map::{self, MapError, MapOptions, StepMap};
 use stitch_core::pool::Pool;
 use stitch_core::procedure::Procedure;
 use stitch_core::timeline::{self, TimelineOptions};
+use stitch_core::words;
 
 use crate::encoder::{Encoder, EncoderError};
 use crate::library::{Library, LibraryError, VideoRecord};
@@ -40,6 +41,8 @@ pub struct Demonstrator<'a> {
 pub struct Options {
     /// How clips are found for a step.
     pub map: MapOptions,
+    /// The weight of shared words against 1 for the meaning.
+    pub word_weight: f32,
     /// How many candidate sequences are compared.
     pub candidates: usize,
     /// The price, in similarity, of a source change and of going backwards in a source: when
@@ -60,9 +63,10 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Self {
         Self {
-            map: MapOptions { top: 50, threshold: 0.45, text_weight: 0.5 },
+            map: MapOptions { top: 50, threshold: 0.35, text_weight: 0.7 },
+            word_weight: 0.5,
             candidates: 200,
-            k_best: KBestOptions { switch_cost: 0.1, order_cost: 0.1 },
+            k_best: KBestOptions { switch_cost: 0.2, order_cost: 0.1 },
             timeline: TimelineOptions::default(),
             length_ms: None,
             alternatives: 3,
@@ -101,10 +105,11 @@ pub fn demonstrate(
     let pool = with.library.pool()?;
     let videos = usable_videos(with.library, &options.sources)?;
     let (text, clip) = encode(with, procedure)?;
-    let query = Query { texts: procedure.steps(), text: &text, clip: &clip };
+    let mut query = Query { texts: procedure.steps(), text: &text, clip: &clip, map: None };
     let allowed = |id| videos.contains_key(&pool.clip(id).video);
-    let step_map = map::map(&text, &clip, &pool, allowed, &options.map)?;
+    let step_map = step_map(&query, &pool, allowed, options)?;
     let candidates = candidates(&step_map, &pool, options);
+    query.map = Some(&step_map);
     let scores = with.scorer.score(&query, &pool, &candidates)?;
     let scores = with_price_of_changes(with.scorer, scores, &candidates, &pool, options);
     let order = ranked(&scores);
@@ -140,6 +145,23 @@ fn encode(
 ) -> Result<(Features, Features), EncoderError> {
     let texts: Vec<&str> = procedure.steps().iter().map(String::as_str).collect();
     Ok((with.sentence.encode(&texts)?, with.encoder.encode_text(&texts)?))
+}
+
+/// M by meaning and by words. More is taken by meaning than is kept, so that words can raise a clip.
+pub fn step_map(
+    query: &Query<'_>,
+    pool: &Pool,
+    allowed: impl Fn(ClipId) -> bool,
+    options: &Options,
+) -> Result<StepMap, MapError> {
+    let wide = MapOptions { top: options.map.top * 4, threshold: -1.0, ..options.map };
+    let mut step_map = map::map(query.text, query.clip, pool, allowed, &wide)?;
+    words::weigh(&mut step_map, query.texts, pool, options.word_weight);
+    for matches in &mut step_map.steps {
+        matches.retain(|found| found.similarity >= options.map.threshold);
+        matches.truncate(options.map.top);
+    }
+    Ok(step_map)
 }
 
 /// V'_R: the covers by few sources, and the exact best by similarity less the price of changes.

@@ -93,7 +93,8 @@ fn content(path: &Path, bytes: u64) -> io::Result<String> {
     hash.update(bytes.to_le_bytes());
     let mut block = Vec::with_capacity(BLOCK as usize);
     for i in 0..BLOCKS {
-        let start = if bytes <= BLOCKS * BLOCK { i * BLOCK } else { (bytes - BLOCK) / (BLOCKS - 1) * i };
+        let start =
+            if bytes <= BLOCKS * BLOCK { i * BLOCK } else { (bytes - BLOCK) / (BLOCKS - 1) * i };
         file.seek(SeekFrom::Start(start))?;
         block.clear();
         (&mut file).take(BLOCK).read_to_end(&mut block)?;

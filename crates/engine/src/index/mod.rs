@@ -16,8 +16,8 @@ use crate::library::{Library, LibraryError, Outcome, VideoRecord, VideoStatus};
 use crate::media::MediaError;
 use crate::progress::{Progress, Stopped, Within};
 use crate::sentence::SentenceEncoder;
-use crate::summarise::chat::Chat;
 use crate::summarise::PromptDomain;
+use crate::summarise::chat::Chat;
 pub use localise::LocaliseOptions;
 
 /// What indexing works with.

@@ -24,9 +24,9 @@ pub enum LibraryError {
         /// The library's folder.
         folder: PathBuf,
         /// The encoder it was made with.
-        made: EncoderId,
+        made: Box<EncoderId>,
         /// The encoder asked for.
-        wanted: EncoderId,
+        wanted: Box<EncoderId>,
     },
     /// The library's format is newer or older than this program.
     #[error("{} has library format {found}, this program reads {expected}; index the videos again \

@@ -198,8 +198,7 @@ impl Tensors {
     }
 
     fn features(&self, name: &str) -> Result<Features, LibraryError> {
-        let wrong =
-            |reason: String| LibraryError::Features { file: self.file.clone(), reason };
+        let wrong = |reason: String| LibraryError::Features { file: self.file.clone(), reason };
         let tensors = SafeTensors::deserialize(&self.map).map_err(|e| wrong(e.to_string()))?;
         let tensor = tensors.tensor(name).map_err(|e| wrong(e.to_string()))?;
         let (Dtype::F16, &[_, dim]) = (tensor.dtype(), tensor.shape()) else {

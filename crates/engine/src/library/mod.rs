@@ -11,8 +11,8 @@
 
 pub mod error;
 mod schema;
-mod store;
 mod matrices;
+mod store;
 
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -67,8 +67,8 @@ impl Library {
         }
         Err(LibraryError::OtherEncoder {
             folder: self.folder.clone(),
-            made: self.encoder.clone(),
-            wanted: encoder.clone(),
+            made: Box::new(self.encoder.clone()),
+            wanted: Box::new(encoder.clone()),
         })
     }
 

@@ -99,6 +99,9 @@ pub struct Stats {
     pub clips: u64,
 }
 
+/// Videos by what identifies their bytes, each with its number of clips.
+pub(super) type Contents = Vec<(String, usize)>;
+
 const COLUMNS: &str = "id, path, content, status, reason, title, uploader, url, licence, \
     length_ms, width, height, narration_by, steps_by, \
     (SELECT count(*) FROM clips WHERE clips.video = videos.id)";
@@ -175,7 +178,7 @@ impl Library {
     }
 
     /// The clips of the videos that are ready, in pool order, and those videos' content.
-    pub(super) fn clips(&self) -> Result<(Vec<Clip>, Vec<(String, usize)>), LibraryError> {
+    pub(super) fn clips(&self) -> Result<(Vec<Clip>, Contents), LibraryError> {
         let rows: Vec<(Clip, String)> = self.read(|database| {
             let mut query = database.prepare(
                 "SELECT video, start_ms, end_ms, text, content FROM clips
@@ -184,7 +187,7 @@ impl Library {
             )?;
             query.query_map([], |row| Ok((read_clip(row)?, row.get(4)?)))?.collect()
         })?;
-        let mut contents: Vec<(String, usize)> = Vec::new();
+        let mut contents: Contents = Vec::new();
         let mut clips = Vec::with_capacity(rows.len());
         for (clip, content) in rows {
             match contents.last_mut() {
@@ -343,7 +346,10 @@ fn write_ready(
 
 fn write_failed(database: &Connection, id: u32, reason: &str) -> rusqlite::Result<()> {
     database
-        .execute("UPDATE videos SET status = 'failed', reason = ? WHERE id = ?", params![reason, id])
+        .execute(
+            "UPDATE videos SET status = 'failed', reason = ? WHERE id = ?",
+            params![reason, id],
+        )
         .map(|_| ())
 }
 

@@ -1,0 +1,131 @@
+//! Shared words: an encoder of meaning ranks "sand the stool" near "clamp the stool"; the rare words
+//! that two texts share tell them apart.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::map::StepMap;
+use crate::pool::Pool;
+
+/// How rare each word is among the texts of a pool.
+pub struct Rarity {
+    texts: usize,
+    counts: HashMap<String, usize>,
+}
+
+impl Rarity {
+    /// The most texts that are counted; more would not change what is rare.
+    const MOST_TEXTS: usize = 20_000;
+
+    /// Of the clips' texts, or of evenly spread ones where there are very many.
+    pub fn of(pool: &Pool) -> Self {
+        let step = pool.len().div_ceil(Self::MOST_TEXTS).max(1);
+        let mut rarity = Self { texts: 0, counts: HashMap::new() };
+        for clip in pool.clips().iter().step_by(step) {
+            rarity.texts += 1;
+            for word in stems(&clip.text) {
+                *rarity.counts.entry(word).or_default() += 1;
+            }
+        }
+        rarity
+    }
+
+    /// How much of the rarity in two texts is in the words they share, 0 to 1.
+    pub fn shared(&self, a: &str, b: &str) -> f32 {
+        let (a, b) = (stems(a), stems(b));
+        // Sorted, so that the sum is the same in every run.
+        let sum = |words: &mut dyn Iterator<Item = &String>| {
+            let mut words: Vec<&String> = words.collect();
+            words.sort_unstable();
+            words.into_iter().map(|word| self.rarity(word)).sum::<f64>()
+        };
+        let whole = (sum(&mut a.iter()) * sum(&mut b.iter())).sqrt();
+        if whole > 0.0 { (sum(&mut a.intersection(&b)) / whole) as f32 } else { 0.0 }
+    }
+
+    fn rarity(&self, word: &str) -> f64 {
+        let count = self.counts.get(word).copied().unwrap_or(0);
+        (1.0 + self.texts as f64 / (1.0 + count as f64)).ln()
+    }
+}
+
+/// Adds the shared words of step and clip text to the similarity of every match, with this weight
+/// against 1 for the meaning, and puts the matches in their new order.
+pub fn weigh(step_map: &mut StepMap, texts: &[String], pool: &Pool, weight: f32) {
+    let rarity = Rarity::of(pool);
+    for (matches, text) in step_map.steps.iter_mut().zip(texts) {
+        for found in matches.iter_mut() {
+            let shared = rarity.shared(text, &pool.clip(found.clip).text);
+            found.similarity = (found.similarity + weight * shared) / (1.0 + weight);
+        }
+        matches.sort_by(|a, b| b.similarity.total_cmp(&a.similarity).then(a.clip.cmp(&b.clip)));
+    }
+}
+
+/// Words that say nothing of what is done to what.
+const EMPTY: [&str; 48] = [
+    "a", "an", "the", "of", "to", "in", "on", "with", "and", "or", "it", "its", "is", "are", "be",
+    "until", "till", "into", "onto", "for", "over", "under", "by", "at", "from", "out", "up",
+    "your", "you", "we", "our", "my", "i", "them", "they", "that", "this", "one", "some", "so",
+    "as", "then", "now", "all", "very", "well", "nice", "just",
+];
+
+const ENDINGS: [&str; 10] = ["ings", "ing", "ers", "ies", "er", "es", "ed", "s", "e", "y"];
+
+/// The text's words without their endings, empty ones left out. Scripts that do not part words by
+/// spaces count as one long word each, which shares nothing and does no harm.
+fn stems(text: &str) -> HashSet<String> {
+    let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    let words = words.map(str::to_lowercase).filter(|word| !EMPTY.contains(&word.as_str()));
+    words.map(stem).collect()
+}
+
+/// The word without its ending, if three letters stay.
+fn stem(word: String) -> String {
+    let rest = |ending: &&str| word.strip_suffix(*ending).filter(|rest| rest.chars().count() >= 3);
+    ENDINGS.iter().find_map(rest).map(str::to_owned).unwrap_or(word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clip::{Clip, ClipId, Span, VideoId};
+    use crate::features::Features;
+    use crate::map::Match;
+
+    fn pool(texts: &[&str]) -> Pool {
+        let span = Span::new(0, 1000).unwrap();
+        let clip = |text: &&str| Clip { video: VideoId(1), span, text: text.to_string() };
+        let rows = Features::new(1, vec![1.0; texts.len()]).unwrap();
+        Pool::new(texts.iter().map(clip).collect(), rows.clone(), rows).unwrap()
+    }
+
+    #[test]
+    fn endings_do_not_matter_and_empty_words_do_not_count() {
+        let rarity = Rarity::of(&pool(&["Clamp the stool", "Sand the stool", "Chop an onion"]));
+        assert_eq!(rarity.shared("clamping stools", "the clamps of a stool"), 1.0);
+        assert_eq!(rarity.shared("the of and", "the of and"), 0.0);
+        assert_eq!(rarity.shared("洗胡萝卜", "peel"), 0.0);
+    }
+
+    #[test]
+    fn rare_words_weigh_more() {
+        let rarity = Rarity::of(&pool(&["Clamp the stool", "Sand the stool", "Oil the stool"]));
+        let step = "Fix the stool with clamps";
+        assert!(rarity.shared(step, "Tighten clamps") > rarity.shared(step, "Sand the stool"));
+    }
+
+    #[test]
+    fn weighing_reorders_the_matches() {
+        let pool = pool(&["Glue the legs of the stool", "Tighten the clamps around the stool"]);
+        let found = |clip, similarity| Match {
+            clip: ClipId(clip),
+            text: similarity,
+            clip_similarity: similarity,
+            similarity,
+        };
+        let mut map = StepMap { steps: vec![vec![found(0, 0.73), found(1, 0.72)]] };
+        weigh(&mut map, &["Fix the stool with clamps".into()], &pool, 0.5);
+        assert_eq!(map.steps[0][0].clip, ClipId(1));
+        assert!(map.steps[0].iter().all(|m| m.similarity <= 1.0));
+    }
+}
