@@ -64,11 +64,12 @@ fn one_bad_video_never_stops_the_others() {
     home.write("videos/odd 'name' \"50%\"\n.mp4", "no video either");
     let whole = std::fs::read(home.path("videos/video 1.mp4")).unwrap();
     home.write("videos/truncated.mp4", &whole[..whole.len() / 3]);
-    home.write("videos/silent.mp4", &whole[..]); // no subtitle beside it, and a twin of another
+    // No subtitle beside it, and found before its twin, which has one.
+    home.write("videos/silent.mp4", &whole[..]);
     let done = home.run(&["index", "videos", "--json"]).success();
     let report: serde_json::Value = serde_json::from_slice(&done.get_output().stdout).unwrap();
     assert_eq!(report["indexed"], 3, "{report}");
-    assert_eq!(report["failed"].as_array().unwrap().len(), 4, "{report}");
+    assert_eq!(report["failed"].as_array().unwrap().len(), 5, "{report}");
     for failed in report["failed"].as_array().unwrap() {
         assert!(!failed[1].as_str().unwrap().is_empty(), "{failed}");
     }
@@ -92,4 +93,16 @@ fn a_read_only_library_can_be_read() {
     let found = home.run(&["search", "chop", "--library", "shelf"]);
     set(true);
     found.success();
+}
+
+#[test]
+fn a_video_that_failed_gets_another_try() {
+    let home = Home::new();
+    home.video("videos/soup.mp4", 0, &["Chop the onion.", "Fry the onion."]);
+    let subtitles = home.path("videos/soup.srt");
+    let text = std::fs::read(&subtitles).unwrap();
+    std::fs::remove_file(&subtitles).unwrap();
+    home.run(&["index", "videos"]).code(1);
+    std::fs::write(&subtitles, text).unwrap();
+    home.run(&["index", "videos"]).success();
 }

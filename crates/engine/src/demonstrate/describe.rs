@@ -34,7 +34,7 @@ pub(super) fn describe(
     for (number, text) in procedure.steps().iter().enumerate() {
         let matches = &step_map.steps[number];
         let found = |clip: ClipId| matches.iter().find(|m| m.clip == clip);
-        let cut = cuts.iter().find(|cut| cut.step == number);
+        let cut = cuts.iter().find(|cut| cut.step == number && worth_seeing(cut));
         let chosen = best.0[number].and_then(found).map(|m| clerk.choice(m, cut)).transpose()?;
         let others = alternatives(number, best.0[number], matches, ranked, options.alternatives);
         let alternatives =
@@ -52,6 +52,13 @@ pub(super) fn describe(
         seed: options.seed,
         models: models(with),
     })
+}
+
+/// A clip that several steps share is divided among them; where that leaves a glimpse, the whole
+/// clip is shown again instead.
+fn worth_seeing(cut: &Cut) -> bool {
+    const GLIMPSE_MS: u64 = 700;
+    cut.span.length() >= GLIMPSE_MS
 }
 
 /// Other clips for a step: those of the next-best sequences first, then the most similar.

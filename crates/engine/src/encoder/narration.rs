@@ -126,8 +126,8 @@ mod tests {
 
     #[test]
     fn nearness_is_an_area() {
-        assert!((nearness(-9e9, 9e9, 0.0) - 3.0).abs() < 1e-6);
-        assert!((nearness(0.0, 9e9, 0.0) - 1.5).abs() < 1e-6);
+        assert!((nearness(-9e9, 9e9, 0.0) - 2.0).abs() < 1e-6);
+        assert!((nearness(0.0, 9e9, 0.0) - 1.0).abs() < 1e-6);
         assert_eq!(nearness(3000.0, 4000.0, 0.0), 0.0);
     }
 }

@@ -94,7 +94,7 @@ fn content(path: &Path, bytes: u64) -> io::Result<String> {
     let mut block = Vec::with_capacity(BLOCK as usize);
     for i in 0..BLOCKS {
         let start =
-            if bytes <= BLOCKS * BLOCK { i * BLOCK } else { (bytes - BLOCK) / (BLOCKS - 1) * i };
+            if bytes <= BLOCKS * BLOCK { i * BLOCK } else { (bytes - BLOCK) * i / (BLOCKS - 1) };
         file.seek(SeekFrom::Start(start))?;
         block.clear();
         (&mut file).take(BLOCK).read_to_end(&mut block)?;

@@ -90,12 +90,17 @@ impl Indexer<'_> {
         if found.is_empty() {
             return Err(IndexError::NothingFound { paths: paths.to_vec() });
         }
-        let pending = self.library.enter(&found)?;
-        progress.begin("indexing", pending.len() as u64);
-        let outcomes: Vec<Option<usize>> = pending
-            .par_iter()
-            .map(|record| self.index_and_record(record, progress))
-            .collect::<Result<_, IndexError>>()?;
+        self.library.enter(&found)?;
+        let mut outcomes: Vec<Option<usize>> = Vec::new();
+        loop {
+            let pending = self.library.pending(&found)?;
+            if pending.is_empty() {
+                break;
+            }
+            progress.begin("indexing", pending.len() as u64);
+            let index = |record| self.index_and_record(record, progress);
+            outcomes.extend(pending.par_iter().map(index).collect::<Result<Vec<_>, _>>()?);
+        }
         let mut report = self.report(&found)?;
         report.indexed = outcomes.iter().flatten().count();
         report.clips = outcomes.iter().flatten().sum();

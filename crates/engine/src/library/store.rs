@@ -107,14 +107,27 @@ const COLUMNS: &str = "id, path, content, status, reason, title, uploader, url, 
     (SELECT count(*) FROM clips WHERE clips.video = videos.id)";
 
 impl Library {
-    /// Enters files that are new or changed, in the order given, and returns those to be indexed.
-    /// Numbers are given here, before any work, so that a resumed run ends like an unbroken one.
-    pub fn enter(&self, found: &[Found]) -> Result<Vec<VideoRecord>, LibraryError> {
+    /// Enters files that are new or changed, in the order given; those that failed before get
+    /// another try. Numbers are given here, before any work, so that a resumed run ends like an
+    /// unbroken one.
+    pub fn enter(&self, found: &[Found]) -> Result<(), LibraryError> {
         self.write(|database| {
             for file in found {
                 enter_one(database, file)?;
             }
             Ok(())
+        })
+    }
+
+    /// Those of the files that are to be indexed. A copy of a video that failed is one of them: it
+    /// may have the subtitles that the other lacks.
+    pub fn pending(&self, found: &[Found]) -> Result<Vec<VideoRecord>, LibraryError> {
+        self.write(|database| {
+            database.execute(
+                "UPDATE videos SET status = 'pending' WHERE status = 'duplicate' AND reason IN
+                 (SELECT path FROM videos WHERE status = 'failed')",
+                [],
+            )
         })?;
         let paths: std::collections::HashSet<&Path> =
             found.iter().map(|file| file.path.as_path()).collect();
@@ -277,7 +290,8 @@ fn enter_one(database: &Connection, file: &Found) -> rusqlite::Result<()> {
         .query_row("SELECT content FROM videos WHERE path = ?", [&path], |row| row.get(0))
         .optional()?;
     if known.as_ref() == Some(&file.content) {
-        return Ok(());
+        let again = "UPDATE videos SET status = 'pending' WHERE path = ? AND status = 'failed'";
+        return database.execute(again, [&path]).map(|_| ());
     }
     let twin: Option<String> = database
         .query_row(
