@@ -168,15 +168,24 @@ pub fn step_map(
 fn candidates(step_map: &StepMap, pool: &Pool, options: &Options) -> Vec<Sequence> {
     let half = options.candidates.div_ceil(2);
     let mut candidates = cover::greedy(step_map, pool, half);
-    for candidate in cover::k_best(step_map, pool, options.candidates, &options.k_best) {
-        if candidates.len() == options.candidates {
-            break;
-        }
+    for candidate in cover::k_best(step_map, pool, 2 * options.candidates, &options.k_best) {
         if !candidates.contains(&candidate.sequence) {
             candidates.push(candidate.sequence);
         }
     }
+    // One clip for two steps is footage seen twice; it is taken only where there is nothing else.
+    if candidates.iter().any(|sequence| !repeats(sequence)) {
+        candidates.retain(|sequence| !repeats(sequence));
+    }
+    candidates.truncate(options.candidates);
     candidates
+}
+
+/// Whether two steps have the same clip.
+fn repeats(sequence: &Sequence) -> bool {
+    let mut clips: Vec<ClipId> = sequence.0.iter().flatten().copied().collect();
+    clips.sort_unstable();
+    clips.windows(2).any(|pair| pair[0] == pair[1])
 }
 
 /// The scores as they are from a scorer that judges coherence itself; else less the price of the

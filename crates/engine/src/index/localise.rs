@@ -18,7 +18,7 @@ pub struct LocaliseOptions {
 
 impl Default for LocaliseOptions {
     fn default() -> Self {
-        Self { costs: CostOptions { keep: 0.3, temperature: 0.1 }, around: 3 }
+        Self { costs: CostOptions { keep: 0.3, temperature: 0.1 }, around: 1 }
     }
 }
 
