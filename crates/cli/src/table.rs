@@ -37,3 +37,8 @@ pub fn clipped(text: &str, most: usize) -> String {
 pub fn clock(ms: u64) -> String {
     format!("{}:{:02}.{}", ms / 60_000, ms / 1000 % 60, ms / 100 % 10)
 }
+
+/// `1 video`, `2 videos`.
+pub fn count(number: usize, noun: &str) -> String {
+    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
+}

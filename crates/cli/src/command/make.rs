@@ -18,7 +18,7 @@ use stitch_engine::render::{self, Aspect, Captions, Plan, RenderOptions};
 
 use crate::failure::{Failure, GAPS};
 use crate::setup::Setup;
-use crate::table::{self, clipped, clock};
+use crate::table::{self, clipped, clock, count};
 
 /// Make one video that shows every step of a procedure
 #[derive(Args)]
@@ -315,13 +315,12 @@ fn summary(demonstration: &Demonstration) -> String {
     sources.sort_unstable();
     sources.dedup();
     format!(
-        "{} of {} steps shown, from {} videos with {} changes of source; chosen from {} candidates \
-         by {}",
+        "{} of {} steps shown, from {} with {} of source; chosen from {} by {}",
         shown.len(),
         demonstration.steps.len(),
-        sources.len(),
-        demonstration.source_changes,
-        demonstration.candidates,
+        count(sources.len(), "video"),
+        count(demonstration.source_changes, "change"),
+        count(demonstration.candidates, "candidate"),
         demonstration.scorer
     )
 }

@@ -11,6 +11,8 @@ use stitch_lab::world::render::{Summary, render};
 use stitch_lab::world::settings::{Settings, WorldError};
 use stitch_lab::world::sheet::{SheetSummary, sheet};
 
+use crate::table::count;
+
 /// What can be done with the made-up library.
 #[derive(Debug, Subcommand)]
 pub enum WorldCommand {
@@ -119,11 +121,6 @@ impl fmt::Display for WorldReport {
             }
         }
     }
-}
-
-/// `1 video`, `2 videos`.
-fn count(number: usize, noun: &str) -> String {
-    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }
 
 /// Does what was asked.

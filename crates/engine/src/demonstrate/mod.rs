@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use stitch_core::clip::{ClipId, VideoId};
 use stitch_core::cover::{self, KBestOptions, Sequence};
 use stitch_core::features::Features;
-use stitch_core::map::{self, MapError, MapOptions, StepMap};
+use stitch_core::map::{self, MapError, MapOptions, Match, StepMap};
 use stitch_core::pool::Pool;
 use stitch_core::procedure::Procedure;
 use stitch_core::timeline::{self, TimelineOptions};
@@ -63,7 +63,7 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Self {
         Self {
-            map: MapOptions { top: 50, threshold: 0.35, text_weight: 0.7 },
+            map: MapOptions { top: 50, threshold: 0.48, text_weight: 0.7 },
             word_weight: 0.5,
             candidates: 200,
             k_best: KBestOptions { switch_cost: 0.2, order_cost: 0.1 },
@@ -158,10 +158,19 @@ pub fn step_map(
     let mut step_map = map::map(query.text, query.clip, pool, allowed, &wide)?;
     words::weigh(&mut step_map, query.texts, pool, options.word_weight);
     for matches in &mut step_map.steps {
-        matches.retain(|found| found.similarity >= options.map.threshold);
-        matches.truncate(options.map.top);
+        keep_what_shows(matches, &options.map);
     }
     Ok(step_map)
+}
+
+/// A step whose best clip is below the threshold is a gap. For one that is shown, clips somewhat less
+/// similar stay: they may be right too, in other words, and spare a change of source.
+fn keep_what_shows(matches: &mut Vec<Match>, options: &MapOptions) {
+    const SLACK: f32 = 0.13;
+    let shown = matches.first().is_some_and(|best| best.similarity >= options.threshold);
+    let least = if shown { options.threshold - SLACK } else { f32::INFINITY };
+    matches.retain(|found| found.similarity >= least);
+    matches.truncate(options.top);
 }
 
 /// V'_R: the covers by few sources, and the exact best by similarity less the price of changes.
