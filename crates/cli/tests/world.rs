@@ -60,12 +60,8 @@ fn stopped_in_the_middle_it_goes_on_and_ends_the_same() {
     home.run(&two("whole")).success();
     for signal in ["-INT", "-KILL"] {
         let out = if signal == "-INT" { "stopped" } else { "killed" };
-        let mut child = home
-            .command(&two(out))
-            .stderr(Stdio::piped())
-            .stdout(Stdio::null())
-            .spawn()
-            .unwrap();
+        let mut child =
+            home.command(&two(out)).stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
         assert!(lines.any(|line| line.contains("\"progress\"")));
         let pid = child.id().to_string();
