@@ -1,5 +1,7 @@
 //! F_M: texts and the seconds of a video as vectors in one space.
 
+pub mod tower;
+pub mod two_towers;
 pub mod narration;
 
 use std::fmt;
@@ -9,6 +11,8 @@ use serde::{Deserialize, Serialize};
 use stitch_core::features::{Features, FeaturesError};
 
 pub use narration::Narration;
+pub use tower::{ImageTower, TextTower};
+pub use two_towers::TwoTowers;
 
 use crate::media::MediaError;
 use crate::progress::{Progress, Stopped};
@@ -89,10 +93,24 @@ pub trait Encoder: Send + Sync {
     /// One row per text.
     fn encode_text(&self, texts: &[&str]) -> Result<Features, EncoderError>;
 
-    /// One row per second of the video; a zero row where there is nothing to go by.
+    /// What is in each second of the video.
     fn encode_seconds(
         &self,
         video: &VideoInput,
         progress: &dyn Progress,
-    ) -> Result<Features, EncoderError>;
+    ) -> Result<Seconds, EncoderError>;
+
+    /// Its eyes, if it looks at pictures.
+    fn image_tower(&self) -> Option<&dyn ImageTower> {
+        None
+    }
+}
+
+/// A video second by second.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Seconds {
+    /// One row per second; a zero row where there is nothing to go by.
+    pub features: Features,
+    /// Where a new shot begins, in milliseconds, as far as was seen.
+    pub shots: Vec<u64>,
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use stitch_core::features::Features;
 
-use super::{Encoder, EncoderError, EncoderId, VideoInput};
+use super::{Encoder, EncoderError, EncoderId, Seconds, VideoInput};
 use crate::progress::Progress;
 use crate::sentence::SentenceEncoder;
 use crate::transcript::Sentence;
@@ -44,7 +44,7 @@ impl Encoder for Narration {
         &self,
         video: &VideoInput,
         progress: &dyn Progress,
-    ) -> Result<Features, EncoderError> {
+    ) -> Result<Seconds, EncoderError> {
         let seconds = video.seconds()?;
         let heard = |sentence: &&Sentence| {
             sentence.start_ms < video.length_ms && !sentence.text.trim().is_empty()
@@ -53,7 +53,8 @@ impl Encoder for Narration {
         let texts: Vec<&str> = heard.iter().map(|sentence| sentence.text.as_str()).collect();
         progress.begin("encoding the narration", texts.len() as u64);
         let rows = self.sentences.encode_with(&texts, progress)?;
-        Ok(Features::new(self.id.dim, spread(&heard, &rows, seconds))?)
+        let features = Features::new(self.id.dim, spread(&heard, &rows, seconds))?;
+        Ok(Seconds { features, shots: Vec::new() })
     }
 }
 

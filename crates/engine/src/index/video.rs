@@ -5,7 +5,7 @@ use stitch_core::features::Features;
 
 use super::localise::{self, Located};
 use super::{IndexError, Indexer, about};
-use crate::encoder::{EncoderError, VideoInput};
+use crate::encoder::{EncoderError, Seconds, VideoInput};
 use crate::library::{Indexed, Outcome, Video, VideoFeatures, VideoRecord};
 use crate::media::{self, MediaError, Probe};
 use crate::progress::Progress;
@@ -84,7 +84,7 @@ impl Indexer<'_> {
         steps: Steps,
         progress: &dyn Progress,
     ) -> Result<Indexed, EncoderError> {
-        let seconds = self.encoder.encode_seconds(input, progress)?;
+        let Seconds { features: seconds, .. } = self.encoder.encode_seconds(input, progress)?;
         let texts: Vec<&str> = steps.steps.iter().map(|step| step.text.as_str()).collect();
         let queries = self.encoder.encode_text(&texts)?;
         let located =

@@ -1,0 +1,68 @@
+//! The two sides of an encoder that sees: a tower for pictures and a tower for texts, into one
+//! space. Whoever has these two has an [`Encoder`](super::Encoder), by [`TwoTowers`](super::TwoTowers).
+
+use stitch_core::features::Features;
+
+use super::EncoderError;
+
+/// How a picture of another shape becomes the tower's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fit {
+    /// Stretched to the tower's shape.
+    Squash,
+    /// Scaled until it covers the tower's shape, and its middle cut out.
+    Crop,
+}
+
+/// How a picture is resampled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Filter {
+    /// A triangle as wide as the reduction asks for.
+    Bilinear,
+    /// A cubic as wide as the reduction asks for.
+    Bicubic,
+}
+
+/// The pictures a tower takes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Wants {
+    /// Their width.
+    pub width: u32,
+    /// Their height.
+    pub height: u32,
+    /// How others become so.
+    pub fit: Fit,
+    /// And by which resampling.
+    pub filter: Filter,
+    /// How many pictures of a second are looked at.
+    pub fps: u32,
+    /// How many consecutive pictures make one vector: 1 for a tower of pictures, more for one of
+    /// clips.
+    pub frames: usize,
+}
+
+impl Wants {
+    /// The bytes of one picture: rows of red, green, blue.
+    pub fn bytes(&self) -> usize {
+        3 * self.width as usize * self.height as usize
+    }
+}
+
+/// The side that sees.
+pub trait ImageTower: Send + Sync {
+    /// The pictures it takes.
+    fn wants(&self) -> &Wants;
+
+    /// The length of its vectors.
+    fn dim(&self) -> usize;
+
+    /// One row for every [`Wants::frames`] pictures; `pictures` are of [`Wants::bytes`] bytes each.
+    /// Called from several threads at once.
+    fn see(&self, pictures: &[&[u8]]) -> Result<Features, EncoderError>;
+}
+
+/// The side that reads.
+pub trait TextTower: Send + Sync {
+    /// One row per text, in the space of the pictures.
+    fn read(&self, texts: &[&str]) -> Result<Features, EncoderError>;
+}
