@@ -5,10 +5,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde::Serialize;
-use stitch_engine::encoder::{Encoder, Narration};
+use stitch_engine::encoder::{Encoder, Narration, mini};
 use stitch_engine::evaluator::Evaluator;
 use stitch_engine::library::Library;
+use stitch_engine::media::Decode;
 use stitch_engine::models::{Store, hash_of};
+use stitch_engine::onnx::Runtime;
 use stitch_engine::scorer::{AverageSimilarity, Scorer};
 use stitch_engine::sentence::SentenceEncoder;
 
@@ -80,15 +82,24 @@ impl Setup {
         Ok(Sentences { encoder: Arc::new(SentenceEncoder::load(&folder)?), weights })
     }
 
-    /// F_M by name.
-    pub fn encoder(&self, name: &str, sentences: &Sentences) -> Result<Box<dyn Encoder>, Failure> {
+    /// F_M by name, decoding as much of videos as asked.
+    pub fn encoder(
+        &self,
+        name: &str,
+        sentences: &Sentences,
+        decode: Decode,
+    ) -> Result<Box<dyn Encoder>, Failure> {
+        let Sentences { encoder, weights } = sentences;
         match name {
-            "narration" => {
-                let Sentences { encoder, weights } = sentences;
-                Ok(Box::new(Narration::new(encoder.clone(), weights.clone())))
+            Narration::NAME => Ok(Box::new(Narration::new(encoder.clone(), weights.clone()))),
+            mini::NAME => {
+                let (files, runtime) = (mini::Files::shipped(), Runtime::find(&self.store())?);
+                let mini = mini::load(files, &runtime, encoder.clone(), weights)?;
+                Ok(Box::new(mini.with_decode(decode)))
             }
             other => Err(Failure::new(format!(
-                "there is no encoder `{other}`; the one that is there is `narration`"
+                "there is no encoder `{other}`; there are `mini`, which looks at the pictures, and \
+                 `narration`, which goes by what is said"
             ))),
         }
     }
@@ -99,7 +110,7 @@ impl Setup {
         sentences: &Sentences,
     ) -> Result<(Library, Box<dyn Encoder>), Failure> {
         let library = Library::open(&self.library)?;
-        let encoder = self.encoder(&library.encoder().name, sentences)?;
+        let encoder = self.encoder(&library.encoder().name, sentences, Decode::Exact)?;
         library.check_encoder(encoder.id())?;
         Ok((library, encoder))
     }

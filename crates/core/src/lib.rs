@@ -10,6 +10,7 @@
 //! | [`features`] | F_M(·) | rows of unit vectors and their similarities |
 //! | [`pool`] | P | every clip of the library with its text and clip features |
 //! | [`align`] | F_T | Drop-DTW: where in a video is each step? |
+//! | [`scenes`] | | stretches that look alike, for videos without words |
 //! | [`map`] | M | for each step of the query the clips that may show it |
 //! | [`words`] | | rare words that a step and a clip's text share, added to M |
 //! | [`cover`] | V'_R | candidate sequences: few sources that together show every step |
@@ -63,6 +64,7 @@ pub mod clip;
 pub mod features;
 pub mod pool;
 pub mod align;
+pub mod scenes;
 pub mod map;
 pub mod words;
 pub mod cover;

@@ -12,6 +12,7 @@ pub mod lexicon;
 pub mod transcript;
 pub mod recipe;
 pub mod models;
+pub mod onnx;
 pub mod kernels;
 pub mod sentence;
 pub mod summarise;

@@ -1,10 +1,12 @@
 //! `stitch index`: reads videos into the library.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
+use stitch_engine::encoder::mini;
 use stitch_engine::index::{Indexer, LocaliseOptions, Report};
 use stitch_engine::library::Library;
+use stitch_engine::media::Decode;
 use stitch_engine::progress::Progress;
 use stitch_engine::summarise::PromptDomain;
 use stitch_engine::summarise::chat::{Chat, ChatOptions};
@@ -18,9 +20,13 @@ pub struct IndexArguments {
     /// Video files, or folders to search for them
     #[arg(required = true, value_name = "PATHS")]
     paths: Vec<PathBuf>,
-    /// What turns seconds of video into features
-    #[arg(long, default_value = "narration")]
-    encoder: String,
+    /// What turns seconds of video into features: mini looks at the pictures, narration goes by what
+    /// is said [default: the library's, for a new one mini]
+    #[arg(long, env = "STITCH_ENCODER", value_name = "NAME")]
+    encoder: Option<String>,
+    /// How much of a video is decoded
+    #[arg(long, value_enum, default_value_t = DecodeName::Exact)]
+    decode: DecodeName,
     /// The field the videos are from; only a language model's prompt depends on it
     #[arg(long, value_enum, default_value_t = Domain::Any)]
     domain: Domain,
@@ -36,6 +42,16 @@ pub struct IndexArguments {
 }
 
 #[derive(Clone, Copy, ValueEnum)]
+enum DecodeName {
+    /// Every frame
+    Exact,
+    /// Without frames that nobody refers to
+    Fast,
+    /// Key frames alone: for a first look at a large library
+    Keyframes,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
 enum Domain {
     Cooking,
     Woodworking,
@@ -47,7 +63,8 @@ enum Domain {
 pub fn run(arguments: &IndexArguments, setup: &Setup) -> Result<u8, Failure> {
     setup.progress.begin("loading models", 0);
     let sentences = setup.sentence()?;
-    let encoder = setup.encoder(&arguments.encoder, &sentences)?;
+    let name = arguments.encoder_for(&setup.library);
+    let encoder = setup.encoder(&name, &sentences, arguments.decode.into())?;
     let library = Library::open_or_create(&setup.library, encoder.id())?;
     let chat = arguments.chat(setup);
     let indexer = Indexer {
@@ -65,12 +82,28 @@ pub fn run(arguments: &IndexArguments, setup: &Setup) -> Result<u8, Failure> {
 }
 
 impl IndexArguments {
+    /// The encoder asked for, else the one the library was made with, else the one that sees.
+    fn encoder_for(&self, library: &Path) -> String {
+        let made_with = || Library::open(library).ok().map(|made| made.encoder().name.clone());
+        self.encoder.clone().or_else(made_with).unwrap_or_else(|| mini::NAME.into())
+    }
+
     fn chat(&self, setup: &Setup) -> Option<Chat> {
         let url = self.llm_url.as_ref()?;
         let mut options = ChatOptions::new(url, &self.llm_model);
         options.key = self.llm_key.clone();
         options.cache = Some(setup.cache.join("chat"));
         Some(Chat::new(options))
+    }
+}
+
+impl From<DecodeName> for Decode {
+    fn from(name: DecodeName) -> Self {
+        match name {
+            DecodeName::Exact => Self::Exact,
+            DecodeName::Fast => Self::Fast,
+            DecodeName::Keyframes => Self::Keyframes,
+        }
     }
 }
 

@@ -1,7 +1,9 @@
 //! F_M: texts and the seconds of a video as vectors in one space.
 
 pub mod tower;
+pub mod watch;
 pub mod two_towers;
+pub mod mini;
 pub mod narration;
 
 use std::fmt;
@@ -15,6 +17,8 @@ pub use tower::{ImageTower, TextTower};
 pub use two_towers::TwoTowers;
 
 use crate::media::MediaError;
+use crate::models::WeightsError;
+use crate::onnx::OnnxError;
 use crate::progress::{Progress, Stopped};
 use crate::sentence::SentenceError;
 use crate::transcript::Sentence;
@@ -68,6 +72,12 @@ pub enum EncoderError {
     /// The text side failed.
     #[error(transparent)]
     Sentence(#[from] SentenceError),
+    /// The encoder's own weights are not what they should be.
+    #[error(transparent)]
+    Weights(#[from] WeightsError),
+    /// A graph of the encoder does not run.
+    #[error(transparent)]
+    Onnx(#[from] OnnxError),
     /// The video could not be read.
     #[error(transparent)]
     Media(#[from] MediaError),

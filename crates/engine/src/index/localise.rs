@@ -6,6 +6,7 @@ use std::ops::Range;
 use stitch_core::align::{self, AlignOptions, CostOptions, Costs};
 use stitch_core::clip::Span;
 use stitch_core::features::Features;
+use stitch_core::scenes::{self, SceneOptions};
 
 /// How steps are found.
 #[derive(Clone, Copy, Debug)]
@@ -33,8 +34,8 @@ pub struct Step {
 /// A step that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Located {
-    /// Its number among the steps.
-    pub step: usize,
+    /// Its number among the steps; none for a scene that no words tell of.
+    pub step: Option<usize>,
     /// The seconds that show it.
     pub seconds: Range<usize>,
     /// The same in milliseconds.
@@ -55,9 +56,31 @@ pub fn localise(
         let range = aligned[number].clone().or_else(|| step.window.map(seconds_of))?;
         let range = range.start..range.end.min(seconds.len());
         let span = Span::new(range.start as u64 * 1000, (range.end as u64 * 1000).min(length_ms))?;
-        Some(Located { step: number, seconds: range, span })
+        Some(Located { step: Some(number), seconds: range, span })
     };
     steps.iter().enumerate().filter_map(place).collect()
+}
+
+/// The scenes of a video that no words tell of.
+pub fn scenes(seconds: &Features, shots: &[u64], length_ms: u64) -> Vec<Located> {
+    let shot_seconds: Vec<usize> = shots.iter().map(|at| ((at + 500) / 1000) as usize).collect();
+    let scene = |range: Range<usize>| {
+        let span = Span::new(range.start as u64 * 1000, (range.end as u64 * 1000).min(length_ms))?;
+        Some(Located { step: None, seconds: range, span: trimmed(span, shots) })
+    };
+    let found = scenes::scenes(seconds, &shot_seconds, &SceneOptions::default());
+    found.into_iter().filter_map(scene).collect()
+}
+
+/// The span from shot to shot, where one begins within a second of its ends: a cut in the middle of
+/// a picture change looks like a mistake.
+pub fn trimmed(span: Span, shots: &[u64]) -> Span {
+    const NEAR_MS: u64 = 1000;
+    let nearest = |at: u64| {
+        let near = shots.iter().copied().filter(|shot| shot.abs_diff(at) <= NEAR_MS);
+        near.min_by_key(|shot| shot.abs_diff(at)).unwrap_or(at)
+    };
+    Span::new(nearest(span.start()), nearest(span.end())).unwrap_or(span)
 }
 
 /// Drop-DTW's answer; no step found where it has none.

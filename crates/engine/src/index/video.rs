@@ -32,7 +32,7 @@ impl Indexer<'_> {
         let sentences = transcript.as_ref().map_or(&[][..], |found| &found.sentences);
         let mut video = about::about(&record.path);
         let steps = self.steps(record, &video.title, sentences, progress);
-        if steps.steps.is_empty() {
+        if steps.steps.is_empty() && self.encoder.image_tower().is_none() {
             return Ok(Outcome::Failed(no_steps(sentences)));
         }
         fill(&mut video, &probe);
@@ -84,25 +84,56 @@ impl Indexer<'_> {
         steps: Steps,
         progress: &dyn Progress,
     ) -> Result<Indexed, EncoderError> {
-        let Seconds { features: seconds, .. } = self.encoder.encode_seconds(input, progress)?;
-        let texts: Vec<&str> = steps.steps.iter().map(|step| step.text.as_str()).collect();
-        let queries = self.encoder.encode_text(&texts)?;
-        let located =
-            localise::localise(&steps.steps, &queries, &seconds, input.length_ms, &self.localise);
-        let texts: Vec<&str> = located.iter().map(|found| texts[found.step]).collect();
-        let features = VideoFeatures {
-            text: self.sentence.encode(&texts)?,
-            clip: clip_features(&located, &seconds),
-            seconds,
+        let Seconds { features: seconds, shots } = self.encoder.encode_seconds(input, progress)?;
+        let (located, by) = match steps.steps.is_empty() {
+            true => (localise::scenes(&seconds, &shots, input.length_ms), "the pictures".into()),
+            false => (self.locate(&steps, &seconds, &shots, input.length_ms)?, steps.by),
         };
+        let text = |found: &Located| found.step.map_or("", |step| &steps.steps[step].text);
         let clip = |found: &Located| Clip {
             video: VideoId(record.id),
             span: found.span,
-            text: steps.steps[found.step].text.clone(),
+            text: text(found).to_owned(),
         };
         let clips = located.iter().map(clip).collect();
-        let steps_by = steps.by;
-        Ok(Indexed { sentences: Vec::new(), clips, features, narration_by: None, steps_by })
+        let texts: Vec<&str> = located.iter().map(text).collect();
+        let features = VideoFeatures {
+            text: self.text_features(&texts)?,
+            clip: clip_features(&located, &seconds),
+            seconds,
+        };
+        let (sentences, narration_by) = (Vec::new(), None);
+        Ok(Indexed { sentences, clips, features, shots, narration_by, steps_by: by })
+    }
+
+    /// Where each step is shown, from shot to shot where one begins near.
+    fn locate(
+        &self,
+        steps: &Steps,
+        seconds: &Features,
+        shots: &[u64],
+        length_ms: u64,
+    ) -> Result<Vec<Located>, EncoderError> {
+        let texts: Vec<&str> = steps.steps.iter().map(|step| step.text.as_str()).collect();
+        let queries = self.encoder.encode_text(&texts)?;
+        let mut located =
+            localise::localise(&steps.steps, &queries, seconds, length_ms, &self.localise);
+        located.iter_mut().for_each(|found| found.span = localise::trimmed(found.span, shots));
+        Ok(located)
+    }
+
+    /// Sentence features of the clips' texts; a clip without words has none.
+    fn text_features(&self, texts: &[&str]) -> Result<Features, EncoderError> {
+        let spoken: Vec<&str> = texts.iter().copied().filter(|text| !text.is_empty()).collect();
+        let encoded = self.sentence.encode(&spoken)?;
+        let mut rows = encoded.rows();
+        let mut features = Features::empty(self.sentence.dim());
+        let nothing = vec![0.0; self.sentence.dim()];
+        for text in texts {
+            let row = if text.is_empty() { None } else { rows.next() };
+            features.push(row.unwrap_or(&nothing));
+        }
+        Ok(features)
     }
 }
 

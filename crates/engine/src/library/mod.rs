@@ -115,6 +115,8 @@ pub struct Indexed {
     pub clips: Vec<Clip>,
     /// Its features; row i of text and clip belongs to clip i.
     pub features: VideoFeatures,
+    /// Where new shots begin, in milliseconds.
+    pub shots: Vec<u64>,
     /// Where the narration came from (a subtitle file, a stream, speech).
     pub narration_by: Option<String>,
     /// What made the steps (rules, a language model, a person's list).

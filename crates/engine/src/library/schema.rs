@@ -8,7 +8,7 @@ use super::LibraryError;
 use crate::encoder::EncoderId;
 
 /// The version of the format; stored in the database's header.
-const VERSION: i64 = 1;
+const VERSION: i64 = 2;
 
 const TABLES: &str = "
     CREATE TABLE encoder (name TEXT NOT NULL, dim INTEGER NOT NULL, weights TEXT NOT NULL);
@@ -34,6 +34,10 @@ const TABLES: &str = "
         video INTEGER NOT NULL REFERENCES videos ON DELETE CASCADE,
         position INTEGER NOT NULL, start_ms INTEGER NOT NULL, end_ms INTEGER NOT NULL,
         text TEXT NOT NULL, PRIMARY KEY (video, position)
+    ) WITHOUT ROWID;
+    CREATE TABLE shots (
+        video INTEGER NOT NULL REFERENCES videos ON DELETE CASCADE,
+        start_ms INTEGER NOT NULL, PRIMARY KEY (video, start_ms)
     ) WITHOUT ROWID;
 ";
 

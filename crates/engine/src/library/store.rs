@@ -190,6 +190,15 @@ impl Library {
         })
     }
 
+    /// Where new shots begin in a video, in milliseconds, as far as its encoder saw them.
+    pub fn shots(&self, video: VideoId) -> Result<Vec<u64>, LibraryError> {
+        self.read(|database| {
+            let mut query = database
+                .prepare_cached("SELECT start_ms FROM shots WHERE video = ? ORDER BY start_ms")?;
+            query.query_map([video.0], |row| ms(row, 0))?.collect()
+        })
+    }
+
     /// The clips of the videos that are ready, in pool order, and those videos' content.
     pub(super) fn clips(&self) -> Result<(Vec<Clip>, Contents), LibraryError> {
         let rows: Vec<(Clip, String)> = self.read(|database| {
@@ -345,6 +354,7 @@ fn write_ready(
     )?;
     database.execute("DELETE FROM sentences WHERE video = ?", [id])?;
     database.execute("DELETE FROM clips WHERE video = ?", [id])?;
+    database.execute("DELETE FROM shots WHERE video = ?", [id])?;
     let mut sentence = database.prepare("INSERT INTO sentences VALUES (?, ?, ?, ?, ?)")?;
     for (position, s) in indexed.sentences.iter().enumerate() {
         let times = (s.start_ms as i64, s.end_ms as i64);
@@ -354,6 +364,10 @@ fn write_ready(
     for (position, c) in indexed.clips.iter().enumerate() {
         let times = (c.span.start() as i64, c.span.end() as i64);
         clip.execute(params![id, position as i64, times.0, times.1, c.text])?;
+    }
+    let mut shot = database.prepare("INSERT OR IGNORE INTO shots VALUES (?, ?)")?;
+    for start in &indexed.shots {
+        shot.execute(params![id, *start as i64])?;
     }
     Ok(())
 }

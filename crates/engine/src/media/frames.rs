@@ -41,6 +41,8 @@ pub struct Sampling {
     pub height: u32,
     /// Whether the middle is cut out to keep the shape; otherwise the picture is stretched.
     pub crop: bool,
+    /// Whether pictures are resampled by triangles; otherwise by cubics, which are sharper.
+    pub smooth: bool,
     /// How much is decoded.
     pub decode: Decode,
 }
@@ -104,14 +106,15 @@ impl Iterator for Frames {
 }
 
 fn command(path: &Path, sampling: &Sampling) -> Command {
-    let Sampling { fps, width, height, crop, decode } = *sampling;
+    let Sampling { fps, width, height, crop, smooth, decode } = *sampling;
+    let flags = if smooth { "bilinear" } else { "bicubic" };
     let shape = match crop {
         true => format!(
             "scale=w='if(gt(dar,{width}/{height}),ceil({height}*dar),{width})'\
-             :h='if(gt(dar,{width}/{height}),{height},ceil({width}/dar))':flags=bicubic,\
+             :h='if(gt(dar,{width}/{height}),{height},ceil({width}/dar))':flags={flags},\
              crop={width}:{height}"
         ),
-        false => format!("scale={width}:{height}:flags=bicubic"),
+        false => format!("scale={width}:{height}:flags={flags}"),
     };
     let mut command = Program::Ffmpeg.command();
     command.args(["-v", "error", "-nostdin", "-threads", "1"]);

@@ -17,6 +17,8 @@ pub enum Role {
     Speech,
     /// F_R: how good a sequence of clips is.
     Evaluator,
+    /// A program library that runs models.
+    Runtime,
 }
 
 /// All models that can be pulled.

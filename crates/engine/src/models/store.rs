@@ -146,7 +146,9 @@ impl Store {
         let hidden = |path: &PathBuf| {
             path.file_name().is_none_or(|name| name.as_encoded_bytes().starts_with(b"."))
         };
-        let whole = |path: &PathBuf| !hidden(path) && path.join("config.json").is_file();
+        let described =
+            |path: &PathBuf| ["config.json", "card.json"].iter().any(|f| path.join(f).is_file());
+        let whole = |path: &PathBuf| !hidden(path) && described(path);
         let mut folders: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(whole).collect();
         folders.sort_by(|a, b| a.file_name().cmp(&b.file_name()));
         folders.dedup_by(|later, earlier| later.file_name() == earlier.file_name());

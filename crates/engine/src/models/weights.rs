@@ -2,6 +2,7 @@
 //! wrong with them. Pickles are refused, never executed.
 
 use std::fs::File;
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 
 use candle_core::{Device, Tensor};
@@ -92,10 +93,27 @@ pub enum WeightsError {
 /// The tensors of a `model.safetensors`, read one by one as f32.
 pub struct Weights {
     path: PathBuf,
-    map: Mmap,
+    map: Bytes,
     metadata: Metadata,
     /// Where the numbers begin.
     start: usize,
+}
+
+/// A file on disk, or one that came with the program.
+enum Bytes {
+    Mapped(Mmap),
+    Held(Vec<u8>),
+}
+
+impl Deref for Bytes {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            Self::Mapped(map) => map,
+            Self::Held(bytes) => bytes,
+        }
+    }
 }
 
 impl Weights {
@@ -112,6 +130,15 @@ impl Weights {
         let file = File::open(&path).map_err(FileError::at(&path))?;
         // SAFETY: models are replaced by renaming, never written in place, so the bytes stay.
         let map = unsafe { Mmap::map(&file) }.map_err(FileError::at(&path))?;
+        Self::new(path, Bytes::Mapped(map))
+    }
+
+    /// Weights in memory, called `name` in messages.
+    pub fn from_bytes(name: &str, bytes: &[u8]) -> Result<Self, WeightsError> {
+        Self::new(name.into(), Bytes::Held(bytes.to_vec()))
+    }
+
+    fn new(path: PathBuf, map: Bytes) -> Result<Self, WeightsError> {
         if is_pickle(&map) {
             return Err(WeightsError::Pickle { path });
         }
@@ -124,6 +151,15 @@ impl Weights {
     /// Whether there is such a tensor.
     pub fn has(&self, name: &str) -> bool {
         self.metadata.info(name).is_some()
+    }
+
+    /// The shape of a tensor.
+    pub fn shape(&self, name: &str) -> Result<&[usize], WeightsError> {
+        let info = self.metadata.info(name).ok_or_else(|| WeightsError::MissingTensor {
+            path: self.path.clone(),
+            name: name.into(),
+        })?;
+        Ok(&info.shape)
     }
 
     /// One tensor as f32 on a device; its shape and its numbers are checked.
