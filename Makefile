@@ -6,7 +6,7 @@ CARGO ?= cargo
 ALL := --release --workspace
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint suite bench setup
+.PHONY: help demo test lint models suite bench setup
 
 help: ## list the commands
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
@@ -14,7 +14,7 @@ help: ## list the commands
 demo: ## from nothing to a video: sets up, renders the made-up library, makes a demonstration
 	@scripts/demo.sh
 
-test: setup lint suite ## everything that must pass: format, clippy, the house rules, all tests
+test: setup lint models suite ## everything that must pass: format, clippy, the house rules, all tests
 
 setup: ## check what is needed and install what is missing where that is allowed
 	@scripts/setup.sh
@@ -23,6 +23,11 @@ lint: ## format, clippy without warnings, and the rules of ARCHITECTURE.md
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy $(ALL) --all-targets -- -D warnings
 	$(CARGO) xtask tidy
+
+models: ## fetch the small library that the tests of picture encoders run on
+	$(CARGO) build $(ALL)
+	@$${CARGO_TARGET_DIR:-target}/release/stitch models pull onnxruntime || \
+		echo "models: without ONNX Runtime the tests of picture encoders are skipped"
 
 suite: ## the tests and the examples in the documentation
 	@if $(CARGO) nextest --version >/dev/null 2>&1; then \

@@ -15,8 +15,8 @@ scripts/setup.sh
 step "the program (the first time this takes minutes)"
 cargo build --release --workspace
 
-step "the sentence model"
-"$stitch" models pull all-mpnet-base-v2
+step "the models"
+"$stitch" models pull all-mpnet-base-v2 onnxruntime
 
 step "the made-up library: 24 videos of cooking, woodworking and gardening"
 "$stitch" world render --out "$out/library"

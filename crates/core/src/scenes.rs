@@ -37,7 +37,8 @@ pub fn scenes(seconds: &Features, shots: &[usize], options: &SceneOptions) -> Ve
     for end in shortest..=length {
         let earliest = end.saturating_sub(options.longest.max(2 * shortest));
         for start in earliest..=end - shortest {
-            let price = if new_shot[start] { options.price * options.at_shot } else { options.price };
+            let price =
+                if new_shot[start] { options.price * options.at_shot } else { options.price };
             let cost = best[start].0 + price + sums.scatter(start..end);
             if cost < best[end].0 {
                 best[end] = (cost, start);
@@ -114,8 +115,8 @@ mod tests {
     fn short_videos_and_none_do_no_harm() {
         let options = SceneOptions::default();
         assert!(scenes(&Features::empty(4), &[], &options).is_empty());
-        assert_eq!(scenes(&rows(&[0]), &[0, 7], &options), [0..1]);
-        assert_eq!(scenes(&rows(&[0, 1]), &[1], &options), [0..2]);
+        assert_eq!(scenes(&rows(&[0]), &[0, 7], &options), vec![Range { start: 0, end: 1 }]);
+        assert_eq!(scenes(&rows(&[0, 1]), &[1], &options), vec![Range { start: 0, end: 2 }]);
     }
 
     /// The best of all ways to cut, by trying them all.

@@ -22,6 +22,13 @@ fn refused(path: &Path) -> String {
 }
 
 #[test]
+fn a_file_with_decoding_times_alone_is_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = plain(folder.path(), "old.avi", "teal", "64x48", "4");
+    assert!(look(&path).unwrap().duration_ms.abs_diff(4000) < 100);
+}
+
+#[test]
 fn tells_size_rate_and_streams_as_shown() {
     let folder = tempfile::tempdir().unwrap();
     let srt = folder.path().join("a.srt");
@@ -151,8 +158,7 @@ fn samples_frames_evenly_and_can_be_left_early() {
     let folder = tempfile::tempdir().unwrap();
     let path = plain(folder.path(), "red.mp4", "red", "64x48", "2");
     let decode = Decode::Exact;
-    let sampling =
-        Sampling { fps: 8.0, width: 8, height: 6, crop: false, smooth: false, decode };
+    let sampling = Sampling { fps: 8.0, width: 8, height: 6, crop: false, smooth: false, decode };
     let frames: Vec<_> = Frames::open(&path, &sampling).unwrap().map(Result::unwrap).collect();
     assert_eq!(frames.len(), 16);
     assert_eq!(frames[15].index, 15);

@@ -89,6 +89,8 @@ impl Home {
             .current_dir(self.folder.path())
             .env("STITCH_HOME", self.path("home"))
             .env("STITCH_SENTENCE_MODEL", "tiny-mpnet")
+            // The small sentence model of the tests has no picture tower beside it.
+            .env("STITCH_ENCODER", "narration")
             .env_remove("STITCH_LIBRARY")
             .env_remove("STITCH_LLM_URL");
         command

@@ -91,12 +91,9 @@ pub fn load(
     let config: Config = serde_json::from_slice(&files.config).map_err(|error| {
         WeightsError::Config { path: "mini/config.json".into(), reason: error.to_string() }
     })?;
-    let id = EncoderId {
-        name: config.name,
-        dim: config.dim,
-        weights: files.hash(sentence_weights),
-    };
-    let text = Head::load(&files.text, config.text.input_dim, config.dim, sentences)?;
+    let id =
+        EncoderId { name: config.name, dim: config.dim, weights: files.hash(sentence_weights) };
+    let text = Head::load(&files.text, (config.text.input_dim, config.dim), sentences)?;
     let image = Eye::load(files.image, runtime, &config.image, config.dim)?;
     Ok(TwoTowers::new(id, Box::new(image), Box::new(text)))
 }
@@ -152,68 +149,102 @@ impl ImageTower for Eye {
     }
 }
 
-/// The text tower: normalise(linear(x) + down(gelu(up(x)))), where x is the sentence's vector.
+/// The text tower: the sentence's vector, projected.
 struct Head {
     sentences: Arc<SentenceEncoder>,
-    linear: Affine,
-    up: Affine,
-    down: Tensor,
-}
-
-struct Affine {
-    weight: Tensor,
-    bias: Tensor,
-}
-
-impl Affine {
-    fn load(weights: &Weights, name: &str, from: usize, to: usize) -> Result<Self, WeightsError> {
-        let bias = weights.tensor(&format!("{name}.bias"), &[to], &Device::Cpu)?;
-        Ok(Self { weight: matrix(weights, name, from, to)?, bias })
-    }
-
-    fn forward(&self, x: &Tensor) -> candle_core::Result<Tensor> {
-        x.matmul(&self.weight)?.broadcast_add(&self.bias)
-    }
-}
-
-fn matrix(weights: &Weights, name: &str, from: usize, to: usize) -> Result<Tensor, WeightsError> {
-    let weight = weights.tensor(&format!("{name}.weight"), &[to, from], &Device::Cpu)?;
-    Ok(weight.t()?.contiguous()?)
+    projection: Projection,
 }
 
 impl Head {
     fn load(
         bytes: &[u8],
-        from: usize,
-        to: usize,
+        (from, to): (usize, usize),
         sentences: Arc<SentenceEncoder>,
     ) -> Result<Self, EncoderError> {
-        let weights = Weights::from_bytes("mini/text_projection.safetensors", bytes)?;
-        let hidden = weights.shape("up.bias")?.first().copied().unwrap_or(0);
-        Ok(Self {
-            sentences,
-            linear: Affine::load(&weights, "linear", from, to)?,
-            up: Affine::load(&weights, "up", from, hidden)?,
-            down: matrix(&weights, "down", hidden, to)?,
-        })
-    }
-
-    fn project(&self, rows: &Features) -> candle_core::Result<Vec<f32>> {
-        let shape = (rows.len(), rows.dim());
-        let x = Tensor::from_slice(rows.as_slice(), shape, &Device::Cpu)?;
-        let deep = self.up.forward(&x)?.gelu_erf()?.matmul(&self.down)?;
-        (self.linear.forward(&x)? + deep)?.flatten_all()?.to_vec1()
+        if sentences.dim() != from {
+            let reason = format!(
+                "its text tower was trained on sentence vectors of {from} numbers, the sentence \
+                 model here makes {}; use `{}`",
+                sentences.dim(),
+                SentenceEncoder::MODEL
+            );
+            return Err(WeightsError::Config { path: "mini/config.json".into(), reason }.into());
+        }
+        Ok(Self { sentences, projection: Projection::load(bytes, from, to)? })
     }
 }
 
 impl TextTower for Head {
     fn read(&self, texts: &[&str]) -> Result<Features, EncoderError> {
-        let dim = self.linear.bias.elem_count();
         if texts.is_empty() {
-            return Ok(Features::empty(dim));
+            return Ok(Features::empty(self.projection.dim()));
         }
-        let rows = self.sentences.encode(texts)?;
-        let data = self.project(&rows).map_err(WeightsError::from)?;
-        Ok(Features::new(dim, data)?)
+        let data = self.projection.forward(&self.sentences.encode(texts)?);
+        Ok(Features::new(self.projection.dim(), data.map_err(WeightsError::from)?)?)
+    }
+}
+
+/// linear(x) + down(gelu(up(x)))
+struct Projection {
+    linear: (Tensor, Tensor),
+    up: (Tensor, Tensor),
+    down: Tensor,
+}
+
+impl Projection {
+    fn load(bytes: &[u8], from: usize, to: usize) -> Result<Self, WeightsError> {
+        let weights = Weights::from_bytes("mini/text_projection.safetensors", bytes)?;
+        let hidden = weights.shape("up.bias")?.first().copied().unwrap_or(0);
+        let matrix = |name: &str, from, to| {
+            let weight = weights.tensor(&format!("{name}.weight"), &[to, from], &Device::Cpu)?;
+            Ok::<_, WeightsError>(weight.t()?.contiguous()?)
+        };
+        let bias = |name: &str, to| weights.tensor(&format!("{name}.bias"), &[to], &Device::Cpu);
+        Ok(Self {
+            linear: (matrix("linear", from, to)?, bias("linear", to)?),
+            up: (matrix("up", from, hidden)?, bias("up", hidden)?),
+            down: matrix("down", hidden, to)?,
+        })
+    }
+
+    fn dim(&self) -> usize {
+        self.linear.1.elem_count()
+    }
+
+    fn forward(&self, rows: &Features) -> candle_core::Result<Vec<f32>> {
+        let x = Tensor::from_slice(rows.as_slice(), (rows.len(), rows.dim()), &Device::Cpu)?;
+        let affine = |(weight, bias): &(Tensor, Tensor)| x.matmul(weight)?.broadcast_add(bias);
+        let deep = affine(&self.up)?.gelu_erf()?.matmul(&self.down)?;
+        (affine(&self.linear)? + deep)?.flatten_all()?.to_vec1()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use stitch_core::features::similarity;
+
+    use super::*;
+
+    #[derive(Deserialize)]
+    struct Golden {
+        text_features: Vec<f32>,
+    }
+
+    #[test]
+    fn the_text_head_gives_what_training_left() {
+        let golden = include_bytes!("../../../../models/mini/golden.json");
+        let golden: Golden = serde_json::from_slice(golden).unwrap();
+        let projection = Projection::load(&Files::shipped().text, 768, 384).unwrap();
+        let x = Features::new(768, (1..=768).map(|i| (i as f32).sin()).collect()).unwrap();
+        let found = Features::new(384, projection.forward(&x).unwrap()).unwrap();
+        assert!(similarity(found.row(0), &golden.text_features) > 0.9999);
+    }
+
+    #[test]
+    fn a_head_that_is_cut_short_or_lacks_a_part_is_refused() {
+        let text = Files::shipped().text;
+        assert!(Projection::load(&text[..text.len() - 8], 768, 384).is_err());
+        assert!(Projection::load(&text, 512, 384).is_err());
+        assert!(Projection::load(b"\x80\x02}q\x00.", 768, 384).is_err(), "a pickle");
     }
 }

@@ -159,7 +159,8 @@ impl<'a> Viewing<'a> {
     fn encode(&mut self, vectors: usize, progress: &dyn Progress) -> Result<(), EncoderError> {
         progress.check()?;
         let frames = self.tower.wants().frames;
-        let pictures: Vec<&[u8]> = self.waiting[..vectors * frames].iter().map(|p| &p[..]).collect();
+        let pictures: Vec<&[u8]> =
+            self.waiting[..vectors * frames].iter().map(|p| &p[..]).collect();
         let rows = pictures
             .par_chunks(AT_ONCE * frames)
             .map(|pictures| self.tower.see(pictures))
@@ -191,5 +192,91 @@ impl<'a> Viewing<'a> {
         let at_ms = |picture: usize| picture as u64 * 1000 / u64::from(wants.fps);
         let shots = watch::shots(&self.differences).into_iter().map(at_ms).collect();
         Ok(Seconds { features: Features::new(self.tower.dim(), self.sums)?, shots })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::super::tower::Wants;
+    use super::*;
+    use crate::progress::Silent;
+
+    /// Sees how red and how green the pictures of a vector are, and counts what it was shown.
+    struct Colours {
+        wants: Wants,
+        seen: AtomicUsize,
+    }
+
+    impl Colours {
+        fn new(frames: usize) -> Self {
+            let (fit, filter) = (Fit::Squash, Filter::Bilinear);
+            let wants = Wants { width: 16, height: 16, fit, filter, fps: 4, frames };
+            Self { wants, seen: AtomicUsize::new(0) }
+        }
+    }
+
+    impl ImageTower for Colours {
+        fn wants(&self) -> &Wants {
+            &self.wants
+        }
+
+        fn dim(&self) -> usize {
+            2
+        }
+
+        fn see(&self, pictures: &[&[u8]]) -> Result<Features, EncoderError> {
+            self.seen.fetch_add(pictures.len(), Ordering::Relaxed);
+            let mean = |vector: &[&[u8]]| {
+                [0, 1].map(|c| vector.iter().map(|p| f32::from(p[c])).sum::<f32>())
+            };
+            let rows = pictures.chunks(self.wants.frames).flat_map(mean).collect();
+            Ok(Features::new(2, rows)?)
+        }
+    }
+
+    fn view(tower: &Colours, seconds: usize, pictures: &[(u8, u8)]) -> Seconds {
+        let mut viewing = Viewing::new(tower, seconds);
+        for (red, green) in pictures {
+            let rgb = [*red, *green, 0].repeat(256);
+            viewing.show(rgb, &Silent).unwrap();
+        }
+        viewing.finish(&Silent).unwrap()
+    }
+
+    #[test]
+    fn a_second_is_the_mean_of_its_pictures_and_a_still_picture_is_seen_once() {
+        let tower = Colours::new(1);
+        let mut pictures = vec![(200, 0); 10];
+        pictures.extend([(0, 200); 4]);
+        let seconds = view(&tower, 4, &pictures);
+        assert_eq!(tower.seen.load(Ordering::Relaxed), 2);
+        assert_eq!(seconds.features.row(0), [1.0, 0.0]);
+        let half = 0.5f32.sqrt();
+        assert!((seconds.features.row(2)[0] - half).abs() < 1e-6, "{:?}", seconds.features);
+        assert_eq!(seconds.features.row(3), [0.0, 1.0]);
+        assert_eq!(seconds.shots, [2500]);
+    }
+
+    #[test]
+    fn many_different_pictures_are_all_seen_and_those_past_the_end_are_not() {
+        let tower = Colours::new(1);
+        let pictures: Vec<(u8, u8)> = (0..400).map(|i| ((i * 37 % 256) as u8, 90)).collect();
+        let seconds = view(&tower, 90, &pictures);
+        assert_eq!(seconds.features.len(), 90);
+        assert_eq!(tower.seen.load(Ordering::Relaxed), 360);
+    }
+
+    #[test]
+    fn clips_take_their_pictures_together() {
+        let tower = Colours::new(4);
+        let seconds = view(&tower, 2, &[[(100, 0); 4], [(0, 100); 4]].concat());
+        assert_eq!(tower.seen.load(Ordering::Relaxed), 8);
+        assert_eq!(seconds.features.row(0), [1.0, 0.0]);
+        assert_eq!(seconds.features.row(1), [0.0, 1.0]);
+        let short = view(&Colours::new(4), 1, &[(0, 100); 3]);
+        assert_eq!(short.features.row(0), [0.0, 1.0], "the last picture stays");
+        assert_eq!(view(&tower, 3, &[]).features.row(2), [0.0, 0.0], "nothing was seen");
     }
 }

@@ -171,7 +171,14 @@ fn end_is_there(path: &Path, claimed_s: f64, progress: &dyn Progress) -> Result<
 /// The time of the last picture at or after the key frame before `from_s`.
 fn last_packet_s(path: &Path, from_s: f64, progress: &dyn Progress) -> Result<f64, MediaError> {
     let mut command = Program::Ffprobe.command();
-    command.args(["-v", "error", "-select_streams", "V:0", "-show_entries", "packet=pts_time"]);
+    command.args([
+        "-v",
+        "error",
+        "-select_streams",
+        "V:0",
+        "-show_entries",
+        "packet=pts_time,dts_time",
+    ]);
     command.args(["-of", "csv=p=0", "-read_intervals", &format!("{from_s:.3}%")]).arg(url(path));
     let csv = match run(Program::Ffprobe, command, progress) {
         // A seek beyond the data is an error for some containers: then nothing is there.
@@ -179,7 +186,8 @@ fn last_packet_s(path: &Path, from_s: f64, progress: &dyn Progress) -> Result<f6
         other => other?,
     };
     let text = String::from_utf8_lossy(&csv);
-    let times = text.lines().filter_map(|line| line.trim_end_matches(',').parse::<f64>().ok());
+    // AVI has decoding times only; the other column is then no number.
+    let times = text.split([',', '\n']).filter_map(|time| time.trim().parse::<f64>().ok());
     Ok(times.fold(0.0, f64::max))
 }
 

@@ -1,0 +1,76 @@
+//! The encoder that comes with the program, against the numbers that training left beside it. Needs
+//! ONNX Runtime (`stitch models pull onnxruntime`); without it these tests say so and pass.
+
+#![allow(clippy::print_stderr)] // a skipped test says so
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use serde::Deserialize;
+use stitch_core::features::similarity;
+use stitch_engine::encoder::{Encoder, mini};
+use stitch_engine::models::Store;
+use stitch_engine::onnx::{Graph, Input, OnnxError, Runtime};
+use stitch_engine::sentence::SentenceEncoder;
+
+#[derive(Deserialize)]
+struct Golden {
+    image_256: Vec<f32>,
+}
+
+/// The runtime where `make setup` left it.
+fn runtime() -> Option<Runtime> {
+    let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
+    let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
+    let store = Store::new(cache.or_else(home)?.join("stitch/models"));
+    match Runtime::find(&store) {
+        Ok(runtime) => Some(runtime),
+        Err(error) => {
+            eprintln!("skipped: {error}");
+            None
+        }
+    }
+}
+
+fn shipped(name: &str) -> Vec<u8> {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../models/mini");
+    std::fs::read(folder.join(name)).unwrap()
+}
+
+#[test]
+fn the_image_tower_gives_what_training_left() {
+    let Some(runtime) = runtime() else { return };
+    let graph = Graph::from_bytes(&runtime, "mini", shipped("image.onnx")).unwrap();
+    let golden: Golden = serde_json::from_slice(&shipped("golden.json")).unwrap();
+    let pixel = |c: usize, y: usize, x: usize| (((c + 1) * x + 2 * y) % 256) as u8;
+    let mut planes = Vec::new();
+    for c in 0..3 {
+        (0..256).for_each(|y| planes.extend((0..256).map(|x| pixel(c, y, x))));
+    }
+    let shape = [1, 3, 256, 256];
+    let input = Input::Bytes(&shape, &planes);
+    let output = graph.run(&[("pixels", input)], "features").unwrap();
+    assert_eq!(output.shape, [1, 384]);
+    assert!(similarity(&output.data, &golden.image_256) > 0.9999);
+}
+
+#[test]
+fn what_is_wrong_with_a_graph_is_said() {
+    let Some(runtime) = runtime() else { return };
+    let whole = shipped("image.onnx");
+    let cut = Graph::from_bytes(&runtime, "cut.onnx", whole[..whole.len() / 2].to_vec());
+    assert!(matches!(cut, Err(OnnxError::Graph { .. })));
+    let graph = Graph::from_bytes(&runtime, "mini", whole).unwrap();
+    let error = graph.run(&[], "colours").unwrap_err().to_string();
+    assert_eq!(error, "mini: there is no output `colours`; there is features");
+}
+
+#[test]
+fn a_head_for_another_sentence_model_is_refused() {
+    let Some(runtime) = runtime() else { return };
+    let tiny = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data/tiny-mpnet");
+    let sentences = Arc::new(SentenceEncoder::load(&tiny).unwrap());
+    let loaded = mini::load(mini::Files::shipped(), &runtime, sentences, "0");
+    let error = loaded.map(|encoder| encoder.id().clone()).unwrap_err().to_string();
+    assert!(error.contains("sentence"), "{error}");
+}
