@@ -9,7 +9,6 @@ the training run only looks embeddings up.
 The `world` folder is what `stitch world render --frames-only` wrote (see README.md); it may be left out.
 """
 import argparse
-import csv
 import hashlib
 import io
 import json
@@ -173,7 +172,7 @@ def add_youcook(pack, data, rng):
         row = rows[index]
         for step in row["steps"]:
             pack.add(find_picture(files, step["image"]), source="youcook2", kind="video", split="train",
-                     label="yc2:" + step["text"].lower(), group="v:" + row["video"], fold=place % 30,
+                     label="yc2:" + step["text"].lower(), group="v:" + row["video"], fold=place % 30, recipe=row["recipe_type"],
                      main=step["text"], slots=step_choices([step["text"]], rng))
 
 
@@ -210,41 +209,6 @@ def add_world(pack, folder, rng):
                  label="world:" + label, group="w:" + row["video"], domain=row["domain"], fold=-1, main=text, slots=slots)
 
 
-def add_bank(pack, annotations, rng, count=4000):
-    """Step texts without pictures (COIN, CrossTask, HiREST, HT-Step; not YouCook2)."""
-    found = set()
-    for folder in ("coin", "crosstask", "hirest"):
-        for path in sorted((annotations / folder).rglob("*.json*")):
-            found |= set(step_texts(path))
-    with open(annotations / "htstep" / "taxonomy.csv", newline="") as f:
-        found |= {row["headline"].strip(" .") for row in csv.DictReader(f)}
-    found = sorted(t for t in found if 2 <= len(t.split()) <= 25 and not CJK.search(t))
-    rng.shuffle(found)
-    return [pack.texts.add(t) for t in found[:count]]
-
-
-STEP_KEYS = {"text", "label", "heading", "headline", "step", "sentence", "action", "step_text"}
-
-
-def step_texts(path):
-    """Every string that stands under a key that names a step, whatever the file's shape."""
-    raw = path.read_text()
-    values = [json.loads(line) for line in raw.splitlines() if line.strip()] if path.suffix == ".jsonl" else [json.loads(raw)]
-    while values:
-        value = values.pop()
-        if isinstance(value, list):
-            values += value
-        elif isinstance(value, dict):
-            for key, inner in value.items():
-                if isinstance(inner, str) and key in STEP_KEYS:
-                    yield " ".join(inner.split())
-                elif isinstance(inner, (list, dict)):
-                    if key in ("steps", "step_texts", "headings") and isinstance(inner, list) and inner and isinstance(inner[0], str):
-                        yield from (" ".join(t.split()) for t in inner)
-                    else:
-                        values.append(inner)
-
-
 def write(pack, out):
     out.mkdir(parents=True, exist_ok=True)
     part, size, number = None, 0, -1
@@ -258,7 +222,7 @@ def write(pack, out):
         part.write(blob)
         size += len(blob)
     part.close()
-    (out / "part0" / "pack.json").write_text(json.dumps({"items": pack.items, "texts": pack.texts.list, "bank": pack.bank}))
+    (out / "part0" / "pack.json").write_text(json.dumps({"items": pack.items, "texts": pack.texts.list}))
     return number + 1
 
 
@@ -280,9 +244,8 @@ def main():
     missing = sum(b is None for b in pack.blobs)
     if missing:
         raise SystemExit(f"{missing} pictures named in the lists are not in the archives")
-    pack.bank = add_bank(pack, args.data / "annotations", rng)
     parts = write(pack, args.out)
-    print(len(pack.items), "items,", len(pack.texts.list), "texts,", len(pack.bank), "of them without a picture,", parts, "parts,", sum(map(len, pack.blobs)) >> 20, "MiB")
+    print(len(pack.items), "items,", len(pack.texts.list), "texts,", parts, "parts,", sum(map(len, pack.blobs)) >> 20, "MiB")
 
 
 if __name__ == "__main__":

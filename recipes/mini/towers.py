@@ -32,6 +32,9 @@ class ConvBn(nn.Module):
     def forward(self, x):
         weight, bias = self.folded()
         k = self.weight.shape[-1]
+        if k == 1:  # a matrix product with its bias in one go
+            x = F.linear(x.permute(0, 2, 3, 1), weight.flatten(1).to(x.dtype), bias.to(x.dtype)).permute(0, 3, 1, 2)
+            return F.relu6(x) if self.act else x
         pad = k // 2
         if self.stride == 2:  # TensorFlow's SAME padding of an even side
             low = (k - 2) // 2
@@ -60,47 +63,53 @@ class Block(nn.Module):
 
 
 class Lite(nn.Module):
-    """EfficientNet-Lite up to its pooled 1280 features; `wide` adds maxima and earlier stages."""
+    """EfficientNet-Lite up to its pooled 1280 features."""
 
     def __init__(self, weights, drop_path=0.1):
         super().__init__()
         self.stem = ConvBn(weights, "_conv_stem", "_bn0", 2)
         count = 1 + max(int(k.split(".")[1]) for k in weights if k.startswith("_blocks."))
-        blocks, stage, last, self.taps = [], -1, None, []
+        blocks, stage, last = [], -1, None
         for i in range(count):
             out = weights[f"_blocks.{i}._project_conv.weight"].shape[0]
             first = out != last
             if first:
                 stage += 1
-                if stage >= 5:
-                    self.taps.append(i - 1)
             blocks.append(Block(weights, f"_blocks.{i}.", STRIDES[stage] if first else 1, not first, drop_path * i / count))
             last = out
-        self.taps.append(count - 1)
         self.blocks = nn.ModuleList(blocks)
         self.head = ConvBn(weights, "_conv_head", "_bn1")
 
-    def freeze(self, upto):
+    def freeze(self, upto, depthwise=True):
         """Keeps the stem and the first `upto` blocks as they are (all of it where upto exceeds their count)."""
         self.frozen = upto
+        if not depthwise:
+            for block in self.blocks:
+                block.depthwise.weight.requires_grad_(False)
+                block.depthwise.gamma.requires_grad_(False)
         parts = [self.stem] * (upto > 0) + list(self.blocks[:upto]) + [self.head] * (upto > len(self.blocks))
         for part in parts:
             for p in part.parameters():
                 p.requires_grad_(False)
         return self
 
-    def forward(self, x, wide=False):
-        kept = []
-        with torch.set_grad_enabled(torch.is_grad_enabled() and self.frozen <= 0):
+    def lower(self, x, upto):
+        """The stem and the first `upto` blocks, without gradients."""
+        with torch.no_grad():
             x = self.stem(x)
-        for i, block in enumerate(self.blocks):
+            for block in self.blocks[:upto]:
+                x = block(x)
+        return x
+
+    def upper(self, x, start):
+        """From the output of block `start - 1` to the pooled features."""
+        for i, block in enumerate(self.blocks[start:], start):
             with torch.set_grad_enabled(torch.is_grad_enabled() and i >= self.frozen):
                 x = block(x)
-            if wide and i in self.taps:
-                kept.append(x.float().mean((2, 3)))
-        x = self.head(x).float()
-        pooled = x.mean((2, 3))
-        return torch.cat([pooled, x.amax((2, 3))] + kept, 1) if wide else pooled
+        return self.head(x).float().mean((2, 3))
+
+    def forward(self, x):
+        return self.upper(self.lower(x, self.frozen), self.frozen)
 
 
 class Head(nn.Module):

@@ -2,13 +2,16 @@
 
     python train.py decode   --pack PACK --work WORK         pictures to arrays of bytes
     python train.py embed    --pack PACK --work WORK         texts to embeddings
-    python train.py features --pack PACK --work WORK --model lite2   pooled features of the untouched tower
-    python train.py serve --work WORK --workers 6            run every job file in WORK/jobs, results to WORK/results
-    python train.py one   --work WORK --job JOB.json         one job, in this process
+    python train.py features --pack PACK --work WORK         pooled features and scores of the untouched tower
+    python train.py serve    --pack PACK --work WORK --workers 6   run the job files in WORK/jobs, results to WORK/results, until WORK/stop is there
+    python train.py check    --work WORK --names NAME        what export.py proves itself by
+    python train.py unseen   --work WORK --names F0,F1,F2,FULL --out FILE   features of every frame by a model that never saw it
 
-A job is a JSON object of the settings in DEFAULTS that differ. See README.md for the jobs behind the table.
+A job is a JSON object of the settings in DEFAULTS that differ, or {"soup": [names]}: the mean of those jobs' weights.
+See README.md for the jobs behind the table.
 """
 import argparse
+import itertools
 import json
 import math
 import multiprocessing
@@ -19,17 +22,17 @@ import traceback
 
 import numpy as np
 
+DEV = os.environ.get("MINI_DEVICE", "cuda")  # "cpu" to try the script out on a few pictures
 DEFAULTS = dict(
-    name="job", model="lite0", frozen=3, fold=0, folds=3, youcook=True, steps_data=True, world=False, full=False,
-    seeds=[0], head_seed=0, steps=400, warmup=40, lr=1e-3, text_lr=1.0, backbone_lr=4e-4, decay=0.05, head_decay=0.05,
+    name="job", model="lite2", frozen=7, fold=0, folds=3, youcook=True, steps_data=True, world=False, full=False,
+    steps_fold=None, init=None, needs=[], text_frozen=False, depthwise=True, by_recipe=False,
+    seed=0, head_seed=0, steps=400, warmup=40, lr=1e-3, text_lr=1.0, backbone_lr=4e-4, decay=0.05, head_decay=0.05,
     ema=0.99, clip=5.0, size=224, crop=0.35, mix=0.0, drop_path=0.1, sp=0.0,
-    dropout=0.2, drop_in=0.2, text_drop=0.1, hidden=768, text_hidden=768, text_init="random", white=0.5, text_noise=0.0, wide=False,
-    cached=False, feature_mix=0.0,
-    soft=0.2, invideo=0.5, distil=0.1, phrases=0.0, bank=0.0, bank_size=1024, ignore=0.9, scale_lr=1.0, scale_max=50.0, max_seconds=120, save_model=False,
+    dropout=0.2, drop_in=0.2, text_drop=0.1, hidden=768, text_hidden=768, text_init="pca", white=0.5, text_noise=0.0, stored=True,
+    soft=0.2, invideo=0.5, whole=0.0, distil=0.1, phrases=0.0, ignore=0.9, scale_lr=1.0, scale_max=50.0, max_seconds=600,
     batch=dict(caption=224, state=80, label=40, video=32, step=72, world=0),
 )
 KINDS = ["caption", "state", "label", "video", "step", "world"]
-VIEWS = 3
 MODELS = ["lite0", "lite2"]
 
 
@@ -76,7 +79,7 @@ def embed_texts(texts, pack):
         state.update({k.removeprefix("mpnet."): v.float() for k, v in load_file(path).items()})
     missing = [k for k in model.load_state_dict(state, strict=False).missing_keys if "position_ids" not in k]
     assert not missing, missing
-    model = model.cuda().float().eval()
+    model = model.to(DEV).float().eval()
     tok = Tokenizer.from_file(str(pack / "tokenizer.json"))
     tok.enable_truncation(128)
     tok.enable_padding(pad_id=1, pad_token="<pad>")
@@ -85,8 +88,8 @@ def embed_texts(texts, pack):
     for s in range(0, len(order), 1024):
         rows = order[s:s + 1024]
         enc = tok.encode_batch([texts[i] for i in rows])
-        ids = torch.tensor([e.ids for e in enc]).cuda()
-        mask = torch.tensor([e.attention_mask for e in enc]).cuda()
+        ids = torch.tensor([e.ids for e in enc]).to(DEV)
+        mask = torch.tensor([e.attention_mask for e in enc]).to(DEV)
         with torch.no_grad():
             y = model(input_ids=ids, attention_mask=mask).last_hidden_state.float()
         y = (y * mask[..., None]).sum(1) / mask.sum(1, keepdim=True)
@@ -111,28 +114,68 @@ def all_texts(meta):
     return meta["texts"] + class_names() + [line for line, _ in phrase_list()]
 
 
-def cache_features(work, pack, name, big, small, views=VIEWS):
-    """Pooled features of the untouched tower, for each picture as it is and in `views` random views."""
+def cache_features(work, pack, name, small):
+    """Pooled features of the untouched tower for each picture as it is, and its ImageNet scores."""
     import torch
     from safetensors.torch import load_file
     from towers import Lite
     weights = load_file(pack / f"{name}.safetensors")
-    net = Lite(weights).freeze(99).cuda().eval()
-    feats = torch.zeros(len(big), views + 1, 2560 + sum(net.blocks[t].project.weight.shape[0] for t in net.taps), dtype=torch.float16)
-    logits = torch.zeros(len(big), 1000, dtype=torch.float16)
-    fc, bias = weights["_fc.weight"].float().cuda(), weights["_fc.bias"].float().cuda()
-    torch.manual_seed(5)
+    net = Lite(weights).freeze(99).to(DEV).eval().to(memory_format=torch.channels_last)
+    fc, bias = weights["_fc.weight"].float().to(DEV), weights["_fc.bias"].float().to(DEV)
+    feats, logits = [], []
     with torch.no_grad():
-        for s in range(0, len(big), 512):
-            rows = slice(s, s + 512)
-            clean = net(normalise(torch.from_numpy(np.array(small[rows])).cuda().permute(0, 3, 1, 2).float()), wide=True)
-            feats[rows, 0] = clean.half().cpu()
-            logits[rows] = (clean[:, :1280] @ fc.T + bias).half().cpu()
-            x = torch.from_numpy(np.array(big[rows])).cuda().permute(0, 3, 1, 2)
-            for v in range(views):
-                feats[rows, 1 + v] = net(augment(x, DEFAULTS).to(torch.bfloat16), wide=True).half().cpu()
+        for s in range(0, len(small), 512):
+            x = torch.from_numpy(np.array(small[s:s + 512])).to(DEV).permute(0, 3, 1, 2)
+            clean = net(normalise(x.float()))
+            feats.append(clean.half())
+            logits.append((clean @ fc.T + bias).half())
+    feats, logits = torch.cat(feats).cpu(), torch.cat(logits).cpu()
     torch.save((feats, logits), work / f"{name}.pt")
     return logits
+
+
+class Store:
+    """Random views of every picture, taken through the part of the tower that stays as it is.
+
+    The fixed blocks are the dear ones (large maps), so their work is done once. Steps are few and seen often: they get
+    more views than captions.
+    """
+
+    def __init__(self, maps, first, count, start):
+        self.maps, self.first, self.count, self.start = maps, first, count, start
+
+    @staticmethod
+    def make(work, pack, name, start, few, many, seed=5):
+        import torch
+        from safetensors.torch import load_file
+        from towers import Lite
+        meta = json.load(open(work / "items.json"))
+        used = [not (i["split"] == "test" and i["source"] in ("flickr8k", "world", "cooking_states")) for i in meta["items"]]
+        count = torch.tensor([0 if not u else many if i["kind"] in ("video", "step") else few for i, u in zip(meta["items"], used)])
+        first = torch.cumsum(count, 0) - count
+        net = Lite(load_file(pack / f"{name}.safetensors"), 0.0).freeze(99).to(DEV).eval().to(memory_format=torch.channels_last)
+        big = np.load(work / "big.npy", mmap_mode="r")
+        maps, at = None, 0
+        torch.manual_seed(seed)
+        for s in range(0, len(big), 256):
+            rows = [n for n in range(s, min(s + 256, len(big))) if count[n]]
+            if not rows:
+                continue
+            x = torch.from_numpy(big[rows]).to(DEV).permute(0, 3, 1, 2)
+            x = x.repeat_interleave(count[rows].to(DEV), 0)
+            for part in x.split(1024):
+                y = net.lower(augment(part, {**DEFAULTS, "crop": 0.4}).to(torch.bfloat16).contiguous(memory_format=torch.channels_last), start)
+                y = y.permute(0, 2, 3, 1)
+                if maps is None:
+                    maps = torch.empty(int(count.sum()), *y.shape[1:], dtype=torch.bfloat16, device=DEV)
+                maps[at:at + len(y)] = y
+                at += len(y)
+        return Store(maps, first.to(DEV), count.to(DEV), start)
+
+    def draw(self, rows):
+        import torch
+        pick = (torch.rand(len(rows), device=DEV) * self.count[rows]).long()
+        return self.maps[self.first[rows] + pick].permute(0, 3, 1, 2)
 
 
 def do_decode(pack, work):
@@ -173,7 +216,7 @@ def keep_embeddings(texts, emb, work, parts=4):
 
 def do_features(pack, work, name):
     started = time.time()
-    logits = cache_features(work, pack, name, np.load(work / "big.npy", mmap_mode="r"), np.load(work / "small.npy", mmap_mode="r"))
+    logits = cache_features(work, pack, name, np.load(work / "small.npy", mmap_mode="r"))
     meta, names = json.load(open(work / "items.json")), class_names()
     for n in range(0, len(meta["items"]), 4000):
         print("  ", meta["texts"][meta["items"][n]["main"]][:50], "->", names[int(logits[n].argmax())])
@@ -229,61 +272,65 @@ def paste(x, partner, share):
 class Data:
     """Everything a worker needs, loaded once."""
 
-    def __init__(self, work):
+    def __init__(self, work, store=None):
         import torch
+        self.store = store
         meta = json.load(open(work / "items.json"))
         self.items, self.text_list = meta["items"], meta["texts"]
         self.work = work
-        self.emb = torch.from_numpy(np.load(work / "texts.npy")).cuda()
+        self.emb = torch.from_numpy(np.load(work / "texts.npy")).to(DEV)
         start = len(self.text_list)
         self.classes, self.phrases = self.emb[start:start + 1000], self.emb[start + 1000:]
         owners = [c for _, c in phrase_list()]
-        self.owner = torch.tensor(owners).cuda()
+        self.owner = torch.tensor(owners).to(DEV)
         self.owner_share = 1.0 / torch.bincount(self.owner, minlength=1000)[self.owner].float()
-        self.bank_ids = torch.tensor(meta.get("bank", [])).cuda()
-        self.slots = torch.tensor([i["slots"] for i in self.items]).cuda()
-        self.main = torch.tensor([i["main"] for i in self.items]).cuda()
+        self.slots = torch.tensor([i["slots"] for i in self.items]).to(DEV)
+        self.main = torch.tensor([i["main"] for i in self.items]).to(DEV)
         names = {}
         number = lambda key: names.setdefault(key, len(names))
         self.label = np.array([number(i["label"]) if i["label"] else number(("one", n)) for n, i in enumerate(self.items)])
-        self.label_gpu = torch.from_numpy(self.label).cuda()
+        self.label_gpu = torch.from_numpy(self.label).to(DEV)
         states = {}
-        self.state = torch.tensor([states.setdefault(i["state"], len(states)) if i.get("state") else -1 for i in self.items]).cuda()
+        self.state = torch.tensor([states.setdefault(i["state"], len(states)) if i.get("state") else -1 for i in self.items]).to(DEV)
         self.group = np.array([number(("g", i["group"])) if i["group"] else -1 for i in self.items])
-        self.group_gpu = torch.from_numpy(self.group).cuda()
+        self.group_gpu = torch.from_numpy(self.group).to(DEV)
         self.kind = np.array([i["kind"] for i in self.items])
         self.fold = np.array([i.get("fold", -1) for i in self.items])
         self.split = np.array([i["split"] for i in self.items])
         self.source = np.array([i["source"] for i in self.items])
         self.domain = np.array([i.get("domain", "") for i in self.items])
+        self.recipe = np.array([i.get("recipe", "") for i in self.items])
         self.features, self.big = {}, None
         self.mu, self.sd = self.emb[:len(self.text_list)].mean(0), self.emb[:len(self.text_list)].std(0).clamp(min=1e-3)
 
-    def bank(self, name, views=False):
-        """Frozen features (clean, and the views where asked) and the ImageNet scores of the untouched tower."""
+    def bank(self, name):
+        """Features and ImageNet scores of the untouched tower."""
         import torch
-        if (name, views) not in self.features:
-            feats, logits = torch.load(self.work / f"{name}.pt")
-            self.features[name, views] = ((feats if views else feats[:, :1].clone()).cuda(), logits.cuda())
-        return self.features[name, views]
+        if name not in self.features:
+            self.features[name] = [x.to(DEV) for x in torch.load(self.work / f"{name}.pt")]
+        return self.features[name]
 
     def pictures(self):
         import torch
         if self.big is None:
-            self.big = torch.from_numpy(np.load(self.work / "big.npy", mmap_mode="r")).cuda().permute(0, 3, 1, 2)
+            self.big = torch.from_numpy(np.load(self.work / "big.npy", mmap_mode="r")).to(DEV).permute(0, 3, 1, 2)
         return self.big
 
-    def small(self, rows):
-        """Pictures at the size they are measured at."""
+    def sized(self, rows, size):
+        """Pictures at the size they are measured at; what lies beyond 256 is enlarged."""
         import torch
-        array = np.load(self.work / "small.npy", mmap_mode="r")
-        return torch.from_numpy(array[np.asarray(rows)]).cuda().permute(0, 3, 1, 2)
+        import torch.nn.functional as F
+        array = np.load(self.work / ("small.npy" if size == 224 else "big.npy"), mmap_mode="r")
+        x = torch.from_numpy(array[np.asarray(rows)]).to(DEV).permute(0, 3, 1, 2).float()
+        return x if size <= 256 else F.interpolate(x, size=(size, size), mode="bilinear", align_corners=False)
 
     def held(self, cfg):
         """True for what this fold is measured on."""
-        if cfg["full"]:
+        if cfg["full"] and cfg["steps_fold"] is None:
             return (self.source == "world") & (self.split == "test")
-        mine = (self.fold >= 0) & (self.fold % cfg["folds"] == cfg["fold"]) & (self.source != "world")
+        photograph = self.source == "step_pictures"
+        wanted = np.where(photograph, cfg["fold"] if cfg["steps_fold"] is None else cfg["steps_fold"], cfg["fold"])
+        mine = (self.fold >= 0) & (self.fold % cfg["folds"] == wanted) & (photograph | (not cfg["full"])) & (self.source != "world")
         return mine | ((self.source == "world") & (self.split == "test"))
 
 
@@ -309,6 +356,9 @@ class Sampler:
             rows = [np.array(v) for v in by.values()]
             weight = np.array([math.sqrt(len(r)) for r in rows])
             self.groups[kind] = (rows, weight / weight.sum() if len(rows) else weight)
+        self.recipes = {}
+        for n, rows in enumerate(self.groups["video"][0]):
+            self.recipes.setdefault(data.recipe[rows[0]], []).append(n)
 
     def draw(self):
         parts = []
@@ -319,8 +369,21 @@ class Sampler:
         for kind, images in (("video", 3 * self.cfg["batch"]["video"]), ("step", self.cfg["batch"]["step"]), ("world", self.cfg["batch"]["world"])):
             rows, weight = self.groups[kind]
             if len(rows) and images:
-                parts.append(self.of_groups(rows, weight, images))
+                alike = kind == "video" and self.cfg["by_recipe"]
+                parts.append(self.of_recipes(rows, images) if alike else self.of_groups(rows, weight, images))
         return np.concatenate(parts)
+
+    def of_recipes(self, rows, images):
+        """Half the videos with others of the same dish, up to four together; the rest at random."""
+        several = [v for v in self.recipes.values() if len(v) > 1]
+        picked = []
+        for k in self.rng.permutation(len(several)):
+            picked += list(self.rng.permutation(several[k])[:4])
+            if len(picked) * 3 >= images // 2:
+                break
+        taken = set(picked)
+        picked += [n for n in self.rng.permutation(len(rows)) if n not in taken]
+        return np.concatenate([self.rng.permutation(rows[n]) for n in picked])[:images]
 
     def of_groups(self, rows, weight, images):
         picked, total = [], 0
@@ -371,17 +434,14 @@ def losses(z, t, scale, rows, base, data, cfg, target_mix=None):
     return total
 
 
-def bank_loss(z, base, text, scale, rows, data, cfg):
-    """Pictures of steps should resemble other step texts as much as their own text does."""
+def whole_order(z, t, scale, places):
+    """The right one of the six ways to give three frames to three texts, for the videos of a batch."""
     import torch
-    picked = data.emb[data.bank_ids[torch.randint(len(data.bank_ids), (cfg["bank_size"],), device=z.device)]]
-    want = torch.softmax(base[rows] @ picked.T / 0.05, 1)
-    return -(want * torch.log_softmax(scale * (z[rows] @ text(picked).T), 1)).sum(1).mean()
-
-
-def stepish_rows(data, drawn):
-    import torch
-    return torch.from_numpy(np.flatnonzero(np.isin(data.kind[drawn], ["state", "video", "step", "world", "label"]))).cuda()
+    threes = torch.from_numpy(places[:len(places) // 3 * 3].reshape(-1, 3)).to(DEV)
+    sims = scale * torch.einsum("vid,vjd->vij", z[threes], t[threes])
+    ways = torch.tensor(list(itertools.permutations(range(3))), device=DEV)
+    sums = sims[:, torch.arange(3, device=DEV), ways].sum(-1)  # the first way is the right one
+    return -torch.log_softmax(sums, 1)[:, 0].mean()
 
 
 # ---------------------------------------------------------------- one training
@@ -394,15 +454,11 @@ def schedule(step, elapsed, cfg):
     return 0.5 * (1 + math.cos(math.pi * min(1.0, done)))
 
 
-def columns(cfg, feats):
-    return feats if cfg["wide"] else feats[..., :1280]
-
-
 def build(cfg, data):
     import torch
     from safetensors.torch import load_file
     from towers import Head, Lite
-    clean = columns(cfg, data.bank(cfg["model"])[0][:, 0]).float()
+    clean = data.bank(cfg["model"])[0].float()
     mean, std = clean.mean(0), clean.std(0).clamp(min=0.02)
     pca = None
     if cfg["text_init"] != "random":
@@ -410,81 +466,76 @@ def build(cfg, data):
         val, vec = torch.linalg.eigh(centred.T @ centred / len(centred))
         val, vec = val.flip(0)[:384], vec.flip(1)[:, :384]
         pca = (vec * val.clamp(min=1e-6) ** (-cfg["white"])).T
-    image = Head(mean.cpu(), std.cpu(), hidden=cfg["hidden"], dropout=cfg["dropout"], drop_in=cfg["drop_in"], seed=cfg["head_seed"]).cuda()
+    image = Head(mean.cpu(), std.cpu(), hidden=cfg["hidden"], dropout=cfg["dropout"], drop_in=cfg["drop_in"], seed=cfg["head_seed"]).to(DEV)
     text = Head(data.mu.cpu(), data.sd.cpu(), hidden=cfg["text_hidden"], dropout=cfg["dropout"], drop_in=cfg["text_drop"],
-                seed=cfg["head_seed"] + 1, pca=None if pca is None else pca.cpu()).cuda()
+                seed=cfg["head_seed"] + 1, pca=None if pca is None else pca.cpu()).to(DEV)
     if cfg["text_init"] == "pca_fixed":
         text.linear.weight.requires_grad_(False)
-    net = None
-    if not cfg["cached"]:
-        net = Lite(load_file(data.work / ".." / "pack" / f"{cfg['model']}.safetensors"), cfg["drop_path"]).freeze(cfg["frozen"]).cuda()
-        net = net.to(memory_format=torch.channels_last)
-    return net, image, text
+    net = Lite(load_file(data.work / ".." / "pack" / f"{cfg['model']}.safetensors"), cfg["drop_path"]).freeze(cfg["frozen"], cfg["depthwise"]).to(DEV)
+    return net.to(memory_format=torch.channels_last), image, text
 
 
 def train_once(cfg, data, seed):
     import torch
     import torch.nn as nn
+    from safetensors.torch import load_file
     torch.manual_seed(seed * 1000 + cfg["fold"])
     rng = np.random.default_rng(seed * 1000 + cfg["fold"])
-    net, image, text = build(cfg, data)
-    scale = nn.Parameter(torch.tensor(math.log(1 / 0.07), device="cuda"))
+    start = load_file(data.work / "results" / f"{cfg['init']}.safetensors") if cfg["init"] else None
+    net, image, text = load_state(cfg, data, start) if start else build(cfg, data)
+    if cfg["text_frozen"]:
+        text.requires_grad_(False)
+    scale = nn.Parameter(start["scale"].to(DEV) if start else torch.tensor(math.log(1 / 0.07), device=DEV))
     teacher = data.bank(cfg["model"])[1]
     params = [
         dict(params=[p for p in image.parameters() if p.requires_grad], lr=cfg["lr"], weight_decay=cfg["head_decay"]),
         dict(params=[p for p in text.parameters() if p.requires_grad], lr=cfg["lr"] * cfg["text_lr"], weight_decay=cfg["head_decay"]),
         dict(params=[scale], lr=cfg["lr"] * cfg["scale_lr"], weight_decay=0.0),
     ]
-    if net is not None:
-        params.append(dict(params=[p for p in net.parameters() if p.requires_grad], lr=cfg["backbone_lr"], weight_decay=0.0 if cfg["sp"] else cfg["decay"]))
+    params.append(dict(params=[p for p in net.parameters() if p.requires_grad], lr=cfg["backbone_lr"], weight_decay=0.0 if cfg["sp"] else cfg["decay"]))
     params = [p for p in params if p["params"]]
     opt = torch.optim.AdamW(params, betas=(0.9, 0.98))
     base_lr = [g["lr"] for g in opt.param_groups]
     every = [p for g in opt.param_groups for p in g["params"]]
-    tuned = [p for p in net.parameters() if p.requires_grad] if net is not None else []
+    tuned = [p for p in net.parameters() if p.requires_grad]
     start_at = [p.detach().clone() for p in tuned] if cfg["sp"] else None
     ema = [p.detach().clone() for p in every]
     sampler = Sampler(data, cfg, rng)
-    if net is None:
-        bank = columns(cfg, data.bank(cfg["model"], views=True)[0])
-    else:
-        big = data.pictures()
-    modules = [m for m in (net, image, text) if m is not None]
-    for m in modules:
+    for m in (net, image):
         m.train()
+    text.train(not cfg["text_frozen"])
     began, curve = time.time(), []
     for step in range(cfg["steps"]):
         rate = schedule(step, time.time() - began, cfg)
         for g, lr in zip(opt.param_groups, base_lr):
             g["lr"] = lr * rate
         drawn = sampler.draw()
-        rows = torch.from_numpy(drawn).cuda()
+        rows = torch.from_numpy(drawn).to(DEV)
         mixing = None
-        if cfg["mix"] or cfg["feature_mix"]:
-            stepish = torch.from_numpy(np.isin(data.kind[drawn], ["state", "video", "step", "world"])).cuda()
+        if cfg["mix"]:
+            stepish = torch.from_numpy(np.isin(data.kind[drawn], ["state", "video", "step", "world"])).to(DEV)
             places = torch.nonzero(stepish)[:, 0]
-            perm = torch.arange(len(rows), device="cuda")
-            perm[places] = places[torch.randperm(len(places), device="cuda")]
-            chance = cfg["mix"] or cfg["feature_mix"]
-            share = torch.rand(len(rows), device="cuda") * 0.4 * (torch.rand(len(rows), device="cuda") < chance) * stepish
+            perm = torch.arange(len(rows), device=DEV)
+            perm[places] = places[torch.randperm(len(places), device=DEV)]
+            share = torch.rand(len(rows), device=DEV) * 0.4 * (torch.rand(len(rows), device=DEV) < cfg["mix"]) * stepish
             mixing = (share, perm)
-        if net is None:
-            feats = bank[rows, 1 + torch.randint(VIEWS, (len(rows),), device="cuda")].float()
+        with torch.no_grad():
+            if cfg["stored"]:
+                x = data.store.draw(rows)
+            else:
+                x = augment(data.pictures()[rows], cfg).to(torch.bfloat16)
             if mixing:
-                feats = feats * (1 - mixing[0])[:, None] + feats[mixing[1]] * mixing[0][:, None]
-        else:
-            with torch.no_grad():
-                x = augment(big[rows], cfg).to(torch.bfloat16)
-                if mixing:
-                    x = paste(x, x[mixing[1]], mixing[0])
-                x = x.contiguous(memory_format=torch.channels_last)
-            feats = net(x, wide=cfg["wide"])
-        choice = data.slots[rows, torch.randint(data.slots.shape[1], (len(rows),), device="cuda")]
+                x = paste(x, x[mixing[1]], mixing[0])
+            x = x.contiguous(memory_format=torch.channels_last)
+        feats = net.upper(x, data.store.start) if cfg["stored"] else net(x)
+        choice = data.slots[rows, torch.randint(data.slots.shape[1], (len(rows),), device=DEV)]
         base = data.emb[choice]
         noisy = base + cfg["text_noise"] * torch.randn_like(base) / 768**0.5 if cfg["text_noise"] else base
         z, t = image(feats), text(noisy)
         s = scale.exp().clamp(max=cfg["scale_max"])
         loss = losses(z, t, s, rows, base, data, cfg, mixing)
+        if cfg["whole"]:
+            loss = loss + cfg["whole"] * whole_order(z, t, s, np.flatnonzero(data.kind[drawn] == "video"))
         if cfg["distil"]:
             guess = s * (z @ text(data.classes).T)
             want = torch.softmax(teacher[rows].float(), 1)
@@ -493,8 +544,6 @@ def train_once(cfg, data, seed):
             want = torch.softmax(teacher[rows].float(), 1)[:, data.owner] * data.owner_share
             guess = s * (z @ text(data.phrases).T)
             loss = loss - cfg["phrases"] * (want * torch.log_softmax(guess, 1)).sum(1).mean()
-        if cfg["bank"] and len(data.bank_ids):
-            loss = loss + cfg["bank"] * bank_loss(z, base, text, s, stepish_rows(data, drawn), data, cfg)
         if step == 0:
             for what, tensor in (("features", feats), ("base", base), ("image", z), ("text", t), ("loss", loss)):
                 if not torch.isfinite(tensor).all():
@@ -511,7 +560,9 @@ def train_once(cfg, data, seed):
             curve.append(round(loss.item(), 3))
         if time.time() - began > cfg["max_seconds"]:
             break
-    return modules_state(net, image, text, every, ema), dict(seconds=time.time() - began, ran=step + 1, curve=curve, scale=s.item())
+    state = modules_state(net, image, text, every, ema)
+    state["scale"] = scale.detach().clone()
+    return state, dict(seconds=time.time() - began, ran=step + 1, curve=curve, scale=s.item())
 
 
 def modules_state(net, image, text, every, ema):
@@ -522,46 +573,38 @@ def modules_state(net, image, text, every, ema):
             p.copy_(e)
     state = {}
     for name, m in (("net", net), ("image", image), ("text", text)):
-        if m is not None:
-            state.update({f"{name}.{k}": v.detach().clone() for k, v in m.state_dict().items()})
+        state.update({f"{name}.{k}": v.detach().clone() for k, v in m.state_dict().items()})
     return state
 
 
 def load_state(cfg, data, state):
     net, image, text = build(cfg, data)
     for name, m in (("net", net), ("image", image), ("text", text)):
-        if m is not None:
-            m.load_state_dict({k[len(name) + 1:]: v for k, v in state.items() if k.startswith(name + ".")})
-            m.eval()
+        m.load_state_dict({k[len(name) + 1:]: v for k, v in state.items() if k.startswith(name + ".")})
+        m.eval()
     return net, image, text
 
 
 # ---------------------------------------------------------------- measuring
 
-def encode(cfg, data, towers, rows, size=224):
+def encode(data, towers, rows, size=256):
     import torch
-    net, image, text = towers
-    rows = torch.as_tensor(rows).cuda()
+    net, image, _ = towers
     out = []
     with torch.no_grad():
         for s in range(0, len(rows), 256):
-            r = rows[s:s + 256]
-            if net is None:
-                feats = columns(cfg, data.bank(cfg["model"])[0][r, 0]).float()
-            else:
-                x = data.pictures()[r].float() if size == 256 else data.small(r.cpu().numpy()).float()
-                feats = net(normalise(x).contiguous(memory_format=torch.channels_last), wide=cfg["wide"])
-            out.append(image(feats).cpu().numpy())
+            x = normalise(data.sized(rows[s:s + 256], size)).contiguous(memory_format=torch.channels_last)
+            out.append(image(net(x)).cpu().numpy())
     return np.concatenate(out)
 
 
 def encode_texts(data, towers, ids):
     import torch
     with torch.no_grad():
-        return towers[2](data.emb[torch.as_tensor(ids).cuda()]).cpu().numpy()
+        return towers[2](data.emb[torch.as_tensor(ids).to(DEV)]).cpu().numpy()
 
 
-def measure(cfg, data, towers, size=224, keep=None):
+def measure(cfg, data, towers, size=256):
     import measure as m
     out = {}
     main = data.main.cpu().numpy()
@@ -571,7 +614,7 @@ def measure(cfg, data, towers, size=224, keep=None):
         folds = [video] if cfg["youcook"] else [video[data.fold[video] % cfg["folds"] == f] for f in range(cfg["folds"])]
         hits, found, back = [], [], []
         for rows in folds:
-            z, t = encode(cfg, data, towers, rows, size), encode_texts(data, towers, main[rows])
+            z, t = encode(data, towers, rows, size), encode_texts(data, towers, main[rows])
             groups = {}
             for i, r in enumerate(rows):
                 groups.setdefault(data.group[r], []).append(i)
@@ -579,14 +622,13 @@ def measure(cfg, data, towers, size=224, keep=None):
             own = [[i] for i in range(len(rows))]
             found.append(m.ranks(t, z, own))
             back.append(m.ranks(z, t, own))
-            if keep is not None:
-                keep.append((rows, z, t))
         hits = np.concatenate(hits)
         out["yc2"] = dict(greedy=100 * hits[:, 0].mean(), optimal=100 * hits[:, 1].mean(), videos=len(hits), hits=int(hits[:, 1].sum()),
+                          each="".join(str(int(h)) for h in hits[:, 1]),
                           **m.recalls(np.concatenate(found)), back=m.recalls(np.concatenate(back)))
     steps = np.flatnonzero((data.source == "step_pictures") & (data.kind == "step") & held)
-    if len(steps) and not cfg["full"]:
-        z, t = encode(cfg, data, towers, steps, size), encode_texts(data, towers, main[steps])
+    if len(steps):
+        z, t = encode(data, towers, steps, size), encode_texts(data, towers, main[steps])
         right = [np.flatnonzero(data.label[steps] == data.label[s]) for s in steps]
         found = m.ranks(t, z, right)
         out["steps"] = m.recalls(found)
@@ -601,14 +643,14 @@ def measure(cfg, data, towers, size=224, keep=None):
         out["steps"]["by"] = {d: [int(hits[v, 1].sum()), len(v)] for d, v in place.items()}
     test = np.flatnonzero((data.source == "flickr8k") & (data.split == "test"))
     if len(test):
-        z = encode(cfg, data, towers, test, size)
+        z = encode(data, towers, test, size)
         ids = [c for r in test for c in data.items[r]["captions"]]
         t = encode_texts(data, towers, ids)
         out["flickr"] = m.recalls(m.ranks(t, z, [[i // 5] for i in range(len(ids))]))
         out["flickr"]["back_r1"] = m.recalls(m.ranks(z, t, [list(range(5 * i, 5 * i + 5)) for i in range(len(test))]))["r1"]
     world = np.flatnonzero((data.source == "world") & (data.split == "test"))
     if len(world):
-        z, t = encode(cfg, data, towers, world, size), encode_texts(data, towers, main[world])
+        z, t = encode(data, towers, world, size), encode_texts(data, towers, main[world])
         out["world"] = {}
         for d in sorted(set(data.domain[world])):
             mine = np.flatnonzero(data.domain[world] == d)
@@ -628,56 +670,82 @@ def measure(cfg, data, towers, size=224, keep=None):
     return out
 
 
+def filled(cfg):
+    return {**DEFAULTS, **cfg, "batch": {**DEFAULTS["batch"], **cfg.get("batch", {})}}
+
+
+def keep_state(data, name, state):
+    """Matrices in 16 bits, as they ship; returns what a reader of the file gets."""
+    from safetensors.torch import load_file, save_file
+    path = data.work / "results" / f"{name}.safetensors"
+    half = {k: (v.half() if v.ndim > 1 else v.float()).contiguous().cpu() for k, v in state.items()}
+    save_file(half, str(path) + ".tmp")
+    os.rename(str(path) + ".tmp", path)
+    return load_file(path)
+
+
 def run_job(cfg, data):
-    cfg = {**DEFAULTS, **cfg, "batch": {**DEFAULTS["batch"], **cfg.get("batch", {})}}
+    cfg = filled(cfg)
     began = time.time()
-    states, infos, keep = [], [], []
-    for seed in cfg["seeds"]:
-        state, info = train_once(cfg, data, seed)
-        states.append(state)
-        infos.append(info)
-    out = {"cfg": {k: v for k, v in cfg.items() if v != DEFAULTS.get(k)}, "info": infos}
-    out["first"] = measure(cfg, data, load_state(cfg, data, states[0]))
-    final = states[0]
-    if len(states) > 1:
-        final = {k: sum(s[k] for s in states) / len(states) for k in states[0]}
-    towers = load_state(cfg, data, final)
-    out["final"] = measure(cfg, data, towers, keep=keep) if len(states) > 1 else out["first"]
-    if not cfg["cached"] and cfg["model"] and cfg.get("at256"):
-        out["at256"] = measure(cfg, data, towers, size=256)
-    if cfg["save_model"]:
-        from safetensors.torch import save_file
-        small = {k: (v.half() if v.ndim > 1 else v.float()).contiguous() for k, v in final.items()}
-        save_file(small, str(data.work / "results" / f"{cfg['name']}.safetensors"))
+    state, info = train_once(cfg, data, cfg["seed"])
+    out = {"cfg": {k: v for k, v in cfg.items() if v != DEFAULTS.get(k)}, "info": info}
+    towers = load_state(cfg, data, keep_state(data, cfg["name"], state))
+    out["final"] = measure(cfg, data, towers)
     out["seconds"] = time.time() - began
     return out
 
 
-def do_soup(work, names):
-    """The mean of the weights of several jobs that differ in their seed alone, measured as one model."""
-    from safetensors.torch import load_file, save_file
-    data = Data(work)
-    cfg = {**DEFAULTS, **json.loads((work / "results" / f"{names[0]}.json").read_text())["cfg"]}
-    cfg["batch"] = {**DEFAULTS["batch"], **cfg["batch"]}
-    states = [load_file(work / "results" / f"{n}.safetensors") for n in names]
+def soup(cfg, data):
+    """The mean of the weights of several jobs, measured as one model, as it is stored."""
+    from safetensors.torch import load_file
+    began = time.time()
+    like = json.loads((data.work / "results" / f"{cfg['soup'][0]}.json").read_text())["cfg"]
+    states = [load_file(data.work / "results" / f"{n}.safetensors") for n in cfg["soup"]]
     mean = {k: sum(s[k].float() for s in states) / len(states) for k in states[0]}
-    save_file({k: (v.half() if v.ndim > 1 else v).contiguous() for k, v in mean.items()}, str(work / "results" / "soup.safetensors"))
-    kept = load_file(work / "results" / "soup.safetensors")  # measured as it is stored
-    towers = load_state(cfg, data, kept)
-    out = {"cfg": cfg, "names": names, "info": [{"curve": [0], "seconds": 0, "ran": 0, "scale": 0}], "seconds": 0,
-           "first": measure(cfg, data, towers), "at256": measure(cfg, data, towers, size=256)}
-    out["final"] = out["first"]
-    (work / "results" / "soup.json").write_text(json.dumps(out))
-    rows = np.flatnonzero((data.source == "youcook2"))[:16]
-    np.savez(work / "results" / "check.npz", rows=rows, image=encode(cfg, data, towers, rows),
-             text=encode_texts(data, towers, data.main.cpu().numpy()[rows]), pictures=data.small(rows).cpu().numpy(),
-             embeddings=data.emb[data.main[rows]].cpu().numpy())
-    print(brief("soup", out), flush=True)
+    cfg = filled({**like, **cfg, "soup": cfg["soup"]})
+    towers = load_state(cfg, data, keep_state(data, cfg["name"], mean))
+    out = {"cfg": {k: v for k, v in cfg.items() if v != DEFAULTS.get(k)}, "info": {"curve": [0, 0]}}
+    for size in cfg.get("sizes", [256, 224]):
+        out["final" if size == 256 else f"at{size}"] = measure(cfg, data, towers, size)
+    out["seconds"] = time.time() - began
+    return out
+
+
+def do_check(work, name):
+    """Pictures and what the trained model makes of them, for export.py to prove itself by."""
+    from safetensors.torch import load_file
+    data = Data(work)
+    cfg = filled(json.loads((work / "results" / f"{name}.json").read_text())["cfg"])
+    towers = load_state(cfg, data, load_file(work / "results" / f"{name}.safetensors"))
+    rows = np.flatnonzero(data.source == "youcook2")[:16]
+    np.savez(work / "results" / "check.npz", rows=rows, image=encode(data, towers, rows, 224), pictures=data.sized(rows, 224).cpu().numpy().astype(np.uint8),
+             text=encode_texts(data, towers, data.main.cpu().numpy()[rows]), embeddings=data.emb[data.main[rows]].cpu().numpy())
+
+
+def do_unseen(work, names, shipped, out):
+    """Features of every YouCook2 frame and text by the model that has not seen it, and by the shipped one, at 256 px.
+
+    Features of Flickr8k pictures and texts by every model come along, to fit maps between the spaces by.
+    """
+    from safetensors.torch import load_file
+    data = Data(work)
+    main = data.main.cpu().numpy()
+    video = np.flatnonzero(data.source == "youcook2")
+    flickr = np.flatnonzero((data.source == "flickr8k") & (data.split == "train"))[:3000]
+    arrays = dict(video=video, fold=data.fold[video] % 3, flickr=flickr)
+    for n, name in enumerate(names + [shipped]):
+        cfg = filled(json.loads((work / "results" / f"{name}.json").read_text())["cfg"])
+        towers = load_state(cfg, data, load_file(work / "results" / f"{name}.safetensors"))
+        key = f"fold{n}" if n < len(names) else "shipped"
+        for what, rows in (("video", video), ("flickr", flickr)):
+            arrays[f"{key}_{what}_image"] = encode(data, towers, rows).astype(np.float16)
+            arrays[f"{key}_{what}_text"] = encode_texts(data, towers, main[rows]).astype(np.float16)
+    np.savez(out, **arrays)
 
 
 def brief(name, out):
     f = out["final"]
-    bits = [f"{name:28s} {out['seconds']:5.0f}s loss {out['info'][0]['curve'][0]}>{out['info'][0]['curve'][-1]}"]
+    bits = [f"{name:28s} {out['seconds']:5.0f}s loss {out['info']['curve'][0]}>{out['info']['curve'][-1]}"]
     if "yc2" in f:
         bits.append("yc2 {greedy:.1f}/{optimal:.1f} r10 {r10:.1f} med {medr:.0f}".format(**f["yc2"]))
     if "steps" in f:
@@ -689,79 +757,89 @@ def brief(name, out):
     return " | ".join(bits)
 
 
-def worker(work, number):
+def ready(work, path):
+    """Whether everything a job starts from is there."""
+    try:
+        cfg = json.loads(path.read_text())
+    except (FileNotFoundError, json.JSONDecodeError):
+        return False
+    needs = cfg.get("soup", []) + [n for n in [cfg.get("init")] if n]
+    return all((work / "results" / f"{n}.json").exists() for n in needs)
+
+
+def worker(work, number, store):
     import torch
     torch.backends.cudnn.benchmark = False
     torch.backends.cuda.matmul.allow_tf32 = True
-    data = Data(work)
+    torch.set_num_threads(2)
+    data = Data(work, store)
     jobs, results = work / "jobs", work / "results"
-    while True:
-        waiting = sorted(jobs.glob("*.json"))
-        if not waiting:
-            return
-        mine = waiting[0].with_suffix(f".taken{number}")
+    while not (work / "stop").exists():
+        waiting = next((p for p in sorted(jobs.glob("*.json")) if ready(work, p)), None)
+        if waiting is None:
+            time.sleep(0.3)
+            continue
+        mine = waiting.with_suffix(f".taken{number}")
         try:
-            os.rename(waiting[0], mine)
+            os.rename(waiting, mine)
         except FileNotFoundError:
             continue
-        name = waiting[0].stem
+        name = waiting.stem
         try:
-            cfg = json.loads(mine.read_text())
-            out = run_job({**cfg, "name": name}, data)
+            cfg = {**json.loads(mine.read_text()), "name": name}
+            out = soup(cfg, data) if "soup" in cfg else run_job(cfg, data)
             (results / f"{name}.json.tmp").write_text(json.dumps(out))
             os.rename(results / f"{name}.json.tmp", results / f"{name}.json")
-            with open(work / "log.txt", "a") as log:
-                log.write(brief(name, out) + "\n")
+            line = brief(name, out)
         except Exception:
-            with open(work / "log.txt", "a") as log:
-                log.write(f"{name} FAILED {traceback.format_exc()}\n")
+            line = f"{name} FAILED {traceback.format_exc()}"
+        with open(work / "log.txt", "a") as log:
+            log.write(line + "\n")
 
 
-def serve(work, workers, seconds):
-    """Workers take job files in the order of their names until none is left or the time is up."""
+def serve(work, pack, model, workers, start, few, many):
+    """Workers take job files in the order of their names, as soon as what they start from is there, until told to stop."""
+    import torch.multiprocessing as mp
     (work / "jobs").mkdir(exist_ok=True)
     (work / "results").mkdir(exist_ok=True)
-    ctx = multiprocessing.get_context("spawn")
-    ps = [ctx.Process(target=worker, args=(work, n)) for n in range(workers)]
+    began = time.time()
+    store = Store.make(work, pack, model, start, few, many)
+    print("store", tuple(store.maps.shape), f"{time.time()-began:.1f}s", flush=True)
+    ctx = mp.get_context("spawn")
+    ps = [ctx.Process(target=worker, args=(work, n, store)) for n in range(workers)]
     for p in ps:
         p.start()
-    end = time.time() + seconds
-    while any(p.is_alive() for p in ps) and time.time() < end:
-        time.sleep(0.2)
     for p in ps:
-        p.terminate()
+        p.join()
 
 
 def main():
     args = argparse.ArgumentParser()
-    args.add_argument("verb", choices=["decode", "embed", "features", "serve", "one", "soup"])
+    args.add_argument("verb", choices=["decode", "embed", "features", "serve", "check", "unseen"])
     args.add_argument("--pack", type=pathlib.Path)
     args.add_argument("--work", type=pathlib.Path, required=True)
     args.add_argument("--workers", type=int, default=6)
-    args.add_argument("--job", type=pathlib.Path)
-    args.add_argument("--model", default="lite0")
-    args.add_argument("--names", default="")
-    args.add_argument("--seconds", type=int, default=100000)
-    args.add_argument("--smoke", action="store_true")
+    args.add_argument("--model", default="lite2")
+    args.add_argument("--start", type=int, default=7, help="serve: blocks of the tower that stay fixed")
+    args.add_argument("--few", type=int, default=8, help="serve: views of a picture")
+    args.add_argument("--many", type=int, default=24, help="serve: views of a picture of a step")
+    args.add_argument("--names", default="", help="unseen: the folds' models, then the shipped one; check: one model")
+    args.add_argument("--out", type=pathlib.Path)
     args = args.parse_args()
     args.work.mkdir(parents=True, exist_ok=True)
+    names = args.names.split(",")
     if args.verb == "decode":
         do_decode(args.pack, args.work)
     elif args.verb == "embed":
         do_embed(args.pack, args.work)
     elif args.verb == "features":
         do_features(args.pack, args.work, args.model)
-    elif args.verb == "soup":
-        do_soup(args.work, args.names.split(","))
-    elif args.verb == "serve":
-        serve(args.work, args.workers, args.seconds)
+    elif args.verb == "check":
+        do_check(args.work, names[0])
+    elif args.verb == "unseen":
+        do_unseen(args.work, names[:-1], names[-1], args.out)
     else:
-        cfg = json.loads(args.job.read_text()) if args.job else {}
-        if args.smoke:
-            cfg.update(steps=4, warmup=2)
-        (args.work / "results").mkdir(exist_ok=True)
-        out = run_job(cfg, Data(args.work))
-        print(brief(cfg.get("name", "one"), out), out["info"][0]["seconds"], flush=True)
+        serve(args.work, args.pack, args.model, args.workers, args.start, args.few, args.many)
 
 
 if __name__ == "__main__":
