@@ -37,7 +37,8 @@ pub fn scenes(seconds: &Features, shots: &[usize], options: &SceneOptions) -> Ve
     for end in shortest..=length {
         let earliest = end.saturating_sub(options.longest.max(2 * shortest));
         for start in earliest..=end - shortest {
-            let price = if new_shot[start] { options.price * options.at_shot } else { options.price };
+            let price =
+                if new_shot[start] { options.price * options.at_shot } else { options.price };
             let cost = best[start].0 + price + sums.scatter(start..end);
             if cost < best[end].0 {
                 best[end] = (cost, start);

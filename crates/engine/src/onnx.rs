@@ -27,8 +27,10 @@ pub enum OnnxError {
         reason: String,
     },
     /// The graph cannot be loaded: cut short, or an operator that the runtime does not know.
-    #[error("{what}: this graph cannot be used ({reason}); export it again, for operator set 17 or \
-        so, without custom operators")]
+    #[error(
+        "{what}: this graph cannot be used ({reason}); export it again, for operator set 17 or \
+        so, without custom operators"
+    )]
     Graph {
         /// Which graph.
         what: String,
@@ -182,7 +184,8 @@ impl Graph {
             name: name.into(),
             there: there.join(", "),
         };
-        if let Some((name, _)) = inputs.iter().find(|(name, _)| !self.inputs.iter().any(|i| i == name))
+        if let Some((name, _)) =
+            inputs.iter().find(|(name, _)| !self.inputs.iter().any(|i| i == name))
         {
             let there = self.inputs.iter().map(String::as_str).collect();
             return Err(missing("input", name, there));

@@ -151,8 +151,7 @@ fn samples_frames_evenly_and_can_be_left_early() {
     let folder = tempfile::tempdir().unwrap();
     let path = plain(folder.path(), "red.mp4", "red", "64x48", "2");
     let decode = Decode::Exact;
-    let sampling =
-        Sampling { fps: 8.0, width: 8, height: 6, crop: false, smooth: false, decode };
+    let sampling = Sampling { fps: 8.0, width: 8, height: 6, crop: false, smooth: false, decode };
     let frames: Vec<_> = Frames::open(&path, &sampling).unwrap().map(Result::unwrap).collect();
     assert_eq!(frames.len(), 16);
     assert_eq!(frames[15].index, 15);

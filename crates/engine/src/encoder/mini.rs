@@ -91,11 +91,8 @@ pub fn load(
     let config: Config = serde_json::from_slice(&files.config).map_err(|error| {
         WeightsError::Config { path: "mini/config.json".into(), reason: error.to_string() }
     })?;
-    let id = EncoderId {
-        name: config.name,
-        dim: config.dim,
-        weights: files.hash(sentence_weights),
-    };
+    let id =
+        EncoderId { name: config.name, dim: config.dim, weights: files.hash(sentence_weights) };
     let text = Head::load(&files.text, config.text.input_dim, config.dim, sentences)?;
     let image = Eye::load(files.image, runtime, &config.image, config.dim)?;
     Ok(TwoTowers::new(id, Box::new(image), Box::new(text)))

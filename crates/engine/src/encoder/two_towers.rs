@@ -159,7 +159,8 @@ impl<'a> Viewing<'a> {
     fn encode(&mut self, vectors: usize, progress: &dyn Progress) -> Result<(), EncoderError> {
         progress.check()?;
         let frames = self.tower.wants().frames;
-        let pictures: Vec<&[u8]> = self.waiting[..vectors * frames].iter().map(|p| &p[..]).collect();
+        let pictures: Vec<&[u8]> =
+            self.waiting[..vectors * frames].iter().map(|p| &p[..]).collect();
         let rows = pictures
             .par_chunks(AT_ONCE * frames)
             .map(|pictures| self.tower.see(pictures))

@@ -130,7 +130,8 @@ impl Decoder<'_> {
             if lines.is_empty() {
                 break;
             }
-            let next: Vec<u32> = lines.iter().filter_map(|line| line.tokens.last().copied()).collect();
+            let next: Vec<u32> =
+                lines.iter().filter_map(|line| line.tokens.last().copied()).collect();
             let logits = self.write(&mut lines, &next, true);
             self.follow(&mut lines, logits, temperature);
         }

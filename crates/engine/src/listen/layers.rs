@@ -346,6 +346,12 @@ mod tests {
     #[should_panic(expected = "rows end outside")]
     fn rows_outside_their_numbers_are_refused() {
         let x = [0.0; 9];
-        product(Rows { data: &x, count: 2, width: 5, stride: 5 }, Rows::new(&x[..5], 5), &mut [0.0; 2], 1, false);
+        product(
+            Rows { data: &x, count: 2, width: 5, stride: 5 },
+            Rows::new(&x[..5], 5),
+            &mut [0.0; 2],
+            1,
+            false,
+        );
     }
 }

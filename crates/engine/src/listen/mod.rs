@@ -15,6 +15,7 @@ mod segments;
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use cutting::{Cutter, Window};
 use decode::{Decoder, Text};
@@ -54,6 +55,9 @@ pub enum ListenError {
     /// ffmpeg failed.
     #[error(transparent)]
     Media(#[from] MediaError),
+    /// The system gave no threads.
+    #[error("no threads to listen with: {0}")]
+    Threads(#[from] rayon::ThreadPoolBuildError),
     /// The work was asked to stop.
     #[error(transparent)]
     Stopped(#[from] Stopped),
@@ -78,6 +82,11 @@ pub struct Listener {
     network: Network,
     tokens: Tokens,
     spectrum: Spectrum,
+    /// Threads of its own: a thread of the callers' that waits here must not begin with another
+    /// video meanwhile, or every video of a library would be listened to at once.
+    threads: rayon::ThreadPool,
+    /// Held by whoever listens: one file keeps all cores busy, two would take twice the memory.
+    turn: Mutex<()>,
 }
 
 impl Listener {
@@ -91,7 +100,9 @@ impl Listener {
         let tokens = Tokens::load(folder, &config)?;
         let name = folder.file_name().unwrap_or(folder.as_os_str()).to_string_lossy().into_owned();
         let spectrum = Spectrum::new(config.num_mel_bins);
-        Ok(Self { name, network: Network::load(folder, config)?, tokens, spectrum })
+        let network = Network::load(folder, config)?;
+        let threads = rayon::ThreadPoolBuilder::new().build()?;
+        Ok(Self { name, network, tokens, spectrum, threads, turn: Mutex::new(()) })
     }
 
     /// The model's name, which is its folder's.
@@ -101,9 +112,16 @@ impl Listener {
 
     /// Listens to the first sound of a file. Damaged sound is used as far as it can be decoded.
     pub fn listen(&self, path: &Path, progress: &dyn Progress) -> Result<Listened, ListenError> {
-        let mut session = Session::new(self);
-        let ending = session.run(Hearing::open(path)?, progress)?;
-        Ok(session.finish(ending))
+        let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let work = || {
+            let mut session = Session::new(self);
+            let ending = session.run(Hearing::open(path)?, progress)?;
+            Ok(session.finish(ending))
+        };
+        std::thread::scope(|scope| {
+            let listening = scope.spawn(|| self.threads.install(work));
+            listening.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        })
     }
 }
 
@@ -213,7 +231,8 @@ impl<'a> Session<'a> {
     fn finish(mut self, ending: Ending) -> Listened {
         self.cues.sort_by_key(|cue| cue.start_ms);
         let languages = self.listener.tokens.languages.iter();
-        let language = languages.filter(|(id, _)| Some(*id) == self.language).map(|(_, l)| l.clone());
+        let language =
+            languages.filter(|(id, _)| Some(*id) == self.language).map(|(_, l)| l.clone());
         let language = language.last().or_else(|| self.language.is_none().then(|| "en".into()));
         let in_ms = |samples: u64| samples * 1000 / HEARD_RATE as u64;
         Listened {

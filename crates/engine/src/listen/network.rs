@@ -119,7 +119,8 @@ impl Network {
         let encoder = (0..config.encoder_layers).map(|i| EncoderLayer::load(&load, &config, i));
         let decoder = (0..config.decoder_layers).map(|i| DecoderLayer::load(&load, &config, i));
         let places = config.max_target_positions;
-        let tokens = weights.numbers("model.decoder.embed_tokens.weight", &[config.vocab_size, d])?;
+        let tokens =
+            weights.numbers("model.decoder.embed_tokens.weight", &[config.vocab_size, d])?;
         Ok(Self {
             stem: Stem::load(&weights, &config)?,
             encoder: encoder.collect::<Result<_, _>>()?,
@@ -222,8 +223,7 @@ impl Stem {
         let x = self.first.forward(columns, After::Gelu); // [COLUMNS, d]
         let d = self.second.out();
         let padded = between_zeros(&x, d);
-        let every_other =
-            Rows { data: &padded, count: COLUMNS / 2, width: 3 * d, stride: 2 * d };
+        let every_other = Rows { data: &padded, count: COLUMNS / 2, width: 3 * d, stride: 2 * d };
         let mut x = self.second.forward(every_other, After::Gelu); // [positions, d]
         x.iter_mut().zip(&self.positions).for_each(|(x, position)| *x += position);
         x

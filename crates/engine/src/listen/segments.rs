@@ -52,7 +52,9 @@ pub fn cues(segments: &[Segment], window: &Window, vocabulary: &Tokens) -> Vec<C
         let text = vocabulary.text(&segment.tokens);
         let words: Vec<&str> = text.split_whitespace().collect();
         let said = spoken(segment, window, free);
-        if !words.is_empty() && let Some(said) = said {
+        if !words.is_empty()
+            && let Some(said) = said
+        {
             free = said.last().map_or(free, |part| part.end);
             cues.push(cue(&words, &said));
         }
@@ -74,7 +76,11 @@ fn spoken(segment: &Segment, window: &Window, free: u64) -> Option<Vec<Range<u64
         } else {
             start.max(speech.start)
         };
-        let to = if end < speech.end && speech.end - end < NEAR { speech.end } else { end.min(speech.end) };
+        let to = if end < speech.end && speech.end - end < NEAR {
+            speech.end
+        } else {
+            end.min(speech.end)
+        };
         let touches = end > speech.start && start < speech.end;
         if touches && from < to {
             said.push(from..to);

@@ -152,7 +152,9 @@ impl Convolution {
 /// From \[out, into, 3\] to \[out, 3, into\].
 fn taps_first(weight: &[f32], into: usize) -> Vec<f32> {
     let row = |row: &[f32]| -> Vec<f32> {
-        (0..3).flat_map(|tap| row.iter().skip(tap).step_by(3).copied().collect::<Vec<_>>()).collect()
+        (0..3)
+            .flat_map(|tap| row.iter().skip(tap).step_by(3).copied().collect::<Vec<_>>())
+            .collect()
     };
     weight.chunks_exact(3 * into).flat_map(row).collect()
 }
@@ -179,7 +181,8 @@ mod tests {
 
     fn golden() -> (Vec<f32>, Vec<f32>) {
         let sound = include_bytes!("../../tests/data/voice.s16");
-        let samples = sound.as_chunks().0.iter().map(|b| f32::from(i16::from_le_bytes(*b)) / 32768.0);
+        let samples =
+            sound.as_chunks().0.iter().map(|b| f32::from(i16::from_le_bytes(*b)) / 32768.0);
         let shares = serde_json::from_str(include_str!("../../tests/data/voice.json")).unwrap();
         (samples.collect(), shares)
     }

@@ -4,8 +4,9 @@ use std::io::{self, BufReader, Read};
 use std::path::Path;
 use std::process::{ChildStdout, Command};
 
-use super::child::{Running, url};
+use super::child::{Running, run, url};
 use super::program::{MediaError, Program};
+use crate::files::FileError;
 use crate::progress::Progress;
 
 /// Samples per second.
@@ -88,4 +89,26 @@ fn command(path: &Path) -> Command {
     command.args(["-af", "aresample=16000:async=1:first_pts=0", "-ac", "1", "-ar", "16000"]);
     command.args(["-f", "f32le", "-"]);
     command
+}
+
+/// How long a file with sound lasts, in milliseconds; 0 where its header does not tell.
+pub fn length_ms(path: &Path, progress: &dyn Progress) -> Result<u64, MediaError> {
+    if let Err(error) = std::fs::metadata(path) {
+        return Err(FileError::at(path)(error).into());
+    }
+    let mut command = Program::Ffprobe.command();
+    command.args(["-v", "error", "-select_streams", "a:0", "-of", "default=nk=1:nw=1"]);
+    command.args(["-show_entries", "stream=codec_type:format=duration"]).arg(url(path));
+    let unusable = |reason: &str| MediaError::Unusable { path: path.into(), reason: reason.into() };
+    let report = match run(Program::Ffprobe, command, progress) {
+        Err(MediaError::Failed { .. }) => {
+            return Err(unusable("is no media file that ffmpeg can read"));
+        }
+        report => String::from_utf8_lossy(&report?).into_owned(),
+    };
+    if !report.lines().any(|line| line == "audio") {
+        return Err(unusable("has no sound"));
+    }
+    let seconds = report.lines().find_map(|line| line.parse::<f64>().ok()).unwrap_or(0.0);
+    Ok((seconds.max(0.0) * 1000.0) as u64)
 }

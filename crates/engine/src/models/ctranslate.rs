@@ -200,9 +200,7 @@ fn hub_names(name: &str) -> Option<Vec<String>> {
         [layer, block, part, last] => {
             let number = layer.strip_prefix("layer_")?;
             let names = layer_names(block, part)?;
-            let full = |name: &&str| {
-                format!("model.{half}.layers.{number}.{name}.{}", end(last))
-            };
+            let full = |name: &&str| format!("model.{half}.layers.{number}.{name}.{}", end(last));
             Some(names.iter().map(full).collect())
         }
         _ => None,
