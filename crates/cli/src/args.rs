@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 use crate::command::{
-    eval::EvalCommand, index::IndexArguments, library::LibraryCommand, make::MakeArguments,
-    models::ModelsCommand, search::SearchArguments, world::WorldCommand,
+    eval::EvalCommand, index::IndexArguments, library::LibraryCommand, listen::ListenArguments,
+    make::MakeArguments, models::ModelsCommand, search::SearchArguments, world::WorldCommand,
 };
 use crate::common::Common;
 
@@ -39,6 +39,7 @@ pub enum Command {
     Index(IndexArguments),
     Make(Box<MakeArguments>),
     Search(SearchArguments),
+    Listen(ListenArguments),
     /// Look at the library, remove from it, check it
     #[command(subcommand)]
     Library(LibraryCommand),

@@ -8,8 +8,9 @@ use serde::Serialize;
 use stitch_engine::encoder::{Encoder, Narration, mini};
 use stitch_engine::evaluator::Evaluator;
 use stitch_engine::library::Library;
+use stitch_engine::listen::Listener;
 use stitch_engine::media::Decode;
-use stitch_engine::models::{Store, hash_of};
+use stitch_engine::models::{ModelError, Store, hash_of};
 use stitch_engine::onnx::Runtime;
 use stitch_engine::scorer::{AverageSimilarity, Scorer};
 use stitch_engine::sentence::SentenceEncoder;
@@ -101,6 +102,25 @@ impl Setup {
                 "there is no encoder `{other}`; there are `mini`, which looks at the pictures, and \
                  `narration`, which goes by what is said"
             ))),
+        }
+    }
+
+    /// A speech model by name, or by the path of its folder.
+    pub fn listener(&self, wanted: &str) -> Result<Listener, Failure> {
+        let by_path = wanted.contains(std::path::MAIN_SEPARATOR);
+        let folder = if by_path { PathBuf::from(wanted) } else { self.store().path(wanted)? };
+        Ok(Listener::load(&folder)?)
+    }
+
+    /// The speech model asked for; with `auto` the usual one if it is here, with `never` none.
+    pub fn listener_or_none(&self, wanted: &str) -> Result<Option<Listener>, Failure> {
+        match wanted {
+            "never" => Ok(None),
+            "auto" => match self.store().path(Listener::MODEL) {
+                Err(ModelError::NotInstalled { .. }) => Ok(None),
+                folder => Ok(Some(Listener::load(&folder?)?)),
+            },
+            name => self.listener(name).map(Some),
         }
     }
 

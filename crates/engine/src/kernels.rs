@@ -330,7 +330,7 @@ impl CustomOp1 for Attention<'_> {
 }
 
 #[inline(always)]
-fn add(row: &mut [f32], bias: &[f32]) {
+pub(crate) fn add(row: &mut [f32], bias: &[f32]) {
     row.iter_mut().zip(bias).for_each(|(x, b)| *x += b);
 }
 
@@ -348,7 +348,7 @@ fn activate(row: &mut [f32], bias: &[f32], activation: Activation) {
 }
 
 #[inline(always)]
-fn norm(row: &mut [f32], weight: &[f32], bias: &[f32], eps: f32) {
+pub(crate) fn norm(row: &mut [f32], weight: &[f32], bias: &[f32], eps: f32) {
     let count = row.len() as f32;
     let mean = sum(row, |x| x) / count;
     let variance = sum(row, |x| (x - mean) * (x - mean)) / count;
@@ -359,7 +359,7 @@ fn norm(row: &mut [f32], weight: &[f32], bias: &[f32], eps: f32) {
 }
 
 #[inline(always)]
-fn softmax(scores: &mut [f32]) {
+pub(crate) fn softmax(scores: &mut [f32]) {
     let most = scores.iter().copied().fold(f32::NEG_INFINITY, f32::max);
     scores.iter_mut().for_each(|x| *x = exp(*x - most));
     let scale = 1.0 / sum(scores, |x| x);
@@ -368,7 +368,7 @@ fn softmax(scores: &mut [f32]) {
 
 /// The sum of `f` of every number, in several running sums so that it vectorises.
 #[inline(always)]
-fn sum(row: &[f32], f: impl Fn(f32) -> f32) -> f32 {
+pub(crate) fn sum(row: &[f32], f: impl Fn(f32) -> f32) -> f32 {
     let (blocks, rest) = row.as_chunks::<LANES>();
     let mut sums = [0.0f32; LANES];
     for block in blocks {
@@ -378,7 +378,7 @@ fn sum(row: &[f32], f: impl Fn(f32) -> f32) -> f32 {
 }
 
 #[inline(always)]
-fn dot(a: &[f32], b: &[f32]) -> f32 {
+pub(crate) fn dot(a: &[f32], b: &[f32]) -> f32 {
     let ((a_blocks, a_rest), (b_blocks, b_rest)) = (a.as_chunks::<LANES>(), b.as_chunks::<LANES>());
     let mut sums = [0.0f32; LANES];
     for (x, y) in a_blocks.iter().zip(b_blocks) {
@@ -391,7 +391,7 @@ fn dot(a: &[f32], b: &[f32]) -> f32 {
 
 /// e^x within 2e-7 (relative) for x ≤ 0, and 0 far below.
 #[inline(always)]
-fn exp(x: f32) -> f32 {
+pub(crate) fn exp(x: f32) -> f32 {
     /// Adding and taking away 1.5·2^23 rounds to a whole number.
     const ROUND: f32 = 12_582_912.0;
     let x = x.max(-87.0);
@@ -410,7 +410,7 @@ fn exp(x: f32) -> f32 {
 
 /// x/2 (1 + erf(x/√2)), erf by Abramowitz and Stegun 7.1.26 (within 1.5e-7).
 #[inline(always)]
-fn gelu(x: f32) -> f32 {
+pub(crate) fn gelu(x: f32) -> f32 {
     let z = x.abs() * std::f32::consts::FRAC_1_SQRT_2;
     let t = 1.0 / (1.0 + 0.327_591_1 * z);
     let series = 1.061_405_4 * t - 1.453_152;

@@ -15,6 +15,7 @@ pub mod models;
 pub mod onnx;
 pub mod kernels;
 pub mod sentence;
+pub mod listen;
 pub mod summarise;
 pub mod encoder;
 pub mod library;

@@ -11,6 +11,7 @@ use stitch_lab::suite::metrics::Estimate;
 use stitch_lab::world::library::mixed;
 use stitch_lab::world::truth::Truth;
 
+use super::eval_speech::{self, SpeechArguments};
 use crate::failure::Failure;
 use crate::setup::Setup;
 use crate::table;
@@ -18,6 +19,7 @@ use crate::table;
 #[derive(Subcommand)]
 pub enum EvalCommand {
     World(WorldArguments),
+    Speech(SpeechArguments),
 }
 
 /// Answer mixed procedures from the made-up library and judge every step by its truth
@@ -51,7 +53,13 @@ pub struct WorldArguments {
 
 /// Runs the command.
 pub fn run(command: &EvalCommand, setup: &Setup) -> Result<u8, Failure> {
-    let EvalCommand::World(arguments) = command;
+    match command {
+        EvalCommand::World(arguments) => run_world(arguments, setup),
+        EvalCommand::Speech(arguments) => eval_speech::run(arguments, setup),
+    }
+}
+
+fn run_world(arguments: &WorldArguments, setup: &Setup) -> Result<u8, Failure> {
     let truth = Truth::read(&arguments.world.join("truth.json"))?;
     setup.progress.begin("loading models", 0);
     let sentences = setup.sentence()?;

@@ -27,6 +27,10 @@ pub struct IndexArguments {
     /// How much of a video is decoded
     #[arg(long, value_enum, default_value_t = DecodeName::Exact)]
     decode: DecodeName,
+    /// Who writes down what is said in videos without subtitles: a speech model by name or folder,
+    /// `auto` for whisper-base if it is here, or `never`
+    #[arg(long, env = "STITCH_SPEECH", value_name = "MODEL", default_value = "auto")]
+    speech: String,
     /// The field the videos are from; only a language model's prompt depends on it
     #[arg(long, value_enum, default_value_t = Domain::Any)]
     domain: Domain,
@@ -67,11 +71,13 @@ pub fn run(arguments: &IndexArguments, setup: &Setup) -> Result<u8, Failure> {
     let encoder = setup.encoder(&name, &sentences, arguments.decode.into())?;
     let library = Library::open_or_create(&setup.library, encoder.id())?;
     let chat = arguments.chat(setup);
+    let listener = setup.listener_or_none(&arguments.speech)?;
     let indexer = Indexer {
         library: &library,
         encoder: encoder.as_ref(),
         sentence: &sentences.encoder,
         chat: chat.as_ref().map(|chat| (chat, arguments.domain.into())),
+        speech: listener.as_ref(),
         localise: LocaliseOptions::default(),
     };
     let report = indexer.run(&arguments.paths, &setup.progress)?;

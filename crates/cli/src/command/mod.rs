@@ -1,11 +1,13 @@
 //! One file per command.
 
 pub mod index;
+pub mod listen;
 pub mod make;
 pub mod search;
 pub mod library;
 pub mod models;
 pub mod world;
+pub mod eval_speech;
 pub mod eval;
 pub mod doctor;
 pub mod shell;

@@ -13,6 +13,7 @@ use rayon::prelude::*;
 use crate::encoder::{Encoder, EncoderError};
 use crate::files::FileError;
 use crate::library::{Library, LibraryError, Outcome, VideoRecord, VideoStatus};
+use crate::listen::Listener;
 use crate::media::MediaError;
 use crate::progress::{Progress, Stopped, Within};
 use crate::sentence::SentenceEncoder;
@@ -30,6 +31,8 @@ pub struct Indexer<'a> {
     pub sentence: &'a SentenceEncoder,
     /// A language model that summarises narration; without one, rules do.
     pub chat: Option<(&'a Chat, PromptDomain)>,
+    /// Writes down what is said in videos without subtitles; without it they stay silent.
+    pub speech: Option<&'a Listener>,
     /// How steps are found in a video.
     pub localise: LocaliseOptions,
 }

@@ -7,6 +7,7 @@ use super::localise::{self, Located};
 use super::{IndexError, Indexer, about};
 use crate::encoder::{EncoderError, Seconds, VideoInput};
 use crate::library::{Indexed, Outcome, Video, VideoFeatures, VideoRecord};
+use crate::listen::{ListenError, Listener};
 use crate::media::{self, MediaError, Probe};
 use crate::progress::Progress;
 use crate::recipe;
@@ -25,21 +26,21 @@ impl Indexer<'_> {
             Ok(probe) => probe,
             Err(error) => return bad_video(error),
         };
-        let transcript = match narration(record, &probe, progress) {
-            Ok(transcript) => transcript,
+        let narration = match self.narration(record, &probe, progress) {
+            Ok(narration) => narration,
             Err(error) => return bad_video(error),
         };
-        let sentences = transcript.as_ref().map_or(&[][..], |found| &found.sentences);
+        let sentences = narration.as_ref().map_or(&[][..], |found| &found.transcript.sentences);
         let mut video = about::about(&record.path);
         let steps = self.steps(record, &video.title, sentences, progress);
         if steps.steps.is_empty() && self.encoder.image_tower().is_none() {
-            return Ok(Outcome::Failed(no_steps(sentences)));
+            return Ok(Outcome::Failed(no_steps(sentences, self.unheard(&probe))));
         }
         fill(&mut video, &probe);
         let input = VideoInput { path: &record.path, length_ms: probe.duration_ms, sentences };
         match self.clips(record, &input, steps, progress) {
             Ok(mut indexed) => {
-                indexed.narration_by = transcript.as_ref().map(|found| found.origin.to_string());
+                indexed.narration_by = narration.as_ref().map(|found| found.by.clone());
                 indexed.sentences = sentences.to_vec();
                 Ok(Outcome::Ready(video, Box::new(indexed)))
             }
@@ -47,6 +48,38 @@ impl Indexer<'_> {
             Err(EncoderError::Stopped(stopped)) => Err(stopped.into()),
             Err(error) => Err(IndexError::Encoder(error)),
         }
+    }
+
+    /// The video's narration: a subtitle file beside it, else a text stream inside it, else what is
+    /// heard, else nothing.
+    fn narration(
+        &self,
+        record: &VideoRecord,
+        probe: &Probe,
+        progress: &dyn Progress,
+    ) -> Result<Option<Narrated>, MediaError> {
+        for file in transcript::sidecar(&record.path) {
+            match transcript::read(&file) {
+                Ok(transcript) => return Ok(Some(transcript.into())),
+                Err(error) => progress.warn(&error.to_string()),
+            }
+        }
+        for stream in &probe.texts {
+            let subtitles = media::text_stream(&record.path, stream.index, progress)?;
+            match transcript::from_text_stream(&subtitles) {
+                Ok(transcript) => return Ok(Some(transcript.into())),
+                Err(error) => progress.warn(&format!("{}: {error}", record.path.display())),
+            }
+        }
+        match self.speech.filter(|_| probe.audio.is_some()) {
+            Some(listener) => heard(listener, record, progress),
+            None => Ok(None),
+        }
+    }
+
+    /// Whether the video has sound that nobody can listen to.
+    fn unheard(&self, probe: &Probe) -> bool {
+        probe.audio.is_some() && self.speech.is_none()
     }
 
     /// What the video shows, by the best that is there: a person's list, a language model, rules.
@@ -170,30 +203,49 @@ impl Steps {
     }
 }
 
-/// The video's narration: a subtitle file beside it, else a text stream inside it, else nothing.
-fn narration(
-    record: &VideoRecord,
-    probe: &Probe,
-    progress: &dyn Progress,
-) -> Result<Option<Transcript>, MediaError> {
-    for file in transcript::sidecar(&record.path) {
-        match transcript::read(&file) {
-            Ok(transcript) => return Ok(Some(transcript)),
-            Err(error) => progress.warn(&error.to_string()),
-        }
-    }
-    for stream in &probe.texts {
-        let subtitles = media::text_stream(&record.path, stream.index, progress)?;
-        match transcript::from_text_stream(&subtitles) {
-            Ok(transcript) => return Ok(Some(transcript)),
-            Err(error) => progress.warn(&format!("{}: {error}", record.path.display())),
-        }
-    }
-    Ok(None)
+/// A narration and who made it.
+struct Narrated {
+    transcript: Transcript,
+    by: String,
 }
 
-fn no_steps(sentences: &[Sentence]) -> String {
-    if sentences.is_empty() {
+impl From<Transcript> for Narrated {
+    fn from(transcript: Transcript) -> Self {
+        Self { by: transcript.origin.to_string(), transcript }
+    }
+}
+
+/// What is said in the video, by the speech model. Damaged sound is told and used as far as it goes.
+fn heard(
+    listener: &Listener,
+    record: &VideoRecord,
+    progress: &dyn Progress,
+) -> Result<Option<Narrated>, MediaError> {
+    let listened = match listener.listen(&record.path, progress) {
+        Ok(listened) => listened,
+        Err(ListenError::Media(error)) => return Err(error),
+        Err(ListenError::Stopped(stopped)) => return Err(stopped.into()),
+        Err(error) => {
+            progress.warn(&format!("{}: {error}", record.path.display()));
+            return Ok(None);
+        }
+    };
+    if let Some(damage) = &listened.damage {
+        progress.warn(&format!(
+            "{}: part of its sound is damaged ({damage}); what can be decoded is used",
+            record.path.display()
+        ));
+    }
+    let by = format!("speech recognised by {}", listener.name());
+    Ok(listened.transcript.map(|transcript| Narrated { transcript, by }))
+}
+
+fn no_steps(sentences: &[Sentence], unheard: bool) -> String {
+    if sentences.is_empty() && unheard {
+        "it has sound but no subtitles, and there is no speech model to listen with; get one with \
+         `stitch models pull whisper-base` and index again"
+            .into()
+    } else if sentences.is_empty() {
         "nothing is known of what it shows: there is no subtitle file beside it and no text inside \
          it; put NAME.srt, NAME.vtt or NAME.steps.json beside it and index again"
             .into()

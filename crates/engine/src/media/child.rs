@@ -50,6 +50,17 @@ impl Running {
         if status.success() { Ok(()) } else { Err(self.program.failed(&stderr)) }
     }
 
+    /// Waits for the end; whether it ended well, and what it wrote to standard error either way.
+    pub fn finish_with_complaints(
+        mut self,
+        progress: &dyn Progress,
+    ) -> Result<(bool, Vec<u8>), MediaError> {
+        let status = self.wait(progress)?;
+        let stderr = self.stderr.take().and_then(|reader| reader.join().ok()).unwrap_or_default();
+        progress.check()?;
+        Ok((status.success(), stderr))
+    }
+
     /// Runs to the end and returns what was written to standard output.
     pub fn capture(mut self, progress: &dyn Progress) -> Result<Vec<u8>, MediaError> {
         let reader = self.stdout().map(|mut pipe| {

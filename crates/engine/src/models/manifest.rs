@@ -106,6 +106,9 @@ pub struct Part {
     pub member: String,
     /// Its length in bytes.
     pub size: u64,
+    /// Whole files that lie in the same wheel, in the same folder.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub beside: Vec<File>,
 }
 
 /// What the pieces make when they are joined.
@@ -119,6 +122,8 @@ pub enum Joined {
     },
     /// The one file of the model itself.
     File,
+    /// The `model.bin` of CTranslate2; its `config.json` and `tokenizer.json` lie beside a piece.
+    Ctranslate2,
 }
 
 static SHIPPED: LazyLock<Manifest> = LazyLock::new(|| {

@@ -4,6 +4,7 @@ pub mod manifest;
 pub mod card;
 pub mod weights;
 mod fetch;
+mod ctranslate;
 mod packages;
 pub mod store;
 

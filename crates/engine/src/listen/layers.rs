@@ -1,0 +1,357 @@
+//! The layers of the recogniser on plain rows of numbers. What is wide (a whole window of sound) goes
+//! through matrix products in f32; what is narrow (one token each of a few windows) is bound by
+//! reading the weights, so these are kept in 16 bits and read once for all windows.
+
+use gemm::{Parallelism, gemm};
+use half::f16;
+use half::slice::HalfFloatSliceExt;
+use rayon::prelude::*;
+
+use crate::kernels;
+use crate::models::{Weights, WeightsError};
+
+/// Rows that one task of a wide layer takes.
+const ROWS: usize = 250;
+/// Weight rows that one task of a narrow layer takes, at least.
+const WEIGHT_ROWS: usize = 128;
+
+/// Rows of numbers that may lie apart, or overlap.
+#[derive(Clone, Copy)]
+pub struct Rows<'a> {
+    /// The numbers.
+    pub data: &'a [f32],
+    /// How many rows there are.
+    pub count: usize,
+    /// How many numbers a row has.
+    pub width: usize,
+    /// From the start of a row to the start of the next.
+    pub stride: usize,
+}
+
+impl<'a> Rows<'a> {
+    /// Rows that lie one after the other.
+    pub fn new(data: &'a [f32], width: usize) -> Self {
+        Self { data, count: data.len() / width.max(1), width, stride: width }
+    }
+
+    fn some(self, from: usize, count: usize) -> Self {
+        Self { data: &self.data[from * self.stride..], count, ..self }
+    }
+
+    /// That the last row ends inside the numbers; the products below rely on it.
+    fn check(&self) {
+        let end = self.count.saturating_sub(1) * self.stride + self.width;
+        assert!(self.count == 0 || end <= self.data.len(), "rows end outside their numbers");
+    }
+}
+
+/// out = x Wᵀ (+ out, where `add`), on this thread. `weight` is \[out width, x width\].
+pub fn product(x: Rows, weight: Rows, out: &mut [f32], out_stride: usize, add: bool) {
+    x.check();
+    weight.check();
+    assert_eq!(x.width, weight.width, "a product of unequal widths");
+    let end = x.count.saturating_sub(1) * out_stride + weight.count;
+    assert!(x.count == 0 || end <= out.len(), "a product has no room for its result");
+    // SAFETY: every row of the three lies inside its slice, as checked above.
+    unsafe {
+        gemm(
+            x.count,
+            weight.count,
+            x.width,
+            out.as_mut_ptr(),
+            1,
+            out_stride as isize,
+            add,
+            x.data.as_ptr(),
+            1,
+            x.stride as isize,
+            weight.data.as_ptr(),
+            weight.stride as isize,
+            1,
+            1.0,
+            1.0,
+            false,
+            false,
+            false,
+            Parallelism::None,
+        );
+    }
+}
+
+/// out = Σ share · value: shares \[n, m\] times values \[m, width\], on this thread.
+pub fn weighted(shares: Rows, values: Rows, out: &mut [f32], out_stride: usize) {
+    shares.check();
+    values.check();
+    assert_eq!(shares.width, values.count, "a product of unequal lengths");
+    let end = shares.count.saturating_sub(1) * out_stride + values.width;
+    assert!(shares.count == 0 || end <= out.len(), "a product has no room for its result");
+    // SAFETY: every row of the three lies inside its slice, as checked above.
+    unsafe {
+        gemm(
+            shares.count,
+            values.width,
+            shares.width,
+            out.as_mut_ptr(),
+            1,
+            out_stride as isize,
+            false,
+            shares.data.as_ptr(),
+            1,
+            shares.stride as isize,
+            values.data.as_ptr(),
+            1,
+            values.stride as isize,
+            1.0,
+            1.0,
+            false,
+            false,
+            false,
+            Parallelism::None,
+        );
+    }
+}
+
+/// What a layer does with its sums.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum After {
+    /// Nothing more.
+    Nothing,
+    /// The exact Gaussian error linear unit.
+    Gelu,
+}
+
+/// A linear layer for many rows.
+pub struct Wide {
+    weight: Vec<f32>, // [out, into]
+    bias: Vec<f32>,   // [out]
+    into: usize,
+}
+
+impl Wide {
+    /// A layer from its numbers; no bias means zeros.
+    pub fn new(weight: Vec<f32>, bias: Option<Vec<f32>>, into: usize) -> Self {
+        let out = weight.len() / into.max(1);
+        Self { bias: bias.unwrap_or_else(|| vec![0.0; out]), weight, into }
+    }
+
+    /// How long a row of the result is.
+    pub fn out(&self) -> usize {
+        self.bias.len()
+    }
+
+    /// x Wᵀ + b for all rows, on all cores.
+    pub fn forward(&self, x: Rows, after: After) -> Vec<f32> {
+        let width = self.out();
+        let mut out = vec![0.0; x.count * width];
+        let tasks = out.par_chunks_mut(ROWS * width).enumerate();
+        tasks.for_each(|(i, out)| {
+            let rows = out.len() / width;
+            self.into(x.some(i * ROWS, rows), out, after);
+        });
+        out
+    }
+
+    /// The same on this thread, into room that is there.
+    fn into(&self, x: Rows, out: &mut [f32], after: After) {
+        product(x, Rows::new(&self.weight, self.into), out, self.out(), false);
+        vectorised(
+            #[inline(always)]
+            || {
+                for row in out.chunks_exact_mut(self.bias.len()) {
+                    kernels::add(row, &self.bias);
+                    if after == After::Gelu {
+                        row.iter_mut().for_each(|x| *x = kernels::gelu(*x));
+                    }
+                }
+            },
+        );
+    }
+
+    /// x += y Wᵀ + b for all rows, on all cores.
+    pub fn add_to(&self, x: &mut [f32], y: Rows) {
+        let width = self.out();
+        x.par_chunks_mut(ROWS * width).enumerate().for_each(|(i, x)| {
+            let y = y.some(i * ROWS, x.len() / width);
+            product(y, Rows::new(&self.weight, self.into), x, width, true);
+            vectorised(
+                #[inline(always)]
+                || x.chunks_exact_mut(width).for_each(|row| kernels::add(row, &self.bias)),
+            );
+        });
+    }
+}
+
+/// A linear layer for a few rows: its weights are in 16 bits.
+pub struct Narrow {
+    weight: Vec<f16>, // [out, into]
+    bias: Option<Vec<f32>>,
+    into: usize,
+}
+
+impl Narrow {
+    /// A layer from its numbers.
+    pub fn new(weight: &[f32], bias: Option<Vec<f32>>, into: usize) -> Self {
+        let mut narrow = vec![f16::ZERO; weight.len()];
+        narrow.convert_from_f32_slice(weight);
+        Self { weight: narrow, bias, into }
+    }
+
+    /// One row of the weights, as an embedding.
+    pub fn row(&self, number: usize) -> Option<Vec<f32>> {
+        let row = self.weight.get(number * self.into..(number + 1) * self.into)?;
+        Some(row.to_f32_vec())
+    }
+
+    /// x Wᵀ + b: each weight is read once, whatever the number of rows.
+    pub fn forward(&self, x: &[f32], after: After) -> Vec<f32> {
+        let (into, out) = (self.into, self.weight.len() / self.into);
+        let count = x.len() / into;
+        let mut turned = vec![0.0; out * count]; // [out, count]
+        let share = out.div_ceil(2 * rayon::current_num_threads()).max(WEIGHT_ROWS);
+        let weights = self.weight.par_chunks(share * into);
+        turned.par_chunks_mut(share * count).zip(weights).for_each(|(turned, weights)| {
+            let mut row = vec![0.0f32; into];
+            for (out, weight) in turned.chunks_exact_mut(count).zip(weights.chunks_exact(into)) {
+                weight.convert_to_f32_slice(&mut row);
+                dots(x, &row, out);
+            }
+        });
+        self.finished(&turned, count, out, after)
+    }
+
+    /// From \[out, count\] to \[count, out\], with bias and activation.
+    fn finished(&self, turned: &[f32], count: usize, out: usize, after: After) -> Vec<f32> {
+        let mut rows = vec![0.0; turned.len()];
+        for (c, row) in rows.chunks_exact_mut(out.max(1)).enumerate() {
+            let sums = turned.iter().skip(c).step_by(count.max(1));
+            row.iter_mut().zip(sums).for_each(|(x, sum)| *x = *sum);
+            vectorised(
+                #[inline(always)]
+                || {
+                    if let Some(bias) = &self.bias {
+                        kernels::add(row, bias);
+                    }
+                    if after == After::Gelu {
+                        row.iter_mut().for_each(|x| *x = kernels::gelu(*x));
+                    }
+                },
+            );
+        }
+        rows
+    }
+}
+
+/// The product of one weight row with every row of x.
+fn dots(x: &[f32], weight: &[f32], out: &mut [f32]) {
+    vectorised(
+        #[inline(always)]
+        || {
+            for (sum, x) in out.iter_mut().zip(x.chunks_exact(weight.len())) {
+                *sum = kernels::dot(x, weight);
+            }
+        },
+    );
+}
+
+/// A layer norm.
+pub struct Norm {
+    weight: Vec<f32>,
+    bias: Vec<f32>,
+}
+
+/// What keeps the division of a layer norm finite.
+const EPS: f32 = 1e-5;
+
+impl Norm {
+    /// The norm of this name.
+    pub fn load(weights: &Weights, name: &str, d: usize) -> Result<Self, WeightsError> {
+        let part = |part: &str| weights.numbers(&format!("{name}.{part}"), &[d]);
+        Ok(Self { weight: part("weight")?, bias: part("bias")? })
+    }
+
+    /// Every row normed, on all cores.
+    pub fn forward(&self, x: &[f32]) -> Vec<f32> {
+        let d = self.weight.len();
+        let mut out = x.to_vec();
+        out.par_chunks_mut(ROWS * d).for_each(|rows| {
+            vectorised(
+                #[inline(always)]
+                || {
+                    for row in rows.chunks_exact_mut(d) {
+                        kernels::norm(row, &self.weight, &self.bias, EPS);
+                    }
+                },
+            );
+        });
+        out
+    }
+}
+
+/// Runs the work with the widest vector instructions of this machine.
+#[inline(always)]
+pub fn vectorised<R>(work: impl FnOnce() -> R) -> R {
+    pulp::Arch::new().dispatch(work)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn numbers(count: usize, seed: u32) -> Vec<f32> {
+        let hash = |i: usize| (i as u32 + 7 * seed + 1).wrapping_mul(2_654_435_761);
+        (0..count).map(|i| (hash(i).rotate_left(13) >> 8) as f32 / 8_388_608.0 - 1.0).collect()
+    }
+
+    fn plain(x: &[f32], weight: &[f32], bias: &[f32], into: usize) -> Vec<f32> {
+        let row = |x: &[f32]| -> Vec<f32> {
+            let sum = |w: &[f32]| -> f32 { x.iter().zip(w).map(|(a, b)| a * b).sum() };
+            weight.chunks(into).zip(bias).map(|(w, b)| sum(w) + b).collect()
+        };
+        x.chunks(into).flat_map(row).collect()
+    }
+
+    fn near(a: &[f32], b: &[f32], by: f32) {
+        assert_eq!(a.len(), b.len());
+        let far = a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+        assert!(far < by, "{far}");
+    }
+
+    #[test]
+    fn wide_and_narrow_layers_are_the_plain_sums() {
+        let (x, weight, bias) = (numbers(70 * 33, 1), numbers(150 * 33, 2), numbers(150, 3));
+        let weight: Vec<f32> = weight.iter().map(|w| f16::from_f32(*w).to_f32()).collect();
+        let expected = plain(&x, &weight, &bias, 33);
+        let wide = Wide::new(weight.clone(), Some(bias.clone()), 33);
+        near(&wide.forward(Rows::new(&x, 33), After::Nothing), &expected, 1e-4);
+        let narrow = Narrow::new(&weight, Some(bias), 33);
+        near(&narrow.forward(&x, After::Nothing), &expected, 1e-4);
+        let mut sum = numbers(70 * 150, 4);
+        let added: Vec<f32> = sum.iter().zip(&expected).map(|(a, b)| a + b).collect();
+        wide.add_to(&mut sum, Rows::new(&x, 33));
+        near(&sum, &added, 1e-4);
+    }
+
+    #[test]
+    fn rows_may_overlap() {
+        let x = numbers(40, 1);
+        let weight = numbers(2 * 10, 2);
+        let rows = Rows { data: &x, count: 6, width: 10, stride: 5 };
+        let copied: Vec<f32> = (0..6).flat_map(|i| x[i * 5..i * 5 + 10].to_vec()).collect();
+        let wide = Wide::new(weight.clone(), None, 10);
+        let expected = plain(&copied, &weight, &[0.0, 0.0], 10);
+        near(&wide.forward(rows, After::Nothing), &expected, 1e-5);
+    }
+
+    #[test]
+    #[should_panic(expected = "rows end outside")]
+    fn rows_outside_their_numbers_are_refused() {
+        let x = [0.0; 9];
+        product(
+            Rows { data: &x, count: 2, width: 5, stride: 5 },
+            Rows::new(&x[..5], 5),
+            &mut [0.0; 2],
+            1,
+            false,
+        );
+    }
+}

@@ -1,0 +1,246 @@
+//! Speech into sentences with times, by Whisper in this process.
+//!
+//! The sound comes as a stream, a small network tells where somebody speaks, speech is packed into
+//! windows of thirty seconds that end in silence, and several windows are written down side by side.
+
+mod layers;
+mod spectrum;
+mod voice;
+mod cutting;
+mod network;
+mod tokens;
+mod rules;
+mod decode;
+mod segments;
+
+use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use cutting::{Cutter, Window};
+use decode::{Decoder, Text};
+use network::{Config, Heard, Network};
+use spectrum::Spectrum;
+use tokens::Tokens;
+use voice::{BLOCK, Voice};
+
+use crate::media::sound::{Ending, HEARD_RATE};
+use crate::media::{Hearing, MediaError};
+use crate::models::{WeightsError, weights};
+use crate::progress::{Progress, Stopped};
+use crate::transcript::{self, Cue, Kind, Transcript};
+
+/// Blocks of sound that are looked at together: two seconds.
+const GLANCE: usize = 64;
+/// Most windows side by side, and the memory that they may take: more would not be faster.
+const SIDE_BY_SIDE: usize = 8;
+const MEMORY: usize = 150 << 20;
+/// Speech after the last text of a window, in samples, that is listened to once more.
+const LEFT_OUT: u64 = HEARD_RATE as u64 * 12 / 10;
+
+/// Why there is no transcript.
+#[derive(Debug, thiserror::Error)]
+pub enum ListenError {
+    /// The model's folder is not what it should be.
+    #[error(transparent)]
+    Weights(#[from] WeightsError),
+    /// The model's tokenizer cannot be used.
+    #[error("{}: {reason}; fetch the model again", path.display())]
+    Tokenizer {
+        /// Which file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// ffmpeg failed.
+    #[error(transparent)]
+    Media(#[from] MediaError),
+    /// The system gave no threads.
+    #[error("no threads to listen with: {0}")]
+    Threads(#[from] rayon::ThreadPoolBuildError),
+    /// The work was asked to stop.
+    #[error(transparent)]
+    Stopped(#[from] Stopped),
+}
+
+/// What a file's sound holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listened {
+    /// What is said; nothing where nobody speaks.
+    pub transcript: Option<Transcript>,
+    /// How long the sound is, in milliseconds.
+    pub length_ms: u64,
+    /// For how long somebody speaks, in milliseconds.
+    pub speech_ms: u64,
+    /// What ffmpeg complained of while it decoded, if it did.
+    pub damage: Option<String>,
+}
+
+/// A speech model.
+pub struct Listener {
+    name: String,
+    network: Network,
+    tokens: Tokens,
+    spectrum: Spectrum,
+    /// Threads of its own: a thread of the callers' that waits here must not begin with another
+    /// video meanwhile, or every video of a library would be listened to at once.
+    threads: rayon::ThreadPool,
+    /// Held by whoever listens: one file keeps all cores busy, two would take twice the memory.
+    turn: Mutex<()>,
+}
+
+impl Listener {
+    /// The model that is pulled where none is named.
+    pub const MODEL: &str = "whisper-base";
+
+    /// Loads a Whisper of any size from a folder in the hub's layout.
+    pub fn load(folder: &Path) -> Result<Self, ListenError> {
+        let mut config = Config::read(folder)?;
+        generation_config(folder, &mut config)?;
+        let tokens = Tokens::load(folder, &config)?;
+        let name = folder.file_name().unwrap_or(folder.as_os_str()).to_string_lossy().into_owned();
+        let spectrum = Spectrum::new(config.num_mel_bins);
+        let network = Network::load(folder, config)?;
+        let threads = rayon::ThreadPoolBuilder::new().build()?;
+        Ok(Self { name, network, tokens, spectrum, threads, turn: Mutex::new(()) })
+    }
+
+    /// The model's name, which is its folder's.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Listens to the first sound of a file. Damaged sound is used as far as it can be decoded.
+    pub fn listen(&self, path: &Path, progress: &dyn Progress) -> Result<Listened, ListenError> {
+        let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let work = || {
+            let mut session = Session::new(self);
+            let ending = session.run(Hearing::open(path)?, progress)?;
+            Ok(session.finish(ending))
+        };
+        std::thread::scope(|scope| {
+            let listening = scope.spawn(|| self.threads.install(work));
+            listening.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        })
+    }
+}
+
+/// Newer folders keep the forbidden tokens in a file of their own.
+fn generation_config(folder: &Path, config: &mut Config) -> Result<(), WeightsError> {
+    #[derive(serde::Deserialize)]
+    struct Generation {
+        suppress_tokens: Option<Vec<i64>>,
+        begin_suppress_tokens: Option<Vec<i64>>,
+    }
+    let name = "generation_config.json";
+    if config.suppress_tokens.is_none() && folder.join(name).exists() {
+        let generation: Generation = weights::read_json(folder, name)?;
+        config.suppress_tokens = generation.suppress_tokens;
+        config.begin_suppress_tokens = generation.begin_suppress_tokens;
+    }
+    Ok(())
+}
+
+/// One file being listened to.
+struct Session<'a> {
+    listener: &'a Listener,
+    side_by_side: usize,
+    waiting: VecDeque<Window>,
+    language: Option<u32>,
+    cues: Vec<Cue>,
+    speech: u64,
+}
+
+impl<'a> Session<'a> {
+    fn new(listener: &'a Listener) -> Self {
+        let side_by_side = (MEMORY / listener.network.bytes_heard().max(1)).clamp(1, SIDE_BY_SIDE);
+        let waiting = VecDeque::new();
+        Self { listener, side_by_side, waiting, language: None, cues: Vec::new(), speech: 0 }
+    }
+
+    /// Takes in the sound to its end, writing windows down as soon as there are enough.
+    fn run(&mut self, mut sound: Hearing, progress: &dyn Progress) -> Result<Ending, ListenError> {
+        let (mut voice, mut cutter) = (Voice::new(), Cutter::default());
+        let mut samples = vec![0.0; GLANCE * BLOCK];
+        let mut seconds = 0;
+        loop {
+            progress.check()?;
+            let count = sound.read(&mut samples)?;
+            let heard = &samples[..count];
+            self.enter(cutter.push(heard, &voice.shares(heard)), progress)?;
+            if count < samples.len() {
+                break;
+            }
+            seconds += 1;
+            progress.advance(if seconds % 125 == 0 { 8 } else { 2 }); // 256 s in 125 glances
+        }
+        self.enter(cutter.finish(), progress)?;
+        while !self.waiting.is_empty() {
+            self.write_down(progress)?;
+        }
+        Ok(sound.finish(progress)?)
+    }
+
+    fn enter(&mut self, windows: Vec<Window>, progress: &dyn Progress) -> Result<(), ListenError> {
+        for window in &windows {
+            self.speech += window.speech.iter().map(|part| part.end - part.start).sum::<u64>();
+        }
+        self.waiting.extend(windows);
+        while self.waiting.len() >= self.side_by_side {
+            self.write_down(progress)?;
+        }
+        Ok(())
+    }
+
+    /// Writes down the first windows that wait.
+    fn write_down(&mut self, progress: &dyn Progress) -> Result<(), ListenError> {
+        let count = self.waiting.len().min(self.side_by_side);
+        let windows: Vec<Window> = self.waiting.drain(..count).collect();
+        let Listener { network, tokens, spectrum, .. } = self.listener;
+        let mut heard = Vec::with_capacity(count);
+        for window in &windows {
+            progress.check()?;
+            heard.push(network.hear(&spectrum.of(&window.samples)));
+        }
+        let heard: Vec<&Heard> = heard.iter().collect();
+        let decoder = Decoder { network, tokens };
+        if self.language.is_none() {
+            self.language = decoder.language(&heard).map(|(language, _)| language);
+        }
+        let texts = decoder.texts(&heard, self.language, progress)?;
+        windows.iter().zip(&texts).for_each(|(window, text)| self.keep(window, text));
+        Ok(())
+    }
+
+    /// Keeps what a window says; speech after its last text waits to be listened to once more.
+    fn keep(&mut self, window: &Window, text: &Text) {
+        if text.is_silence() {
+            return;
+        }
+        let tokens = &self.listener.tokens;
+        let segments = segments::segments(&text.tokens, tokens, window.samples.len());
+        self.cues.extend(segments::cues(&segments, window, tokens));
+        let Some(last) = segments.last() else { return };
+        let rest = window.rest(last.range.end);
+        let left: u64 = rest.speech.iter().map(|part| part.end - part.start).sum();
+        if left >= LEFT_OUT && last.range.end > HEARD_RATE {
+            self.waiting.push_front(rest);
+        }
+    }
+
+    fn finish(mut self, ending: Ending) -> Listened {
+        self.cues.sort_by_key(|cue| cue.start_ms);
+        let languages = self.listener.tokens.languages.iter();
+        let language =
+            languages.filter(|(id, _)| Some(*id) == self.language).map(|(_, l)| l.clone());
+        let language = language.last().or_else(|| self.language.is_none().then(|| "en".into()));
+        let in_ms = |samples: u64| samples * 1000 / HEARD_RATE as u64;
+        Listened {
+            // Nothing said is the only thing that can be wrong with cues of our own.
+            transcript: transcript::from_cues(self.cues, Kind::Speech, language).ok(),
+            length_ms: in_ms(ending.samples),
+            speech_ms: in_ms(self.speech),
+            damage: ending.complaint,
+        }
+    }
+}

@@ -1,0 +1,474 @@
+//! Whisper's network: an encoder that listens to thirty seconds, a decoder that writes token after
+//! token what it heard, for several windows side by side.
+
+use std::path::Path;
+
+use half::f16;
+use half::slice::HalfFloatSliceExt;
+use rayon::prelude::*;
+use serde::Deserialize;
+
+use super::layers::{After, Narrow, Norm, Rows, Wide, product, vectorised, weighted};
+use super::spectrum::COLUMNS;
+use crate::kernels;
+use crate::models::weights::read_json;
+use crate::models::{Weights, WeightsError};
+
+/// Queries of the encoder's attention that one task takes: their scores stay in the cache.
+const QUERIES: usize = 125;
+/// Keys that are turned into f32 at a time.
+const KEYS: usize = 32;
+
+/// config.json, as far as it matters here.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Config {
+    pub d_model: usize,
+    pub num_mel_bins: usize,
+    pub vocab_size: usize,
+    pub encoder_layers: usize,
+    pub encoder_attention_heads: usize,
+    pub encoder_ffn_dim: usize,
+    pub decoder_layers: usize,
+    pub decoder_attention_heads: usize,
+    pub decoder_ffn_dim: usize,
+    pub max_source_positions: usize,
+    pub max_target_positions: usize,
+    #[serde(default)]
+    pub suppress_tokens: Option<Vec<i64>>,
+    #[serde(default)]
+    pub begin_suppress_tokens: Option<Vec<i64>>,
+}
+
+impl Config {
+    /// Reads and checks the config of a model's folder.
+    pub fn read(folder: &Path) -> Result<Self, WeightsError> {
+        let config: Self = read_json(folder, "config.json")?;
+        let heads = [config.encoder_attention_heads, config.decoder_attention_heads];
+        let divides = heads.iter().all(|h| *h > 0 && config.d_model.is_multiple_of(*h));
+        let room = config.max_source_positions == COLUMNS / 2 && config.max_target_positions >= 64;
+        let sizes = [config.d_model, config.vocab_size, config.num_mel_bins];
+        let layers = config.encoder_layers.min(config.decoder_layers) > 0;
+        if divides && room && layers && sizes.iter().all(|size| (1..1 << 20).contains(size)) {
+            return Ok(config);
+        }
+        let reason = "the sizes in it do not make a Whisper; fetch the model again".into();
+        Err(WeightsError::Config { path: folder.join("config.json"), reason })
+    }
+}
+
+/// The whole network.
+pub struct Network {
+    pub config: Config,
+    stem: Stem,
+    encoder: Vec<EncoderLayer>,
+    encoder_norm: Norm,
+    positions: Vec<f32>, // [target positions, d]
+    tokens: Narrow,      // [vocabulary, d]
+    decoder: Vec<DecoderLayer>,
+    decoder_norm: Norm,
+}
+
+/// Two convolutions that halve the number of columns, and the encoder's positions.
+struct Stem {
+    first: Wide,  // [d, 3·bands]
+    second: Wide, // [d, 3·d]
+    positions: Vec<f32>,
+}
+
+struct EncoderLayer {
+    attention_norm: Norm,
+    qkv: Wide, // [3·d, d]
+    out: Wide, // [d, d]
+    norm: Norm,
+    wide: Wide,   // [4·d, d]
+    narrow: Wide, // [d, 4·d]
+    heads: usize,
+}
+
+struct DecoderLayer {
+    attention_norm: Norm,
+    qkv: Narrow, // [3·d, d]
+    out: Narrow, // [d, d]
+    heard_norm: Norm,
+    heard_query: Narrow, // [d, d]
+    heard_kv: Wide,      // [2·d, d]
+    heard_out: Narrow,   // [d, d]
+    norm: Norm,
+    wide: Narrow,   // [4·d, d]
+    narrow: Narrow, // [d, 4·d]
+}
+
+/// What the encoder heard in one window, as the decoder's layers look at it: keys and values in 16
+/// bits, \[heads, positions, d / heads\] each.
+pub struct Heard {
+    layers: Vec<(Vec<f16>, Vec<f16>)>,
+}
+
+/// What the decoder has written so far for one window: keys and values of each layer, \[tokens, d\].
+#[derive(Clone, Default)]
+pub struct Written {
+    layers: Vec<(Vec<f32>, Vec<f32>)>,
+}
+
+impl Network {
+    /// Loads the network of a model's folder.
+    pub fn load(folder: &Path, config: Config) -> Result<Self, WeightsError> {
+        let weights = Weights::open(folder)?;
+        let d = config.d_model;
+        let load = Loader { weights: &weights, d };
+        let encoder = (0..config.encoder_layers).map(|i| EncoderLayer::load(&load, &config, i));
+        let decoder = (0..config.decoder_layers).map(|i| DecoderLayer::load(&load, &config, i));
+        let places = config.max_target_positions;
+        let tokens =
+            weights.numbers("model.decoder.embed_tokens.weight", &[config.vocab_size, d])?;
+        Ok(Self {
+            stem: Stem::load(&weights, &config)?,
+            encoder: encoder.collect::<Result<_, _>>()?,
+            encoder_norm: Norm::load(&weights, "model.encoder.layer_norm", d)?,
+            positions: weights.numbers("model.decoder.embed_positions.weight", &[places, d])?,
+            tokens: Narrow::new(&tokens, None, d),
+            decoder: decoder.collect::<Result<_, _>>()?,
+            decoder_norm: Norm::load(&weights, "model.decoder.layer_norm", d)?,
+            config,
+        })
+    }
+
+    /// Bytes of a [`Heard`].
+    pub fn bytes_heard(&self) -> usize {
+        let c = &self.config;
+        2 * 2 * c.decoder_layers * c.max_source_positions * c.d_model
+    }
+
+    /// The encoder's last layer over a spectrum \[COLUMNS, bands\]: \[positions, d\].
+    pub fn encode(&self, spectrum: &[f32]) -> Vec<f32> {
+        let mut x = self.stem.forward(spectrum);
+        self.encoder.iter().for_each(|layer| layer.forward(&mut x));
+        self.encoder_norm.forward(&x)
+    }
+
+    /// Listens to a spectrum.
+    pub fn hear(&self, spectrum: &[f32]) -> Heard {
+        let x = self.encode(spectrum);
+        let (d, heads) = (self.config.d_model, self.config.decoder_attention_heads);
+        let layer = |layer: &DecoderLayer| {
+            let kv = layer.heard_kv.forward(Rows::new(&x, d), After::Nothing); // [positions, 2·d]
+            (by_head(&kv, d, heads, 0), by_head(&kv, d, heads, d))
+        };
+        Heard { layers: self.decoder.iter().map(layer).collect() }
+    }
+
+    /// A decoder that has written nothing yet.
+    pub fn blank(&self) -> Written {
+        Written { layers: vec![(Vec::new(), Vec::new()); self.decoder.len()] }
+    }
+
+    /// Writes one token for each window and returns the decoder's last layer: \[windows, d\].
+    pub fn write(&self, tokens: &[u32], written: &mut [Written], heard: &[&Heard]) -> Vec<f32> {
+        let d = self.config.d_model;
+        let place = written.first().map_or(0, |written| written.layers[0].0.len() / d);
+        let position = &self.positions[place * d..(place + 1) * d];
+        let mut x = Vec::with_capacity(tokens.len() * d); // [windows, d]
+        for token in tokens {
+            let embedding = self.tokens.row(*token as usize).unwrap_or_else(|| vec![0.0; d]);
+            x.extend(embedding.iter().zip(position).map(|(a, b)| a + b));
+        }
+        let heads = self.config.decoder_attention_heads;
+        for (number, layer) in self.decoder.iter().enumerate() {
+            layer.forward(&mut x, number, heads, written, heard);
+        }
+        self.decoder_norm.forward(&x)
+    }
+
+    /// The logits of the token that follows: \[windows, vocabulary\].
+    pub fn logits(&self, x: &[f32]) -> Vec<f32> {
+        self.tokens.forward(x, After::Nothing)
+    }
+}
+
+/// One half of stacked keys and values \[positions, 2·d\] in 16 bits, head after head.
+fn by_head(kv: &[f32], d: usize, heads: usize, from: usize) -> Vec<f16> {
+    let size = d / heads;
+    let positions = kv.len() / (2 * d);
+    let mut out = vec![f16::ZERO; positions * d];
+    for (head, block) in out.chunks_exact_mut(positions * size).enumerate() {
+        for (row, to) in kv.chunks_exact(2 * d).zip(block.chunks_exact_mut(size)) {
+            to.convert_from_f32_slice(&row[from + head * size..][..size]);
+        }
+    }
+    out
+}
+
+impl Stem {
+    fn load(weights: &Weights, config: &Config) -> Result<Self, WeightsError> {
+        let d = config.d_model;
+        let convolution = |name: &str, into: usize| {
+            let name = format!("model.encoder.{name}");
+            let weight = weights.numbers(&format!("{name}.weight"), &[d, into, 3])?;
+            let bias = weights.numbers(&format!("{name}.bias"), &[d])?;
+            Ok::<_, WeightsError>(Wide::new(taps_first(&weight, into), Some(bias), 3 * into))
+        };
+        let shape = [config.max_source_positions, d];
+        Ok(Self {
+            first: convolution("conv1", config.num_mel_bins)?,
+            second: convolution("conv2", d)?,
+            positions: weights.numbers("model.encoder.embed_positions.weight", &shape)?,
+        })
+    }
+
+    /// Three taps lie side by side in memory, so a convolution is a product of overlapping rows.
+    fn forward(&self, spectrum: &[f32]) -> Vec<f32> {
+        let bands = spectrum.len() / COLUMNS;
+        let padded = between_zeros(spectrum, bands);
+        let columns = Rows { data: &padded, count: COLUMNS, width: 3 * bands, stride: bands };
+        let x = self.first.forward(columns, After::Gelu); // [COLUMNS, d]
+        let d = self.second.out();
+        let padded = between_zeros(&x, d);
+        let every_other = Rows { data: &padded, count: COLUMNS / 2, width: 3 * d, stride: 2 * d };
+        let mut x = self.second.forward(every_other, After::Gelu); // [positions, d]
+        x.iter_mut().zip(&self.positions).for_each(|(x, position)| *x += position);
+        x
+    }
+}
+
+/// A row of zeros before and after.
+fn between_zeros(x: &[f32], width: usize) -> Vec<f32> {
+    let mut padded = vec![0.0; x.len() + 2 * width];
+    padded[width..width + x.len()].copy_from_slice(x);
+    padded
+}
+
+/// From \[out, into, 3\] to \[out, 3, into\].
+fn taps_first(weight: &[f32], into: usize) -> Vec<f32> {
+    let mut turned = Vec::with_capacity(weight.len());
+    for row in weight.chunks_exact(3 * into) {
+        (0..3).for_each(|tap| turned.extend(row.iter().skip(tap).step_by(3)));
+    }
+    turned
+}
+
+/// Loads the layers of a network of one width.
+struct Loader<'a> {
+    weights: &'a Weights,
+    d: usize,
+}
+
+impl Loader<'_> {
+    /// The numbers of linear layers with one input, stacked; a missing bias is zeros.
+    fn stacked(
+        &self,
+        name: &str,
+        parts: &[&str],
+        (out, into): (usize, usize),
+    ) -> Result<(Vec<f32>, Vec<f32>), WeightsError> {
+        let (mut weight, mut bias) = (Vec::new(), Vec::new());
+        for part in parts {
+            let tensor = |kind: &str| format!("{name}.{part}.{kind}");
+            weight.extend(self.weights.numbers(&tensor("weight"), &[out, into])?);
+            // Whisper's keys have none.
+            let has_bias = *part != "k_proj" || self.weights.has(&tensor("bias"));
+            bias.extend(match has_bias {
+                true => self.weights.numbers(&tensor("bias"), &[out])?,
+                false => vec![0.0; out],
+            });
+        }
+        Ok((weight, bias))
+    }
+
+    fn wide(&self, name: &str, parts: &[&str], size: (usize, usize)) -> Result<Wide, WeightsError> {
+        let (weight, bias) = self.stacked(name, parts, size)?;
+        Ok(Wide::new(weight, Some(bias), size.1))
+    }
+
+    fn narrow(
+        &self,
+        name: &str,
+        parts: &[&str],
+        size: (usize, usize),
+    ) -> Result<Narrow, WeightsError> {
+        let (weight, bias) = self.stacked(name, parts, size)?;
+        Ok(Narrow::new(&weight, Some(bias), size.1))
+    }
+
+    fn norm(&self, name: &str, part: &str) -> Result<Norm, WeightsError> {
+        Norm::load(self.weights, &format!("{name}.{part}"), self.d)
+    }
+}
+
+/// The parts of an attention's stacked input.
+const QKV: [&str; 3] = ["q_proj", "k_proj", "v_proj"];
+
+impl EncoderLayer {
+    fn load(load: &Loader, config: &Config, number: usize) -> Result<Self, WeightsError> {
+        let (d, wide) = (load.d, config.encoder_ffn_dim);
+        let name = format!("model.encoder.layers.{number}");
+        let attention = format!("{name}.self_attn");
+        Ok(Self {
+            attention_norm: load.norm(&name, "self_attn_layer_norm")?,
+            qkv: load.wide(&attention, &QKV, (d, d))?,
+            out: load.wide(&attention, &["out_proj"], (d, d))?,
+            norm: load.norm(&name, "final_layer_norm")?,
+            wide: load.wide(&name, &["fc1"], (wide, d))?,
+            narrow: load.wide(&name, &["fc2"], (d, wide))?,
+            heads: config.encoder_attention_heads,
+        })
+    }
+
+    fn forward(&self, x: &mut [f32]) {
+        let d = self.out.out();
+        let normed = self.attention_norm.forward(x);
+        let qkv = self.qkv.forward(Rows::new(&normed, d), After::Nothing); // [positions, 3·d]
+        let attended = attend(&qkv, d, self.heads); // [positions, d]
+        self.out.add_to(x, Rows::new(&attended, d));
+        let normed = self.norm.forward(x);
+        let wide = self.wide.forward(Rows::new(&normed, d), After::Gelu); // [positions, 4·d]
+        self.narrow.add_to(x, Rows::new(&wide, self.wide.out()));
+    }
+}
+
+/// Every position looks at every position: from \[positions, 3·d\] to \[positions, d\].
+fn attend(qkv: &[f32], d: usize, heads: usize) -> Vec<f32> {
+    let (size, positions) = (d / heads, qkv.len() / (3 * d));
+    let part = |row: usize, count: usize, from: usize| Rows {
+        data: &qkv[row * 3 * d + from..],
+        count,
+        width: size,
+        stride: 3 * d,
+    };
+    let scale = 1.0 / (size as f32).sqrt();
+    let mut out = vec![0.0; positions * d];
+    out.par_chunks_mut(QUERIES * d).enumerate().for_each(|(task, out)| {
+        let count = out.len() / d;
+        let mut scores = vec![0.0; count * positions];
+        for head in 0..heads {
+            let (q, k, v) = (head * size, d + head * size, 2 * d + head * size);
+            let keys = part(0, positions, k);
+            product(part(task * QUERIES, count, q), keys, &mut scores, positions, false);
+            vectorised(
+                #[inline(always)]
+                || {
+                    for row in scores.chunks_exact_mut(positions) {
+                        row.iter_mut().for_each(|score| *score *= scale);
+                        kernels::softmax(row);
+                    }
+                },
+            );
+            let shares = Rows::new(&scores, positions);
+            weighted(shares, part(0, positions, v), &mut out[head * size..], d);
+        }
+    });
+    out
+}
+
+impl DecoderLayer {
+    fn load(load: &Loader, config: &Config, number: usize) -> Result<Self, WeightsError> {
+        let (d, wide) = (load.d, config.decoder_ffn_dim);
+        let name = format!("model.decoder.layers.{number}");
+        let attention = format!("{name}.self_attn");
+        let heard = format!("{name}.encoder_attn");
+        Ok(Self {
+            attention_norm: load.norm(&name, "self_attn_layer_norm")?,
+            qkv: load.narrow(&attention, &QKV, (d, d))?,
+            out: load.narrow(&attention, &["out_proj"], (d, d))?,
+            heard_norm: load.norm(&name, "encoder_attn_layer_norm")?,
+            heard_query: load.narrow(&heard, &["q_proj"], (d, d))?,
+            heard_kv: load.wide(&heard, &["k_proj", "v_proj"], (d, d))?,
+            heard_out: load.narrow(&heard, &["out_proj"], (d, d))?,
+            norm: load.norm(&name, "final_layer_norm")?,
+            wide: load.narrow(&name, &["fc1"], (wide, d))?,
+            narrow: load.narrow(&name, &["fc2"], (d, wide))?,
+        })
+    }
+
+    /// One token of each window.
+    fn forward(
+        &self,
+        x: &mut [f32],
+        number: usize,
+        heads: usize,
+        written: &mut [Written],
+        heard: &[&Heard],
+    ) {
+        let d = x.len() / heard.len().max(1);
+        let qkv = self.qkv.forward(&self.attention_norm.forward(x), After::Nothing);
+        let mut attended = vec![0.0; x.len()];
+        for ((qkv, written), out) in
+            qkv.chunks_exact(3 * d).zip(written).zip(attended.chunks_exact_mut(d))
+        {
+            let (keys, values) = &mut written.layers[number];
+            keys.extend_from_slice(&qkv[d..2 * d]);
+            values.extend_from_slice(&qkv[2 * d..]);
+            recall(&qkv[..d], keys, values, heads, out);
+        }
+        add(x, &self.out.forward(&attended, After::Nothing));
+        let query = self.heard_query.forward(&self.heard_norm.forward(x), After::Nothing);
+        let size = d / heads;
+        attended.par_chunks_mut(size).enumerate().for_each(|(task, out)| {
+            let (window, head) = (task / heads, task % heads);
+            let (keys, values) = &heard[window].layers[number];
+            let block = keys.len() / heads;
+            let part = head * block..(head + 1) * block;
+            let query = &query[window * d + head * size..][..size];
+            listen(query, &keys[part.clone()], &values[part], out);
+        });
+        add(x, &self.heard_out.forward(&attended, After::Nothing));
+        let wide = self.wide.forward(&self.norm.forward(x), After::Gelu);
+        add(x, &self.narrow.forward(&wide, After::Nothing));
+    }
+}
+
+fn add(x: &mut [f32], y: &[f32]) {
+    x.iter_mut().zip(y).for_each(|(x, y)| *x += y);
+}
+
+/// One token looks at what was written: all heads, keys and values \[tokens, d\].
+fn recall(query: &[f32], keys: &[f32], values: &[f32], heads: usize, out: &mut [f32]) {
+    let (d, size) = (query.len(), query.len() / heads);
+    let scale = 1.0 / (size as f32).sqrt();
+    let mut scores = vec![0.0; keys.len() / d];
+    vectorised(
+        #[inline(always)]
+        || {
+            for head in 0..heads {
+                let part = head * size..(head + 1) * size;
+                for (score, key) in scores.iter_mut().zip(keys.chunks_exact(d)) {
+                    *score = kernels::dot(&query[part.clone()], &key[part.clone()]) * scale;
+                }
+                kernels::softmax(&mut scores);
+                let out = &mut out[part.clone()];
+                for (share, value) in scores.iter().zip(values.chunks_exact(d)) {
+                    let value = &value[part.clone()];
+                    out.iter_mut().zip(value).for_each(|(sum, x)| *sum += share * x);
+                }
+            }
+        },
+    );
+}
+
+/// One head of one token looks at what was heard: keys and values \[positions, size\].
+fn listen(query: &[f32], keys: &[f16], values: &[f16], out: &mut [f32]) {
+    let size = query.len();
+    let scale = 1.0 / (size as f32).sqrt();
+    let mut scores = vec![0.0f32; keys.len() / size];
+    let mut block = vec![0.0f32; KEYS * size];
+    vectorised(
+        #[inline(always)]
+        || {
+            for (keys, scores) in keys.chunks(KEYS * size).zip(scores.chunks_mut(KEYS)) {
+                let block = &mut block[..keys.len()];
+                keys.convert_to_f32_slice(block);
+                for (score, key) in scores.iter_mut().zip(block.chunks_exact(size)) {
+                    *score = kernels::dot(query, key) * scale;
+                }
+            }
+            kernels::softmax(&mut scores);
+            out.fill(0.0);
+            for (values, scores) in values.chunks(KEYS * size).zip(scores.chunks(KEYS)) {
+                let block = &mut block[..values.len()];
+                values.convert_to_f32_slice(block);
+                for (share, value) in scores.iter().zip(block.chunks_exact(size)) {
+                    out.iter_mut().zip(value).for_each(|(sum, x)| *sum += share * x);
+                }
+            }
+        },
+    );
+}
