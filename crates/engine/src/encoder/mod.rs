@@ -1,6 +1,7 @@
 //! F_M: texts and the seconds of a video as vectors in one space.
 
 pub mod tower;
+pub mod pictures;
 pub mod two_towers;
 pub mod narration;
 
@@ -11,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use stitch_core::features::{Features, FeaturesError};
 
 pub use narration::Narration;
+pub use pictures::{Picture, PictureError};
 pub use tower::{ImageTower, TextTower};
 pub use two_towers::TwoTowers;
 
@@ -80,6 +82,9 @@ pub enum EncoderError {
         /// What it says.
         hours: u64,
     },
+    /// A picture could not be made to the tower's shape.
+    #[error(transparent)]
+    Picture(#[from] PictureError),
     /// The work was asked to stop.
     #[error(transparent)]
     Stopped(#[from] Stopped),

@@ -2,3 +2,4 @@
 
 pub mod metrics;
 pub mod made_up;
+pub mod encoder;
