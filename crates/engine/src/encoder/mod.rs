@@ -2,6 +2,7 @@
 
 pub mod tower;
 pub mod watch;
+pub mod pictures;
 pub mod two_towers;
 pub mod mini;
 pub mod narration;
@@ -13,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use stitch_core::features::{Features, FeaturesError};
 
 pub use narration::Narration;
+pub use pictures::{Picture, PictureError};
 pub use tower::{ImageTower, TextTower};
 pub use two_towers::TwoTowers;
 
@@ -90,6 +92,9 @@ pub enum EncoderError {
         /// What it says.
         hours: u64,
     },
+    /// A picture could not be made to the tower's shape.
+    #[error(transparent)]
+    Picture(#[from] PictureError),
     /// The work was asked to stop.
     #[error(transparent)]
     Stopped(#[from] Stopped),

@@ -18,15 +18,37 @@ pub struct Estimate {
 /// The ratio of two sums over clusters (right steps to all steps, say), with the percentile
 /// interval of `resamples` bootstrap samples of whole clusters. Zero where there is nothing.
 pub fn ratio(clusters: &[(f64, f64)], resamples: usize, seed: u64) -> Estimate {
-    let of = |chosen: &mut dyn Iterator<Item = usize>| {
+    bootstrap(clusters.len(), resamples, seed, |chosen| {
         let (mut part, mut whole) = (0.0, 0.0);
         chosen.for_each(|i| {
             part += clusters[i].0;
             whole += clusters[i].1;
         });
         if whole > 0.0 { part / whole } else { 0.0 }
-    };
-    let count = clusters.len();
+    })
+}
+
+/// The median of all values (the mean of the two middle ones of an even number), with the interval
+/// of bootstrap samples of whole clusters. Zero where there is nothing.
+pub fn median(clusters: &[Vec<f64>], resamples: usize, seed: u64) -> Estimate {
+    bootstrap(clusters.len(), resamples, seed, |chosen| {
+        let mut values: Vec<f64> = chosen.flat_map(|i| clusters[i].iter().copied()).collect();
+        values.sort_by(f64::total_cmp);
+        match (values.len(), values.len() / 2) {
+            (0, _) => 0.0,
+            (count, half) if count % 2 == 0 => (values[half - 1] + values[half]) / 2.0,
+            (_, half) => values[half],
+        }
+    })
+}
+
+/// A figure of all clusters, and the percentile interval of it over samples of as many clusters.
+fn bootstrap(
+    count: usize,
+    resamples: usize,
+    seed: u64,
+    of: impl Fn(&mut dyn Iterator<Item = usize>) -> f64,
+) -> Estimate {
     let value = of(&mut (0..count));
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let mut samples: Vec<f64> = (0..resamples.max(1))
@@ -51,5 +73,13 @@ mod tests {
         // One standard error is 0.05.
         assert!((half.low - 0.40).abs() < 0.03 && (half.high - 0.60).abs() < 0.03, "{half:?}");
         assert_eq!(ratio(&[], 10, 1).value, 0.0);
+    }
+
+    #[test]
+    fn the_median_is_the_middle() {
+        let of = |clusters: &[Vec<f64>]| median(clusters, 100, 1).value;
+        assert_eq!(of(&[vec![5.0, 1.0], vec![2.0]]), 2.0);
+        assert_eq!(of(&[vec![5.0, 1.0], vec![2.0, 4.0]]), 3.0);
+        assert_eq!(of(&[]), 0.0);
     }
 }

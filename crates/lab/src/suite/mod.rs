@@ -3,3 +3,4 @@
 pub mod metrics;
 pub mod made_up;
 pub mod speech;
+pub mod encoder;

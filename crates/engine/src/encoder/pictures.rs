@@ -1,0 +1,280 @@
+//! Still pictures: decoded from JPEG, PNG or WebP, and made to the shape a tower takes with the
+//! resampling of the Python imaging library, which the published models were trained with.
+
+use std::io::Cursor;
+
+use image::metadata::Orientation;
+use image::{DynamicImage, ImageDecoder, ImageReader, Limits};
+
+use super::tower::{Filter, Fit, Wants};
+
+/// The widest and highest a picture may be. What claims more is broken or meant to harm.
+const LONGEST_SIDE: u32 = 30_000;
+
+/// The most memory that decoding one picture may take.
+const MOST_BYTES: u64 = 1 << 30;
+
+/// A picture of red, green and blue.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Picture {
+    /// Its width, never 0.
+    pub width: u32,
+    /// Its height, never 0.
+    pub height: u32,
+    /// Rows of red, green, blue, one byte each.
+    pub rgb: Vec<u8>,
+}
+
+/// Why there is no picture.
+#[derive(Debug, thiserror::Error)]
+pub enum PictureError {
+    /// The bytes are no picture, or a broken one.
+    #[error("not a readable picture ({0}); JPEG, PNG and WebP are read")]
+    Unreadable(#[from] image::ImageError),
+    /// The bytes are of no kind that is known.
+    #[error("not a picture of a known kind; JPEG, PNG and WebP are read")]
+    Unknown,
+    /// The bytes do not fill the shape.
+    #[error("{bytes} bytes do not make a picture of {width} x {height}")]
+    WrongLength {
+        /// How many there are.
+        bytes: usize,
+        /// The width they should fill.
+        width: u32,
+        /// The height they should fill.
+        height: u32,
+    },
+}
+
+impl Picture {
+    /// From bytes that are rows of red, green, blue.
+    pub fn new(width: u32, height: u32, rgb: Vec<u8>) -> Result<Self, PictureError> {
+        let fills = rgb.len() as u64 == 3 * u64::from(width) * u64::from(height);
+        match fills && width > 0 && height > 0 {
+            true => Ok(Self { width, height, rgb }),
+            false => Err(PictureError::WrongLength { bytes: rgb.len(), width, height }),
+        }
+    }
+
+    /// Reads a JPEG, PNG or WebP, recognised by its bytes. It is turned as its camera said;
+    /// transparency is dropped.
+    pub fn decode(bytes: &[u8]) -> Result<Self, PictureError> {
+        let mut reader = ImageReader::new(Cursor::new(bytes))
+            .with_guessed_format()
+            .map_err(image::ImageError::IoError)?;
+        if reader.format().is_none() {
+            return Err(PictureError::Unknown);
+        }
+        reader.limits(limits());
+        let mut decoder = reader.into_decoder()?;
+        // A broken note about the camera is no reason to refuse the picture.
+        let orientation = decoder.orientation().unwrap_or(Orientation::NoTransforms);
+        let mut picture = DynamicImage::from_decoder(decoder)?;
+        picture.apply_orientation(orientation);
+        let rgb = picture.into_rgb8();
+        Self::new(rgb.width(), rgb.height(), rgb.into_raw())
+    }
+
+    /// The picture in another size, pixel by pixel as the Python imaging library makes it.
+    pub fn resized(&self, width: u32, height: u32, filter: Filter) -> Self {
+        let across = match width == self.width {
+            true => self.rgb.clone(),
+            false => across(&self.rgb, self.width, &Shares::new(self.width, width, filter)),
+        };
+        let rgb = match height == self.height {
+            true => across,
+            false => down(&across, width, &Shares::new(self.height, height, filter)),
+        };
+        Self { width, height, rgb }
+    }
+
+    /// The middle of the picture; `width` and `height` are at most its own.
+    fn middle(&self, width: u32, height: u32) -> Self {
+        let (left, top) = ((self.width - width) as usize / 2, (self.height - height) as usize / 2);
+        let row = |y: usize| {
+            let start = 3 * ((top + y) * self.width as usize + left);
+            &self.rgb[start..start + 3 * width as usize]
+        };
+        let rgb = (0..height as usize).flat_map(row).copied().collect();
+        Self { width, height, rgb }
+    }
+}
+
+fn limits() -> Limits {
+    let mut limits = Limits::default();
+    limits.max_image_width = Some(LONGEST_SIDE);
+    limits.max_image_height = Some(LONGEST_SIDE);
+    limits.max_alloc = Some(MOST_BYTES);
+    limits
+}
+
+/// For each place of a resized line, what every place of the given line gives to it. Shares are
+/// whole numbers of 2^-22 and each pass rounds to bytes, so that the sums come out as Pillow's.
+struct Shares {
+    /// For each place: the first that gives, and the shares from there on.
+    of: Vec<(usize, Vec<i32>)>,
+}
+
+/// The bits of a share behind the point.
+const BITS: u32 = 22;
+
+impl Shares {
+    fn new(from: u32, to: u32, filter: Filter) -> Self {
+        let scale = f64::from(from) / f64::from(to);
+        // A reduction widens the filter, so that every pixel is heard.
+        let wide = scale.max(1.0);
+        let reach = filter.reach() * wide;
+        let of = |place: u32| {
+            let centre = (f64::from(place) + 0.5) * scale;
+            let first = (centre - reach + 0.5).max(0.0) as usize;
+            let end = ((centre + reach + 0.5) as usize).min(from as usize);
+            let weight = |x: usize| filter.weight((x as f64 - centre + 0.5) / wide);
+            let weights: Vec<f64> = (first..end).map(weight).collect();
+            let sum: f64 = weights.iter().sum();
+            let share = |weight: &f64| (weight / sum * f64::from(1 << BITS)).round() as i32;
+            (first, weights.iter().map(share).collect())
+        };
+        Self { of: (0..to).map(of).collect() }
+    }
+}
+
+impl Filter {
+    /// How far a pixel is heard.
+    fn reach(self) -> f64 {
+        match self {
+            Self::Bilinear => 1.0,
+            Self::Bicubic => 2.0,
+        }
+    }
+
+    /// How loud, at this distance. The cubic is that with a = -1/2.
+    fn weight(self, distance: f64) -> f64 {
+        let x = distance.abs();
+        match self {
+            Self::Bilinear => (1.0 - x).max(0.0),
+            Self::Bicubic if x < 1.0 => (1.5 * x - 2.5) * x * x + 1.0,
+            Self::Bicubic if x < 2.0 => ((-0.5 * x + 2.5) * x - 4.0) * x + 2.0,
+            Self::Bicubic => 0.0,
+        }
+    }
+}
+
+fn rounded(sum: i32) -> u8 {
+    (sum >> BITS).clamp(0, 255) as u8
+}
+
+/// Every row in another width.
+fn across(rgb: &[u8], width: u32, shares: &Shares) -> Vec<u8> {
+    let mut out = Vec::with_capacity(rgb.len() / width as usize * shares.of.len());
+    for row in rgb.chunks_exact(3 * width as usize) {
+        for (first, shares) in &shares.of {
+            let mut sums = [1 << (BITS - 1); 3];
+            for (pixel, share) in row[3 * first..].as_chunks::<3>().0.iter().zip(shares) {
+                (0..3).for_each(|c| sums[c] += i32::from(pixel[c]) * share);
+            }
+            out.extend(sums.map(rounded));
+        }
+    }
+    out
+}
+
+/// Every column in another height.
+fn down(rgb: &[u8], width: u32, shares: &Shares) -> Vec<u8> {
+    let line = 3 * width as usize;
+    let mut out = Vec::with_capacity(line * shares.of.len());
+    let mut sums = vec![0; line];
+    for (first, shares) in &shares.of {
+        sums.fill(1 << (BITS - 1));
+        for (row, share) in rgb[line * first..].chunks_exact(line).zip(shares) {
+            sums.iter_mut().zip(row).for_each(|(sum, byte)| *sum += i32::from(*byte) * share);
+        }
+        out.extend(sums.iter().map(|sum| rounded(*sum)));
+    }
+    out
+}
+
+/// The bytes of the picture in the shape that the tower takes.
+pub fn prepare(picture: &Picture, wants: &Wants) -> Vec<u8> {
+    let (width, height) = (wants.width, wants.height);
+    match wants.fit {
+        Fit::Squash => picture.resized(width, height, wants.filter).rgb,
+        Fit::Crop => {
+            let strip = strip(picture, width, height);
+            let picture = strip.as_ref().unwrap_or(picture);
+            let (wide, high) = covering(picture, width, height);
+            picture.resized(wide, high, wants.filter).middle(width, height).rgb
+        }
+    }
+}
+
+/// The middle of a picture that is hundreds of times as long as wide, which would be blown up to
+/// gigabytes before its middle is cut out; none for any other.
+fn strip(picture: &Picture, width: u32, height: u32) -> Option<Picture> {
+    let (w, h) = (picture.width, picture.height);
+    let most = |side: u32, to: u32, of: u32| {
+        let most = (100 * u64::from(side) * u64::from(to)).div_ceil(u64::from(of.max(1)));
+        u32::try_from(most).unwrap_or(u32::MAX).max(1)
+    };
+    let (wide, high) = (w.min(most(h, width, height)), h.min(most(w, height, width)));
+    ((wide, high) != (w, h)).then(|| picture.middle(wide, high))
+}
+
+/// The smallest size of the picture's own shape that covers the wanted one. Fractions of a pixel
+/// are cut off the longer side, as Hugging Face's image processors do.
+fn covering(picture: &Picture, width: u32, height: u32) -> (u32, u32) {
+    let (w, h) = (u64::from(picture.width), u64::from(picture.height));
+    let (width, height) = (u64::from(width), u64::from(height));
+    let (wide, high) = match w * height <= h * width {
+        true => (width, (width * h / w).max(height)),
+        false => ((height * w / h).max(width), height),
+    };
+    (wide.min(u64::from(u32::MAX)) as u32, high.min(u64::from(u32::MAX)) as u32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn grey(width: u32, height: u32) -> Picture {
+        Picture::new(width, height, vec![128; 3 * (width * height) as usize]).unwrap()
+    }
+
+    #[test]
+    fn what_covers_is_as_hugging_face_rounds_it() {
+        // int(224 * long / short)
+        let sizes = [
+            ((640, 480), (298, 224)),
+            ((480, 640), (224, 298)),
+            ((451, 256), (394, 224)),
+            ((224, 224), (224, 224)),
+            ((1, 1000), (224, 224_000)),
+            ((225, 224), (225, 224)),
+        ];
+        for ((w, h), expected) in sizes {
+            let picture = Picture { width: w, height: h, rgb: Vec::new() };
+            assert_eq!(covering(&picture, 224, 224), expected, "{w} x {h}");
+        }
+    }
+
+    #[test]
+    fn every_shape_is_prepared() {
+        for fit in [Fit::Squash, Fit::Crop] {
+            for (width, height) in [(1, 1), (7, 300), (300, 7), (33, 32), (1, 30_000), (9000, 1)] {
+                let wants =
+                    Wants { width: 32, height: 24, fit, filter: Filter::Bicubic, fps: 1, frames: 1 };
+                let bytes = prepare(&grey(width, height), &wants);
+                assert_eq!(bytes, vec![128; wants.bytes()], "{fit:?} {width} x {height}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_picture_is_told() {
+        for bytes in [&b""[..], b"GIF89a", b"\x89PNG\r\n\x1a\nrest", &[0xff, 0xd8, 0xff, 0xe0, 0]] {
+            let error = Picture::decode(bytes).unwrap_err().to_string();
+            assert!(error.contains("JPEG, PNG and WebP are read"), "{error}");
+        }
+        assert!(Picture::new(2, 2, vec![0; 11]).is_err());
+        assert!(Picture::new(0, 2, vec![]).is_err());
+    }
+}

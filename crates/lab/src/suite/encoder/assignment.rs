@@ -1,0 +1,120 @@
+//! Which text goes with which picture: each text for itself, and all of them one to one.
+
+/// Sums of similarities that differ by less are equal: they are made of numbers of seven digits.
+const EQUAL: f64 = 1e-6;
+
+/// Whether in every row the entry on the diagonal is larger than all others.
+pub fn each_row_prefers_its_own(table: &[Vec<f64>]) -> bool {
+    let own = |(i, row): (usize, &Vec<f64>)| {
+        row.iter().enumerate().all(|(j, value)| j == i || *value < row[i])
+    };
+    table.iter().enumerate().all(own)
+}
+
+/// Whether giving every row its own column makes a larger sum than any other one-to-one
+/// assignment.
+pub fn best_is_in_order(table: &[Vec<f64>]) -> bool {
+    let in_order: f64 = (0..table.len()).map(|i| table[i][i]).sum();
+    // Any other assignment leaves the diagonal somewhere: forbid one entry of it at a time.
+    (0..table.len()).all(|forbidden| {
+        let mut other = table.to_vec();
+        other[forbidden][forbidden] = -1e6;
+        total(table, &best(&other)) < in_order - EQUAL
+    })
+}
+
+fn total(table: &[Vec<f64>], columns: &[usize]) -> f64 {
+    columns.iter().enumerate().map(|(row, column)| table[row][*column]).sum()
+}
+
+/// The one-to-one assignment with the largest sum: for each row its column. This is the Hungarian
+/// method with potentials, one row added at a time; a square table.
+pub fn best(table: &[Vec<f64>]) -> Vec<usize> {
+    let n = table.len();
+    // Row 0 and column 0 stand for "none yet"; the rest counts from 1.
+    let (mut of_rows, mut of_columns) = (vec![0.0; n + 1], vec![0.0; n + 1]);
+    let mut row_of = vec![0; n + 1];
+    for row in 1..=n {
+        row_of[0] = row;
+        let (mut slack, mut before, mut done) =
+            (vec![f64::INFINITY; n + 1], vec![0; n + 1], vec![false; n + 1]);
+        let mut column = 0;
+        while row_of[column] != 0 {
+            done[column] = true;
+            let current = row_of[column];
+            let (mut step, mut next) = (f64::INFINITY, 0);
+            for j in (1..=n).filter(|j| !done[*j]) {
+                let reduced = -table[current - 1][j - 1] - of_rows[current] - of_columns[j];
+                if reduced < slack[j] {
+                    (slack[j], before[j]) = (reduced, column);
+                }
+                if slack[j] < step {
+                    (step, next) = (slack[j], j);
+                }
+            }
+            for j in 0..=n {
+                if done[j] {
+                    of_rows[row_of[j]] += step;
+                    of_columns[j] -= step;
+                } else {
+                    slack[j] -= step;
+                }
+            }
+            column = next;
+        }
+        while column != 0 {
+            row_of[column] = row_of[before[column]];
+            column = before[column];
+        }
+    }
+    let mut columns = vec![0; n];
+    (1..=n).for_each(|column| columns[row_of[column] - 1] = column - 1);
+    columns
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// All orders of 0..n.
+    fn orders(n: usize) -> Vec<Vec<usize>> {
+        let Some(last) = n.checked_sub(1) else { return vec![vec![]] };
+        let insert = |order: Vec<usize>| {
+            (0..n).map(move |at| {
+                let mut longer = order.clone();
+                longer.insert(at, last);
+                longer
+            })
+        };
+        orders(last).into_iter().flat_map(insert).collect()
+    }
+
+    fn tables() -> impl Strategy<Value = Vec<Vec<f64>>> {
+        (1..=6_usize).prop_flat_map(|n| {
+            let row = proptest::collection::vec((-20..=20).prop_map(|x| f64::from(x) / 20.0), n);
+            proptest::collection::vec(row, n)
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn no_order_is_better_than_the_best(table in tables()) {
+            let all = orders(table.len());
+            let largest = all.iter().map(|order| total(&table, order)).fold(f64::MIN, f64::max);
+            prop_assert!((total(&table, &best(&table)) - largest).abs() < 1e-9);
+            let own: Vec<usize> = (0..table.len()).collect();
+            let mut others = all.iter().filter(|order| **order != own);
+            let in_order = others.all(|order| total(&table, order) < total(&table, &own) - EQUAL);
+            prop_assert_eq!(best_is_in_order(&table), in_order);
+        }
+    }
+
+    #[test]
+    fn greedy_asks_each_row_alone() {
+        let table = vec![vec![0.9, 0.1], vec![0.8, 0.7]];
+        assert!(!each_row_prefers_its_own(&table));
+        assert!(best_is_in_order(&table));
+        assert!(!each_row_prefers_its_own(&[vec![0.5, 0.5], vec![0.0, 1.0]]), "a tie");
+    }
+}

@@ -1,0 +1,98 @@
+//! Looking at every picture of a set, several at a time; what cannot be read is noted.
+
+use rayon::prelude::*;
+use stitch_core::features::Features;
+use stitch_engine::encoder::pictures::{self, Picture};
+use stitch_engine::encoder::{EncoderError, ImageTower};
+use stitch_engine::progress::Progress;
+
+use super::Item;
+use super::set::Set;
+
+/// How many pictures a tower sees at once: enough to feed it, few enough to share among threads.
+const TOGETHER: usize = 8;
+
+/// A picture of the set: its video, its step there, its name.
+type Place = (usize, usize, String);
+
+/// The usable steps, a row for each (the mean of its pictures), and how many pictures were read.
+pub fn look(
+    tower: &dyn ImageTower,
+    set: &mut Set,
+    progress: &dyn Progress,
+) -> Result<(Vec<Item>, Features, usize), EncoderError> {
+    let places = places(set);
+    progress.begin("looking at the pictures", places.len() as u64);
+    let seen: Result<Vec<_>, EncoderError> = places
+        .par_chunks(TOGETHER)
+        .map(|places| {
+            progress.check()?;
+            let rows = look_at(tower, set, places)?;
+            progress.advance(places.len() as u64);
+            Ok(rows)
+        })
+        .collect();
+    let seen: Vec<Result<Vec<f32>, String>> = seen?.into_iter().flatten().collect();
+    Ok(gather(set, places, seen, tower.dim()))
+}
+
+fn places(set: &Set) -> Vec<Place> {
+    let mut places = Vec::new();
+    for (v, video) in set.videos.iter().enumerate() {
+        for (s, step) in video.steps.iter().enumerate() {
+            places.extend(step.images.iter().map(|image| (v, s, image.clone())));
+        }
+    }
+    places
+}
+
+/// A row for each picture, or why there is none.
+fn look_at(
+    tower: &dyn ImageTower,
+    set: &Set,
+    places: &[Place],
+) -> Result<Vec<Result<Vec<f32>, String>>, EncoderError> {
+    let wants = tower.wants();
+    let read = |(_, _, image): &Place| {
+        let picture = Picture::decode(&set.picture(image)?).map_err(|error| error.to_string())?;
+        Ok(pictures::prepare(&picture, wants))
+    };
+    let read: Vec<Result<Vec<u8>, String>> = places.iter().map(read).collect();
+    // A tower of clips sees a picture that stands still.
+    let still = |bytes| std::iter::repeat_n(bytes, wants.frames);
+    let stills: Vec<&[u8]> = read.iter().flatten().map(Vec::as_slice).flat_map(still).collect();
+    let rows = if stills.is_empty() { Features::empty(tower.dim()) } else { tower.see(&stills)? };
+    let mut rows = rows.rows();
+    let row = |picture: Result<Vec<u8>, String>| {
+        picture.and_then(|_| rows.next().map(<[f32]>::to_vec).ok_or("it was not seen".to_owned()))
+    };
+    Ok(read.into_iter().map(row).collect())
+}
+
+/// One row per step that has any.
+fn gather(
+    set: &mut Set,
+    places: Vec<Place>,
+    seen: Vec<Result<Vec<f32>, String>>,
+    dim: usize,
+) -> (Vec<Item>, Features, usize) {
+    let (mut items, mut rows, mut pictures) = (Vec::new(), Features::empty(dim), 0);
+    let mut seen = places.into_iter().zip(seen).peekable();
+    while let Some(((video, step, _), _)) = seen.peek() {
+        let (video, step) = (*video, *step);
+        let mut of_step = Features::empty(dim);
+        while let Some(((_, _, image), row)) = seen.next_if(|((v, s, _), _)| (*v, *s) == (video, step))
+        {
+            match row {
+                Ok(row) => of_step.push(&row),
+                Err(reason) => set.complain(format!("{}, {image}", set.videos[video].id), reason),
+            }
+        }
+        pictures += of_step.len();
+        if !of_step.is_empty() {
+            rows.push(&of_step.mean_of(0..of_step.len()));
+            items.push(Item { video, text: set.videos[video].steps[step].text.clone() });
+        }
+    }
+    (items, rows, pictures)
+}
