@@ -1,4 +1,6 @@
 //! Training and measurement: the made-up library, data sets, baselines, metrics.
 
 pub mod world;
+pub mod dataset;
+pub mod negatives;
 pub mod suite;

@@ -1,0 +1,135 @@
+//! What a mixer makes of a group of recipes, and what is wrong with a mixture.
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+use stitch_core::pool::Pool;
+
+use super::recipes::Recipe;
+
+/// A step of a mixed procedure: which step of which recipe.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct MixedStep {
+    /// The number of the recipe in its group.
+    pub recipe: usize,
+    /// The number of the step in its recipe.
+    pub step: usize,
+    /// Words for it, where the mixer found its own.
+    pub text: Option<String>,
+}
+
+/// Why a group gave no procedure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Rejected {
+    /// The mixer says that these do not mix.
+    NotPossible,
+    /// An answer had a line that is no step.
+    BadLine,
+    /// A line named a recipe or a step that does not exist.
+    UnknownStep,
+    /// A step stood twice.
+    Repeated,
+    /// A recipe's steps stood in another order than in its video.
+    OutOfOrder,
+    /// A recipe of the group was not used.
+    SourceUnused,
+    /// Fewer than three steps.
+    TooShort,
+    /// The language model could not be asked.
+    NoAnswer,
+}
+
+/// Makes a new procedure out of similar recipes.
+pub trait Mixer: Sync {
+    /// Its name in the data.
+    fn name(&self) -> &'static str;
+
+    /// A procedure of steps of the recipes.
+    fn mix(&self, recipes: &[&Recipe], pool: &Pool, seed: u64) -> Result<Vec<MixedStep>, Rejected>;
+}
+
+/// The fewest steps of a procedure.
+pub const FEWEST_STEPS: usize = 3;
+
+/// What is wrong with a mixture, if anything: whoever made it, every step exists and stands once,
+/// each recipe is used and keeps its order.
+pub fn check(steps: &[MixedStep], recipes: &[&Recipe]) -> Result<(), Rejected> {
+    let exists = |s: &MixedStep| recipes.get(s.recipe).is_some_and(|r| s.step < r.steps.len());
+    let distinct: BTreeSet<_> = steps.iter().map(|s| (s.recipe, s.step)).collect();
+    let in_order = |recipe: usize| {
+        let own: Vec<usize> = steps.iter().filter(|s| s.recipe == recipe).map(|s| s.step).collect();
+        own.is_sorted()
+    };
+    if !steps.iter().all(exists) {
+        Err(Rejected::UnknownStep)
+    } else if distinct.len() < steps.len() {
+        Err(Rejected::Repeated)
+    } else if !(0..recipes.len()).all(in_order) {
+        Err(Rejected::OutOfOrder)
+    } else if !(0..recipes.len()).all(|recipe| steps.iter().any(|s| s.recipe == recipe)) {
+        Err(Rejected::SourceUnused)
+    } else if steps.len() < FEWEST_STEPS {
+        Err(Rejected::TooShort)
+    } else {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use stitch_core::clip::{Clip, ClipId, Span, VideoId};
+    use stitch_core::features::Features;
+
+    use super::*;
+
+    /// Recipes of these steps; a step's feature is the direction of its first letter.
+    pub fn kitchen(videos: &[&[&str]]) -> (Vec<Recipe>, Pool) {
+        let mut clips = Vec::new();
+        let mut rows = Features::empty(27);
+        let mut recipes = Vec::new();
+        for (video, steps) in videos.iter().enumerate() {
+            let video = VideoId(video as u32 + 1);
+            let mut recipe = Recipe {
+                video,
+                content: format!("content-{}", video.0),
+                title: format!("video {}", video.0),
+                licence: None,
+                steps: Vec::new(),
+            };
+            for (at, text) in steps.iter().enumerate() {
+                recipe.steps.push(ClipId(clips.len() as u32));
+                let span = Span::new(at as u64 * 5000, at as u64 * 5000 + 5000).unwrap();
+                clips.push(Clip { video, span, text: text.to_string() });
+                let mut row = [0.0; 27];
+                row[(text.as_bytes()[0].to_ascii_lowercase() - b'a') as usize] = 1.0;
+                row[26] = 0.1 * at as f32;
+                rows.push(&row);
+            }
+            recipes.push(recipe);
+        }
+        (recipes, Pool::new(clips, rows.clone(), rows).unwrap())
+    }
+
+    pub fn step(recipe: usize, step: usize) -> MixedStep {
+        MixedStep { recipe, step, text: None }
+    }
+
+    #[test]
+    fn every_fault_has_its_name() {
+        let (recipes, _) = kitchen(&[&["a", "b", "c"], &["d", "e"]]);
+        let recipes: Vec<&Recipe> = recipes.iter().collect();
+        let table = [
+            (vec![step(0, 0), step(0, 1), step(1, 1)], Ok(())),
+            (vec![step(0, 0), step(0, 3), step(1, 1)], Err(Rejected::UnknownStep)),
+            (vec![step(0, 0), step(2, 0), step(1, 1)], Err(Rejected::UnknownStep)),
+            (vec![step(0, 0), step(0, 0), step(1, 1)], Err(Rejected::Repeated)),
+            (vec![step(0, 1), step(0, 0), step(1, 1)], Err(Rejected::OutOfOrder)),
+            (vec![step(0, 0), step(0, 1), step(0, 2)], Err(Rejected::SourceUnused)),
+            (vec![step(0, 0), step(1, 1)], Err(Rejected::TooShort)),
+        ];
+        for (steps, expected) in table {
+            assert_eq!(check(&steps, &recipes), expected, "{steps:?}");
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! The videos of a library as recipes: what each shows, in its order.
+
+use std::collections::BTreeMap;
+
+use stitch_core::clip::{Clip, ClipId, VideoId};
+use stitch_core::pool::Pool;
+use stitch_engine::library::{Library, LibraryError, VideoRecord};
+
+/// A video as a recipe.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Recipe {
+    /// Which video.
+    pub video: VideoId,
+    /// What identifies its bytes.
+    pub content: String,
+    /// What it makes.
+    pub title: String,
+    /// Under which licence it may be used, where that is known.
+    pub licence: Option<String>,
+    /// What it shows, first to last.
+    pub steps: Vec<ClipId>,
+}
+
+impl Recipe {
+    /// The recipe in words, for an encoder of sentences.
+    pub fn summary(&self, pool: &Pool) -> String {
+        let steps = self.steps.iter().map(|step| pool.clip(*step).text.as_str());
+        std::iter::once(self.title.as_str()).chain(steps).collect::<Vec<_>>().join(". ")
+    }
+}
+
+/// The recipes of all videos that name at least two steps. Scenes without words are no steps.
+pub fn recipes(library: &Library, pool: &Pool) -> Result<Vec<Recipe>, LibraryError> {
+    let mut steps: BTreeMap<VideoId, Vec<ClipId>> = BTreeMap::new();
+    for (row, clip) in pool.clips().iter().enumerate().filter(|(_, clip)| has_words(clip)) {
+        steps.entry(clip.video).or_default().push(ClipId(row as u32));
+    }
+    let videos = library.videos()?;
+    let recipe = |record: &VideoRecord| {
+        let mut steps = steps.get(&VideoId(record.id)).filter(|steps| steps.len() >= 2)?.clone();
+        steps.sort_by_key(|step| pool.clip(*step).span.start());
+        Some(Recipe {
+            video: VideoId(record.id),
+            content: record.content.clone(),
+            title: record.video.title.clone(),
+            licence: record.video.licence.clone(),
+            steps,
+        })
+    };
+    Ok(videos.iter().filter_map(recipe).collect())
+}
+
+fn has_words(clip: &Clip) -> bool {
+    !clip.text.trim().is_empty()
+}
