@@ -731,7 +731,7 @@ def do_unseen(work, names, shipped, out):
     data = Data(work)
     main = data.main.cpu().numpy()
     video = np.flatnonzero(data.source == "youcook2")
-    flickr = np.flatnonzero((data.source == "flickr8k") & (data.split == "train"))[:3000]
+    flickr = np.flatnonzero((data.source == "flickr8k") & (data.split == "train"))[:1000]
     arrays = dict(video=video, fold=data.fold[video] % 3, flickr=flickr)
     for n, name in enumerate(names + [shipped]):
         cfg = filled(json.loads((work / "results" / f"{name}.json").read_text())["cfg"])
