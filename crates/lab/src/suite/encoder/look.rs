@@ -81,7 +81,8 @@ fn gather(
     while let Some(((video, step, _), _)) = seen.peek() {
         let (video, step) = (*video, *step);
         let mut of_step = Features::empty(dim);
-        while let Some(((_, _, image), row)) = seen.next_if(|((v, s, _), _)| (*v, *s) == (video, step))
+        while let Some(((_, _, image), row)) =
+            seen.next_if(|((v, s, _), _)| (*v, *s) == (video, step))
         {
             match row {
                 Ok(row) => of_step.push(&row),

@@ -182,9 +182,8 @@ pub fn compare(items: &[Item], texts: &Features, frames: &Features, seed: u64) -
     let greedy = share(&assignment::each_row_prefers_its_own);
     let optimal = share(&assignment::best_is_in_order);
     let chance = ordered.iter().map(|rows| 1.0 / factorial(rows.len())).sum::<f64>();
-    let (to_frame, to_frame_ends) = retrieval(&videos, seed, |row| {
-        rank(row, texts.row(row), frames, |_| false)
-    });
+    let (to_frame, to_frame_ends) =
+        retrieval(&videos, seed, |row| rank(row, texts.row(row), frames, |_| false));
     let (to_text, to_text_ends) = retrieval(&videos, seed, |row| {
         rank(row, frames.row(row), texts, |other| same(&items[row].text, &items[other].text))
     });

@@ -16,8 +16,25 @@ const LONGEST_PICTURE: u64 = 256 << 20;
 
 /// Columns that are read or known to say nothing about the pictures.
 const COLUMNS: &[&str] = &[
-    "video", "id", "video_id", "group", "steps", "text", "texts", "sentence", "caption", "image",
-    "images", "picture", "pictures", "frame", "frames", "start", "end", "recipe_type", "title",
+    "video",
+    "id",
+    "video_id",
+    "group",
+    "steps",
+    "text",
+    "texts",
+    "sentence",
+    "caption",
+    "image",
+    "images",
+    "picture",
+    "pictures",
+    "frame",
+    "frames",
+    "start",
+    "end",
+    "recipe_type",
+    "title",
 ];
 
 /// Something that could not be used, and why.

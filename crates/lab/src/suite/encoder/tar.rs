@@ -69,7 +69,8 @@ impl Tar {
             };
             let length = long_length.take().unwrap_or(header.length);
             let start = at + BLOCK;
-            let Some(next) = after(start, length).filter(|next| start + length <= end && *next > at)
+            let Some(next) =
+                after(start, length).filter(|next| start + length <= end && *next > at)
             else {
                 break;
             };
