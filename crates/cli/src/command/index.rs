@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use stitch_engine::encoder::mini;
-use stitch_engine::index::{Indexer, LocaliseOptions, Report};
+use stitch_engine::encoder::precomputed::{About, Folder};
+use stitch_engine::encoder::{Encoder, Precomputed, mini};
+use stitch_engine::index::{Given, Indexer, LocaliseOptions, Report};
 use stitch_engine::library::Library;
 use stitch_engine::media::Decode;
 use stitch_engine::progress::Progress;
@@ -12,18 +13,38 @@ use stitch_engine::summarise::PromptDomain;
 use stitch_engine::summarise::chat::{Chat, ChatOptions};
 
 use crate::failure::Failure;
-use crate::setup::Setup;
+use crate::setup::{Sentences, Setup};
 
 /// Read videos into the library, once; run it again for new ones
 #[derive(Args)]
 pub struct IndexArguments {
     /// Video files, or folders to search for them
-    #[arg(required = true, value_name = "PATHS")]
+    #[arg(required_unless_present = "annotations", value_name = "PATHS")]
     paths: Vec<PathBuf>,
     /// What turns seconds of video into features: mini looks at the pictures, narration goes by what
-    /// is said [default: the library's, for a new one mini]
+    /// is said; or the folder of a CLIP, SigLIP, MobileCLIP or ONNX model, or its owner/name once
+    /// pulled [default: the library's, for a new one mini]
     #[arg(long, env = "STITCH_ENCODER", value_name = "NAME")]
     encoder: Option<String>,
+    /// Features computed elsewhere, instead of looking: NAME.npy (npz, h5, safetensors) for the
+    /// video NAME.mp4, or one file with an array per video; features.toml there may say rate, dim
+    /// and key
+    #[arg(long, value_name = "DIR", requires = "text_encoder")]
+    features: Option<PathBuf>,
+    /// Rows of such features per second
+    #[arg(long, value_name = "ROWS", requires = "features")]
+    feature_rate: Option<f64>,
+    /// The array's name in files that hold several
+    #[arg(long, value_name = "NAME", requires = "features")]
+    feature_key: Option<String>,
+    /// Who reads texts into the space of such features: mini, or the folder of a CLIP, SigLIP or
+    /// MobileCLIP model or of an ONNX text tower with its encoder.toml
+    #[arg(long, value_name = "PATH", requires = "features")]
+    text_encoder: Option<String>,
+    /// A list of videos (videos.jsonl: video, duration, steps with text, start, end) that are known
+    /// by such features alone, without files of their own
+    #[arg(long, value_name = "FILE", requires = "features")]
+    annotations: Option<PathBuf>,
     /// How much of a video is decoded
     #[arg(long, value_enum, default_value_t = DecodeName::Exact)]
     decode: DecodeName,
@@ -67,10 +88,11 @@ enum Domain {
 pub fn run(arguments: &IndexArguments, setup: &Setup) -> Result<u8, Failure> {
     setup.progress.begin("loading models", 0);
     let sentences = setup.sentence()?;
-    let name = arguments.encoder_for(&setup.library);
-    let encoder = setup.encoder(&name, &sentences, arguments.decode.into())?;
+    let folder = arguments.feature_folder()?;
+    let encoder = arguments.encoder(folder.clone(), setup, &sentences)?;
     let library = Library::open_or_create(&setup.library, encoder.id())?;
     let chat = arguments.chat(setup);
+    let given = arguments.given(folder.as_ref(), setup)?;
     let listener = setup.listener_or_none(&arguments.speech)?;
     let indexer = Indexer {
         library: &library,
@@ -78,6 +100,7 @@ pub fn run(arguments: &IndexArguments, setup: &Setup) -> Result<u8, Failure> {
         sentence: &sentences.encoder,
         chat: chat.as_ref().map(|chat| (chat, arguments.domain.into())),
         speech: listener.as_ref(),
+        given: given.as_ref(),
         localise: LocaliseOptions::default(),
     };
     let report = indexer.run(&arguments.paths, &setup.progress)?;
@@ -88,6 +111,35 @@ pub fn run(arguments: &IndexArguments, setup: &Setup) -> Result<u8, Failure> {
 }
 
 impl IndexArguments {
+    /// The features that were computed elsewhere.
+    fn feature_folder(&self) -> Result<Option<Folder>, Failure> {
+        let Some(folder) = &self.features else { return Ok(None) };
+        let key = self.feature_key.clone();
+        Ok(Some(Folder::open(folder, &About { rate: self.feature_rate, dim: None, key })?))
+    }
+
+    /// F_M: what was asked for, or the features with their text tower.
+    fn encoder(
+        &self,
+        folder: Option<Folder>,
+        setup: &Setup,
+        sentences: &Sentences,
+    ) -> Result<Box<dyn Encoder>, Failure> {
+        match (folder, &self.text_encoder) {
+            (Some(folder), Some(reader)) => {
+                let tower = setup.text_tower(reader, sentences)?;
+                let name = setup.folder_of(reader).map_or_else(|_| reader.clone(), |found| found.0);
+                Ok(Box::new(Precomputed::new(Some(folder), &name, tower)?))
+            }
+            _ => setup.encoder(&self.encoder_for(&setup.library), sentences, self.decode.into()),
+        }
+    }
+
+    fn given(&self, folder: Option<&Folder>, setup: &Setup) -> Result<Option<Given>, Failure> {
+        let (Some(list), Some(folder)) = (&self.annotations, folder) else { return Ok(None) };
+        Ok(Some(Given::read(list, folder, &setup.progress)?))
+    }
+
     /// The encoder asked for, else the one the library was made with, else the one that sees.
     fn encoder_for(&self, library: &Path) -> String {
         let made_with = || Library::open(library).ok().map(|made| made.encoder().name.clone());

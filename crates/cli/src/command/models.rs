@@ -2,6 +2,7 @@
 
 use clap::Subcommand;
 use serde_json::json;
+use stitch_engine::models::hub;
 
 use crate::failure::Failure;
 use crate::setup::Setup;
@@ -13,7 +14,7 @@ pub enum ModelsCommand {
     List,
     /// Fetch a model; what is fetched is checked, and a broken download goes on where it was
     Pull {
-        /// The models' names
+        /// The models' names; `owner/name` is any CLIP, SigLIP or MobileCLIP of the model hub
         #[arg(required = true)]
         names: Vec<String>,
     },
@@ -70,7 +71,10 @@ fn list(setup: &Setup) -> Result<u8, Failure> {
 
 fn pull(names: &[String], setup: &Setup) -> Result<u8, Failure> {
     for name in names {
-        let folder = setup.store().pull(name, &setup.progress)?;
+        let folder = match hub::is_name(name) {
+            true => setup.store().pull_from_hub(&hub::address(), name, &setup.progress)?,
+            false => setup.store().pull(name, &setup.progress)?,
+        };
         setup.progress.finish();
         if setup.json {
             println!("{}", json!({"model": name, "folder": folder}));

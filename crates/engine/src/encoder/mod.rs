@@ -1,10 +1,13 @@
 //! F_M: texts and the seconds of a video as vectors in one space.
 
 pub mod tower;
-pub mod watch;
 pub mod pictures;
+pub mod watch;
 pub mod two_towers;
 pub mod mini;
+pub mod clip;
+pub mod foreign;
+pub mod precomputed;
 pub mod narration;
 
 use std::fmt;
@@ -15,11 +18,12 @@ use stitch_core::features::{Features, FeaturesError};
 
 pub use narration::Narration;
 pub use pictures::{Picture, PictureError};
+pub use precomputed::{Precomputed, PrecomputedError};
 pub use tower::{ImageTower, TextTower};
 pub use two_towers::TwoTowers;
 
 use crate::media::MediaError;
-use crate::models::WeightsError;
+use crate::models::{FetchError, WeightsError};
 use crate::onnx::OnnxError;
 use crate::progress::{Progress, Stopped};
 use crate::sentence::SentenceError;
@@ -92,9 +96,12 @@ pub enum EncoderError {
         /// What it says.
         hours: u64,
     },
-    /// A picture could not be made to the tower's shape.
+    /// Features that came from elsewhere do not fit.
     #[error(transparent)]
-    Picture(#[from] PictureError),
+    Precomputed(#[from] PrecomputedError),
+    /// A file of the encoder could not be hashed.
+    #[error(transparent)]
+    Hash(#[from] FetchError),
     /// The work was asked to stop.
     #[error(transparent)]
     Stopped(#[from] Stopped),
@@ -114,6 +121,11 @@ pub trait Encoder: Send + Sync {
         video: &VideoInput,
         progress: &dyn Progress,
     ) -> Result<Seconds, EncoderError>;
+
+    /// Whether its vectors of seconds are of what is seen, by it or by whoever made them.
+    fn sees(&self) -> bool {
+        self.image_tower().is_some()
+    }
 
     /// Its eyes, if it looks at pictures.
     fn image_tower(&self) -> Option<&dyn ImageTower> {

@@ -77,15 +77,32 @@ impl Picture {
 
     /// The picture in another size, pixel by pixel as the Python imaging library makes it.
     pub fn resized(&self, width: u32, height: u32, filter: Filter) -> Self {
-        let across = match width == self.width {
-            true => self.rgb.clone(),
-            false => across(&self.rgb, self.width, &Shares::new(self.width, width, filter)),
-        };
-        let rgb = match height == self.height {
-            true => across,
-            false => down(&across, width, &Shares::new(self.height, height, filter)),
-        };
-        Self { width, height, rgb }
+        // Each pass rounds, so their order shows. This is when Pillow 13 goes down first; older
+        // ones never do.
+        let (less_wide, less_high) = (
+            i64::from(self.width) - i64::from(width),
+            i64::from(self.height) - i64::from(height),
+        );
+        match less_high > 0 && less_high > 2 * less_wide {
+            true => self.with_height(height, filter).with_width(width, filter),
+            false => self.with_width(width, filter).with_height(height, filter),
+        }
+    }
+
+    fn with_width(&self, width: u32, filter: Filter) -> Self {
+        if width == self.width {
+            return self.clone();
+        }
+        let rgb = across(&self.rgb, self.width, &Shares::new(self.width, width, filter));
+        Self { width, height: self.height, rgb }
+    }
+
+    fn with_height(&self, height: u32, filter: Filter) -> Self {
+        if height == self.height {
+            return self.clone();
+        }
+        let rgb = down(&self.rgb, self.width, &Shares::new(self.height, height, filter));
+        Self { width: self.width, height, rgb }
     }
 
     /// The middle of the picture; `width` and `height` are at most its own.
@@ -97,6 +114,31 @@ impl Picture {
         };
         let rgb = (0..height as usize).flat_map(row).copied().collect();
         Self { width, height, rgb }
+    }
+}
+
+/// What bytes of red, green and blue become before a tower takes them: byte · scale + shift.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Colours {
+    scale: [f32; 3],
+    shift: [f32; 3],
+}
+
+impl Colours {
+    /// From the factor that brings bytes to 0 to 1, and means and deviations on that scale.
+    pub fn new(factor: f64, mean: [f64; 3], std: [f64; 3]) -> Self {
+        let each = |of: &dyn Fn(usize) -> f64| [of(0) as f32, of(1) as f32, of(2) as f32];
+        Self { scale: each(&|c| factor / std[c]), shift: each(&|c| -mean[c] / std[c]) }
+    }
+
+    /// What a byte of this colour becomes.
+    pub fn value(&self, byte: u8, colour: usize) -> f32 {
+        f32::from(byte) * self.scale[colour] + self.shift[colour]
+    }
+
+    /// One colour of a picture.
+    pub fn plane(&self, rgb: &[u8], colour: usize) -> Vec<f32> {
+        rgb.iter().skip(colour).step_by(3).map(|byte| self.value(*byte, colour)).collect()
     }
 }
 
@@ -128,7 +170,7 @@ impl Shares {
             let centre = (f64::from(place) + 0.5) * scale;
             let first = (centre - reach + 0.5).max(0.0) as usize;
             let end = ((centre + reach + 0.5) as usize).min(from as usize);
-            let weight = |x: usize| filter.weight((x as f64 - centre + 0.5) / wide);
+            let weight = |x: usize| filter.weight((x as f64 - centre + 0.5) * (1.0 / wide));
             let weights: Vec<f64> = (first..end).map(weight).collect();
             let sum: f64 = weights.iter().sum();
             let share = |weight: &f64| (weight / sum * f64::from(1 << BITS)).round() as i32;

@@ -24,6 +24,7 @@ impl Default for LocaliseOptions {
 }
 
 /// A step that may be in the video.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
     /// Its text.
     pub text: String,

@@ -4,6 +4,7 @@
 pub mod discover;
 pub mod about;
 pub mod localise;
+pub mod given;
 mod video;
 
 use std::path::PathBuf;
@@ -19,6 +20,7 @@ use crate::progress::{Progress, Stopped, Within};
 use crate::sentence::SentenceEncoder;
 use crate::summarise::PromptDomain;
 use crate::summarise::chat::Chat;
+pub use given::Given;
 pub use localise::LocaliseOptions;
 
 /// What indexing works with.
@@ -33,6 +35,8 @@ pub struct Indexer<'a> {
     pub chat: Option<(&'a Chat, PromptDomain)>,
     /// Writes down what is said in videos without subtitles; without it they stay silent.
     pub speech: Option<&'a Listener>,
+    /// Videos that are known by their features and a list alone.
+    pub given: Option<&'a Given>,
     /// How steps are found in a video.
     pub localise: LocaliseOptions,
 }
@@ -89,7 +93,8 @@ impl Indexer<'_> {
     /// Indexes every video under the paths that the library does not have yet.
     pub fn run(&self, paths: &[PathBuf], progress: &dyn Progress) -> Result<Report, IndexError> {
         progress.begin("looking for videos", 0);
-        let found = discover::discover(paths, progress)?;
+        let mut found = discover::discover(paths, progress)?;
+        found.extend(self.given.iter().flat_map(|given| given.found.iter().cloned()));
         if found.is_empty() {
             return Err(IndexError::NothingFound { paths: paths.to_vec() });
         }

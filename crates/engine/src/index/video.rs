@@ -3,6 +3,7 @@
 use stitch_core::clip::{Clip, VideoId};
 use stitch_core::features::Features;
 
+use super::given::GivenVideo;
 use super::localise::{self, Located};
 use super::{IndexError, Indexer, about};
 use crate::encoder::{EncoderError, Seconds, VideoInput};
@@ -22,6 +23,9 @@ impl Indexer<'_> {
         record: &VideoRecord,
         progress: &dyn Progress,
     ) -> Result<Outcome, IndexError> {
+        if let Some(given) = self.given.and_then(|given| given.video(&record.path)) {
+            return self.index_given(record, given, progress);
+        }
         let probe = match media::probe(&record.path, progress) {
             Ok(probe) => probe,
             Err(error) => return bad_video(error),
@@ -33,7 +37,7 @@ impl Indexer<'_> {
         let sentences = narration.as_ref().map_or(&[][..], |found| &found.transcript.sentences);
         let mut video = about::about(&record.path);
         let steps = self.steps(record, &video.title, sentences, progress);
-        if steps.steps.is_empty() && self.encoder.image_tower().is_none() {
+        if steps.steps.is_empty() && !self.encoder.sees() {
             return Ok(Outcome::Failed(no_steps(sentences, self.unheard(&probe))));
         }
         fill(&mut video, &probe);
@@ -45,8 +49,23 @@ impl Indexer<'_> {
                 Ok(Outcome::Ready(video, Box::new(indexed)))
             }
             Err(EncoderError::Media(error)) => bad_video(error),
-            Err(EncoderError::Stopped(stopped)) => Err(stopped.into()),
-            Err(error) => Err(IndexError::Encoder(error)),
+            Err(error) => unencoded(error),
+        }
+    }
+
+    /// Indexes a video by its features and what the list says of it.
+    fn index_given(
+        &self,
+        record: &VideoRecord,
+        given: &GivenVideo,
+        progress: &dyn Progress,
+    ) -> Result<Outcome, IndexError> {
+        let steps = Steps { steps: given.steps.clone(), by: "the list of videos".into() };
+        let length_ms = given.video.length_ms;
+        let input = VideoInput { path: &record.path, length_ms, sentences: &[] };
+        match self.clips(record, &input, steps, progress) {
+            Ok(indexed) => Ok(Outcome::Ready(given.video.clone(), Box::new(indexed))),
+            Err(error) => unencoded(error),
         }
     }
 
@@ -260,6 +279,15 @@ fn fill(video: &mut Video, probe: &Probe) {
     video.length_ms = probe.duration_ms;
     video.width = probe.width;
     video.height = probe.height;
+}
+
+/// What became of a video that the encoder made nothing of: its own fault, or everybody's.
+fn unencoded(error: EncoderError) -> Result<Outcome, IndexError> {
+    match error {
+        EncoderError::Stopped(stopped) => Err(stopped.into()),
+        EncoderError::Precomputed(error) => Ok(Outcome::Failed(error.to_string())),
+        error => Err(IndexError::Encoder(error)),
+    }
 }
 
 /// A media error as the video's own fault, unless it is the machine's.

@@ -101,6 +101,24 @@ pub fn fetch(
     Ok(())
 }
 
+/// The bytes of a short file, of this length where that is known and never more than `most`.
+pub fn small(url: &str, size: Option<u64>, most: u64) -> Result<Vec<u8>, FetchError> {
+    let (reader, _, _) = match url.strip_prefix("file://") {
+        Some(path) => open_file(url, path, 0)?,
+        None => open_http(url, 0)?,
+    };
+    let mut bytes = Vec::new();
+    reader.take(most + 1).read_to_end(&mut bytes).map_err(|error| refused(url, error))?;
+    let found = bytes.len() as u64;
+    match size {
+        Some(expected) if expected != found => {
+            Err(FetchError::WrongSize { what: url.into(), expected, found })
+        }
+        _ if found > most => Err(refused(url, format!("it is longer than {most} bytes"))),
+        _ => Ok(bytes),
+    }
+}
+
 /// How many bytes an earlier run left; more than there can be are thrown away.
 fn kept(partial: &Path, size: u64) -> Result<u64, FileError> {
     match std::fs::metadata(partial) {

@@ -6,6 +6,7 @@ pub mod weights;
 mod fetch;
 mod ctranslate;
 mod packages;
+pub mod hub;
 pub mod store;
 
 pub use card::Card;

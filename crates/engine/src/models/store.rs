@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::card::Card;
 use super::fetch::{self, FetchError};
+use super::hub;
 use super::manifest::{Manifest, Model, Role, Source};
 use super::packages;
 use crate::files::{self, FileError};
@@ -219,6 +220,45 @@ impl Store {
         self.bring(model, &work, &staged, progress)?;
         card_of(model).write(&staged)?;
         let folder = self.install(model, &staged)?;
+        std::fs::remove_dir_all(&work).map_err(FileError::at(&work))?;
+        Ok(folder)
+    }
+
+    /// Brings any model of the hub (`owner/name`) here. What the hub's listing has a hash of is
+    /// checked by it; a model that is here already is left as it is.
+    pub fn pull_from_hub(
+        &self,
+        hub: &str,
+        name: &str,
+        progress: &dyn Progress,
+    ) -> Result<PathBuf, ModelError> {
+        let folder = self.folder.join(hub::folder_name(name));
+        if Card::read(&folder).is_some() {
+            return Ok(folder);
+        }
+        let work = self.folder.join(format!(".pulling-{}", hub::folder_name(name)));
+        let staged = work.join("files");
+        std::fs::create_dir_all(&staged).map_err(FileError::at(&staged))?;
+        let _lock = lock(&work, name)?;
+        progress.begin("asking the model hub", 0);
+        let not_fetched = |reason: FetchError| match reason {
+            FetchError::Stopped(stopped) => stopped.into(),
+            FetchError::File(error) => error.into(),
+            reason => ModelError::NotFetched {
+                name: name.into(),
+                folder: folder.clone(),
+                reasons: vec![(hub.into(), reason)],
+            },
+        };
+        let (mut model, small) = hub::look_up(hub, name).map_err(not_fetched)?;
+        self.bring(&model, &work, &staged, progress)?;
+        let Some(Source::Files { base, .. }) = model.sources.first() else {
+            return Err(self.unknown(name));
+        };
+        let small = hub::bring_small(base, &small, &staged, progress).map_err(not_fetched)?;
+        model.files.extend(small);
+        card_of(&model).write(&staged)?;
+        let folder = self.install(&model, &staged)?;
         std::fs::remove_dir_all(&work).map_err(FileError::at(&work))?;
         Ok(folder)
     }

@@ -1,6 +1,7 @@
 //! Reading a model's folder: config.json and model.safetensors, with an error that names what is
 //! wrong with them. Pickles are refused, never executed.
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
@@ -122,10 +123,16 @@ impl Weights {
 
     /// Opens the weights of a model's folder.
     pub fn open(folder: &Path) -> Result<Self, WeightsError> {
-        let path = folder.join(Self::FILE);
-        let pickle = folder.join("pytorch_model.bin");
-        if !path.exists() && pickle.exists() {
-            return Err(WeightsError::Pickle { path: pickle });
+        Self::open_file(&folder.join(Self::FILE))
+    }
+
+    /// Opens a file of weights, whatever its name.
+    pub fn open_file(path: &Path) -> Result<Self, WeightsError> {
+        let path = path.to_owned();
+        let pickles = ["pytorch_model.bin", "open_clip_pytorch_model.bin"];
+        let pickle = pickles.iter().map(|name| path.with_file_name(name)).find(|p| p.exists());
+        if let (false, Some(path)) = (path.exists(), pickle) {
+            return Err(WeightsError::Pickle { path });
         }
         let file = File::open(&path).map_err(FileError::at(&path))?;
         // SAFETY: models are replaced by renaming, never written in place, so the bytes stay.
@@ -189,6 +196,64 @@ impl Weights {
             return Err(WeightsError::NotFinite { path, name });
         }
         Ok(numbers)
+    }
+
+    /// That there is a tensor of this shape, without reading it.
+    pub fn check(&self, name: &str, shape: &[usize]) -> Result<(), WeightsError> {
+        let found = self.shape(name)?;
+        if found == shape {
+            return Ok(());
+        }
+        let (path, name) = (self.path.clone(), name.to_owned());
+        let (expected, found) = (shape.to_vec(), found.to_vec());
+        Err(WeightsError::WrongShape { path, name, expected, found })
+    }
+
+    /// Some rows of a tensor of two dimensions, without reading the others.
+    pub fn rows(
+        &self,
+        name: &str,
+        shape: &[usize; 2],
+        rows: &[u32],
+    ) -> Result<Vec<f32>, WeightsError> {
+        self.check(name, shape)?;
+        let fail = |reason: String| WeightsError::Config { path: self.path.clone(), reason };
+        let Some(info) = self.metadata.info(name) else { return Ok(Vec::new()) };
+        let bytes = self.bytes(info);
+        let length = bytes.len() / shape[0].max(1);
+        let mut numbers = Vec::with_capacity(rows.len() * shape[1]);
+        for row in rows {
+            let start = *row as usize * length;
+            let row = bytes.get(start..start + length).ok_or_else(|| {
+                fail(format!("`{name}` has no row {row}: the tokenizer is of another model"))
+            })?;
+            let row = as_f32(row, info.dtype).ok_or_else(|| WeightsError::WrongType {
+                path: self.path.clone(),
+                name: name.into(),
+                dtype: format!("{:?}", info.dtype),
+            })?;
+            numbers.extend(row);
+        }
+        Ok(numbers)
+    }
+
+    /// The names of all tensors, sorted.
+    pub fn names(&self) -> Vec<String> {
+        let mut names: Vec<String> = self.metadata.tensors().into_keys().collect();
+        names.sort();
+        names
+    }
+
+    /// Every tensor of floats whose name begins so.
+    pub fn all(&self, prefix: &str) -> Result<HashMap<String, Tensor>, WeightsError> {
+        let tensors = self.metadata.tensors();
+        let floats =
+            |info: &TensorInfo| matches!(info.dtype, Dtype::F32 | Dtype::F16 | Dtype::BF16);
+        let wanted = tensors.iter().filter(|(name, info)| name.starts_with(prefix) && floats(info));
+        let read = |(name, info): (&String, &&TensorInfo)| {
+            Ok((name.clone(), self.tensor(name, &info.shape, &Device::Cpu)?))
+        };
+        wanted.map(read).collect()
     }
 
     /// `read_metadata` has found every tensor to lie inside the file.

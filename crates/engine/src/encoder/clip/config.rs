@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::transformer::{Curve, Sizes};
+use crate::encoder::pictures::Colours;
 use crate::encoder::tower::{Filter, Fit, Wants};
 use crate::models::weights::{WeightsError, read_json};
 
@@ -96,10 +97,13 @@ impl Config {
             "siglip" => Family::Siglip,
             "siglip2" => Family::Siglip2,
             other => {
-                return Err(wrong(folder, format!(
-                    "the model type `{other}` is not known; clip, siglip and siglip2 are, MobileCLIP \
+                return Err(wrong(
+                    folder,
+                    format!(
+                        "the model type `{other}` is not known; clip, siglip and siglip2 are, MobileCLIP \
                      in OpenCLIP's form, and any pair of ONNX graphs with an encoder.toml"
-                )));
+                    ),
+                ));
             }
         };
         if config.vision_config.vision_use_head == Some(false) {
@@ -180,10 +184,8 @@ fn wrong(folder: &Path, reason: String) -> WeightsError {
 pub struct Preparation {
     /// Its shape, and how it gets it.
     pub wants: Wants,
-    /// A byte becomes byte · scale + shift, for red, green and blue.
-    pub scale: [f32; 3],
-    /// See `scale`.
-    pub shift: [f32; 3],
+    /// What its bytes become.
+    pub colours: Colours,
 }
 
 /// preprocessor_config.json, as far as it matters here.
@@ -207,14 +209,6 @@ struct Processors {
 }
 
 impl Preparation {
-    /// From means and deviations of colours between 0 and 1.
-    pub fn new(wants: Wants, factor: f64, mean: [f64; 3], std: [f64; 3]) -> Self {
-        let each = |of: &dyn Fn(usize) -> f64| [of(0) as f32, of(1) as f32, of(2) as f32];
-        let scale = each(&|c| factor / std[c]);
-        let shift = each(&|c| -mean[c] / std[c]);
-        Self { wants, scale, shift }
-    }
-
     /// Reads preprocessor_config.json for a tower that takes square pictures of this size.
     pub fn read(folder: &Path, family: Family, size: usize) -> Result<Self, WeightsError> {
         let name = "preprocessor_config.json";
@@ -223,8 +217,7 @@ impl Preparation {
         } else {
             read_json::<Processors>(folder, "processor_config.json")?.image_processor
         };
-        let wrong =
-            |reason: String| WeightsError::Config { path: folder.join(name), reason };
+        let wrong = |reason: String| WeightsError::Config { path: folder.join(name), reason };
         let clip = family == Family::Clip;
         let crops = processor.do_center_crop.unwrap_or(clip);
         let found = [processor.size.as_ref(), processor.crop_size.as_ref().filter(|_| crops)];
@@ -259,13 +252,14 @@ impl Processor {
             _ => self.rescale_factor.unwrap_or(1.0 / 255.0),
         };
         let (mean, std) = if clip { (OPENAI_MEAN, OPENAI_STD) } else { ([0.5; 3], [0.5; 3]) };
-        match self.do_normalize {
-            Some(false) => Preparation::new(wants, factor, [0.0; 3], [1.0; 3]),
+        let colours = match self.do_normalize {
+            Some(false) => Colours::new(factor, [0.0; 3], [1.0; 3]),
             _ => {
                 let (mean, std) = (self.image_mean.unwrap_or(mean), self.image_std.unwrap_or(std));
-                Preparation::new(wants, factor, mean, std)
+                Colours::new(factor, mean, std)
             }
-        }
+        };
+        Preparation { wants, colours }
     }
 }
 

@@ -10,8 +10,8 @@ use tokenizers::{Tokenizer, TruncationParams};
 
 use super::config::{Family, TextSizes};
 use super::transformer::{Naming, Transformer, linear, norm, unbiased};
-use crate::encoder::tower::TextTower;
 use crate::encoder::EncoderError;
+use crate::encoder::tower::TextTower;
 use crate::kernels::{Linear, Norm};
 use crate::models::weights::{Weights, WeightsError, read_json};
 use crate::sentence::SentenceError;
@@ -220,16 +220,13 @@ impl Reader {
         let positions = name("embeddings.position_embedding.weight");
         let positions = weights.tensor(&positions, &[sizes.longest, d], &Device::Cpu)?;
         let layers = name("encoder.layers");
-        let transformer =
-            Transformer::load(&weights, &layers, Naming::HuggingFace, &sizes.sizes)?;
+        let transformer = Transformer::load(&weights, &layers, Naming::HuggingFace, &sizes.sizes)?;
         let norm = norm(&weights, &name("final_layer_norm"), d, sizes.sizes.eps)?;
         let tokens = Tokens::of_family(folder, family, sizes)?;
         let clip = family == Family::Clip;
         let (transformer, pooling, projection) = if clip {
-            let weight =
-                weights.tensor("text_projection.weight", &[sizes.dim, d], &Device::Cpu)?;
-            let pooling =
-                if sizes.end == 2 { Pooling::Highest } else { Pooling::First(sizes.end) };
+            let weight = weights.tensor("text_projection.weight", &[sizes.dim, d], &Device::Cpu)?;
+            let pooling = if sizes.end == 2 { Pooling::Highest } else { Pooling::First(sizes.end) };
             let projection = unbiased(weight).map_err(WeightsError::from)?;
             (transformer.causal(sizes.longest), pooling, projection)
         } else {
@@ -238,7 +235,15 @@ impl Reader {
         let vocabulary = sizes.vocabulary;
         let (words, weights) = (words, weights);
         Ok(Self {
-            tokens, weights, words, vocabulary, positions, transformer, norm, pooling, projection,
+            tokens,
+            weights,
+            words,
+            vocabulary,
+            positions,
+            transformer,
+            norm,
+            pooling,
+            projection,
         })
     }
 
@@ -253,7 +258,8 @@ impl Reader {
         let (mut ids, mut places, mut spans, mut pooled) = (vec![], vec![], vec![], vec![]);
         for tokens in texts {
             // A text of no token at all still needs a row.
-            let tokens = if tokens.is_empty() { &[0][..] } else { &tokens[..tokens.len().min(longest)] };
+            let tokens =
+                if tokens.is_empty() { &[0][..] } else { &tokens[..tokens.len().min(longest)] };
             pooled.push((ids.len() + self.pooling.row(tokens)) as u32);
             spans.push((ids.len(), tokens.len()));
             ids.extend_from_slice(tokens);

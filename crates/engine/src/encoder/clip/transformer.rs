@@ -99,8 +99,7 @@ impl Transformer {
     /// \[N, d\] to \[N, d\]; `spans` are (first row, length) of the sequences.
     pub fn forward(&self, x: Tensor, spans: &[(usize, usize)]) -> candle_core::Result<Tensor> {
         let relative = self.causal.as_ref();
-        let attention =
-            Attention { heads: self.heads, spans, relative, queries: Queries::All };
+        let attention = Attention { heads: self.heads, spans, relative, queries: Queries::All };
         self.layers.iter().try_fold(x, |x, layer| layer.forward(&x, &attention, self.curve))
     }
 }

@@ -1,0 +1,125 @@
+//! `stitch eval encoder`: which picture shows which step, as an encoder sees it.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use serde_json::json;
+use stitch_engine::media::Decode;
+use stitch_engine::progress::Progress;
+use stitch_lab::suite::encoder::set::Set;
+use stitch_lab::suite::encoder::{self, Report};
+
+use crate::failure::Failure;
+use crate::setup::Setup;
+use crate::table::{self, count};
+
+/// Ask an encoder which picture shows which step, on videos with steps and pictures
+///
+/// DIR holds videos.jsonl, a line per video:
+///
+///   {"video": "v1", "steps": [{"text": "chop the onion", "image": "v1/0.webp"}, ...]}
+///
+/// and the pictures (JPEG, PNG, WebP) by these paths, under images/, or in images.tar. `images`
+/// may list several pictures of a step: their vectors are averaged into one. What cannot be used
+/// is listed and left out.
+///
+/// What the numbers are (shares are fractions of 1; intervals are of 95 %, from 2000 bootstrap
+/// samples of whole videos):
+///
+///   order_greedy   share of videos, of those with two steps or more, in which every text is more
+///                  similar to its own picture than to any other of the video (two texts may
+///                  choose the same picture)
+///   order_optimal  the same, when texts and pictures are matched one to one so that the sum of
+///                  similarities is largest; right if that is the true order and no other matching
+///                  reaches the same sum
+///   text_to_frame  for each text, the rank of its own picture among the pictures of all videos:
+///                  r1, r5, r10 are the shares of ranks up to 1, 5, 10, medr is the median rank
+///                  (the mean of the two middle ones where their number is even). Only the step's
+///                  own picture is right; a picture exactly as similar stands before it
+///   frame_to_text  for each step's picture, the rank of its text among all texts; a text of the
+///                  same words is as right as its own, any other that ties stands before it
+#[derive(Args)]
+#[command(verbatim_doc_comment)]
+pub struct EncoderArguments {
+    /// The set: a folder with videos.jsonl and pictures, or the list itself
+    #[arg(long, value_name = "DIR")]
+    data: PathBuf,
+    /// The encoder: a name, or the folder of a model
+    #[arg(long, value_name = "NAME", default_value = "mini")]
+    encoder: String,
+    /// The seed of the bootstrap samples
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+}
+
+/// Runs the command.
+pub fn run(arguments: &EncoderArguments, setup: &Setup) -> Result<u8, Failure> {
+    let set = Set::open(&arguments.data)?;
+    setup.progress.begin("loading models", 0);
+    let sentences = setup.sentence()?;
+    let encoder = setup.encoder(&arguments.encoder, &sentences, Decode::Exact)?;
+    let report = encoder::evaluate(encoder.as_ref(), set, arguments.seed, &setup.progress)?;
+    setup.progress.finish();
+    match setup.json {
+        true => println!("{}", json!(report)),
+        false => print(&report),
+    }
+    Ok(0)
+}
+
+/// How many complaints are printed; `--json` has them all.
+const COMPLAINTS: usize = 20;
+
+fn print(report: &Report) {
+    println!(
+        "encoder {}: {}, {}, {}",
+        report.encoder,
+        count(report.videos, "video"),
+        count(report.steps, "step"),
+        count(report.pictures, "picture")
+    );
+    table::print(&["", "value", "95 % interval"], &[false, true, true], &rows(report));
+    println!(
+        "orders are of {}, {} of them with another number of pictures than three; guessing gets \
+         {:.3}",
+        count(report.ordered_videos, "video"),
+        report.not_of_three,
+        report.order_chance
+    );
+    if !report.unread_columns.is_empty() {
+        println!("columns that were not read: {}", report.unread_columns.join(", "));
+    }
+    if !report.complaints.is_empty() {
+        println!("{} left out:", count(report.complaints.len(), "thing"));
+    }
+    for complaint in report.complaints.iter().take(COMPLAINTS) {
+        println!("  {}: {}", complaint.place, complaint.reason);
+    }
+    if report.complaints.len() > COMPLAINTS {
+        println!("  and {} more; --json lists all", report.complaints.len() - COMPLAINTS);
+    }
+}
+
+fn rows(report: &Report) -> Vec<Vec<String>> {
+    let share = |what: &str, value: f64, [low, high]: [f64; 2]| {
+        vec![what.into(), format!("{value:.3}"), format!("{low:.3}-{high:.3}")]
+    };
+    let ends = &report.intervals;
+    let mut rows = vec![
+        share("order, each text alone (order_greedy)", report.order_greedy, ends.order_greedy),
+        share("order, one to one (order_optimal)", report.order_optimal, ends.order_optimal),
+    ];
+    let sides = [
+        ("text to picture", &report.text_to_frame, &ends.text_to_frame),
+        ("picture to text", &report.frame_to_text, &ends.frame_to_text),
+    ];
+    for (what, found, ends) in sides {
+        rows.push(share(&format!("{what}, first"), found.r1, ends.r1));
+        rows.push(share(&format!("{what}, within 5"), found.r5, ends.r5));
+        rows.push(share(&format!("{what}, within 10"), found.r10, ends.r10));
+        let [low, high] = ends.medr;
+        let interval = format!("{low:.1}-{high:.1}");
+        rows.push(vec![format!("{what}, median rank"), format!("{:.1}", found.medr), interval]);
+    }
+    rows
+}

@@ -1,0 +1,134 @@
+//! Encoders from folders, as a user meets them: measured on a set, and used with features that were
+//! computed elsewhere.
+
+mod common;
+
+use std::path::{Path, PathBuf};
+
+use common::Home;
+
+/// A small random model or picture that the engine is tested with.
+fn engine_data(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../engine/tests/data").join(name)
+}
+
+fn model() -> String {
+    engine_data("tiny-clip").display().to_string()
+}
+
+/// A set with usable and unusable lines.
+fn set(home: &Home) -> String {
+    let lines = r#"{"video": "a", "steps": [{"text": "chop the onion", "image": "smooth.png"}, {"text": "fry", "image": "noise.png"}, {"text": "stir", "images": ["tall.png", "photo.jpg"]}]}
+{"video": "b", "steps": [{"text": "sand the board", "image": "photo.webp"}, {"text": "dig", "image": "gone.png"}, {"text": "add salt", "image": "broken.png"}], "mood": 1}
+{"video": "a", "steps": []}
+nonsense
+"#;
+    home.write("set/videos.jsonl", lines);
+    for name in ["smooth.png", "noise.png", "tall.png", "photo.jpg", "photo.webp"] {
+        let bytes = std::fs::read(engine_data("pictures").join(name)).unwrap();
+        home.write(&format!("set/images/{name}"), bytes);
+    }
+    home.write("set/broken.png", b"\x89PNG\r\n\x1a\n");
+    home.path("set").display().to_string()
+}
+
+#[test]
+fn an_encoder_of_a_folder_is_measured() {
+    let home = Home::new();
+    let set = set(&home);
+    let done = home.run(&["eval", "encoder", "--data", &set, "--encoder", &model()]).success();
+    let said = String::from_utf8(done.get_output().stdout.clone()).unwrap();
+    insta::assert_snapshot!(
+        said.replace(&*engine_data("").canonicalize().unwrap().to_string_lossy(), "DATA")
+    );
+    let arguments = ["eval", "encoder", "--data", &set, "--encoder", &model(), "--json"];
+    let done = home.run(&arguments).success();
+    let report: serde_json::Value = serde_json::from_slice(&done.get_output().stdout).unwrap();
+    assert_eq!((report["videos"].as_u64(), report["pictures"].as_u64()), (Some(2), Some(5)));
+    for key in ["order_greedy", "order_optimal"] {
+        assert!((0.0..=1.0).contains(&report[key].as_f64().unwrap()), "{key}");
+    }
+    for side in ["text_to_frame", "frame_to_text"] {
+        assert!(report[side]["r1"].is_number() && report[side]["medr"].is_number(), "{side}");
+        assert!(report["intervals"][side]["r10"].is_array());
+    }
+}
+
+#[test]
+fn a_set_without_anything_usable_is_told() {
+    let home = Home::new();
+    home.write("set/videos.jsonl", "{\"video\": \"a\", \"steps\": []}\n");
+    let set = home.path("set").display().to_string();
+    let said = home.fails(&["eval", "encoder", "--data", &set, "--encoder", &model()], 1);
+    assert!(said.contains("no step with a text and a readable picture"), "{said}");
+    let said = home.fails(&["eval", "encoder", "--data", &set, "--encoder", "narration"], 1);
+    assert!(said.contains("does not look at pictures"), "{said}");
+    let said = home.fails(&["eval", "encoder", "--data", &set, "--encoder", "no/body"], 1);
+    assert!(said.contains("stitch models pull no/body"), "{said}");
+}
+
+/// Rows as numpy writes them.
+fn npy(dim: usize, rows: &[Vec<f32>]) -> Vec<u8> {
+    let header =
+        format!("{{'descr': '<f4', 'fortran_order': False, 'shape': ({}, {dim}), }}", rows.len());
+    let header = format!("{header:<117}\n");
+    let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+    bytes.extend((header.len() as u16).to_le_bytes());
+    bytes.extend(header.as_bytes());
+    rows.iter().flatten().for_each(|x| bytes.extend(x.to_le_bytes()));
+    bytes
+}
+
+#[test]
+fn features_and_a_list_are_indexed_without_any_video_file() {
+    let home = Home::new();
+    let row = |second: usize| (0..24).map(|i| ((i * 7 + second * 5) % 11) as f32 - 5.0).collect();
+    let rows: Vec<Vec<f32>> = (0..12).map(row).collect();
+    home.write("features/one.npy", npy(24, &rows));
+    home.write("features/two.npy", npy(24, &rows[..6]));
+    home.write("features/features.toml", "rate = 1.0\n");
+    home.write(
+        "videos.jsonl",
+        r#"{"video": "one", "duration": 12.4, "steps": [{"text": "chop the onion", "start": 1, "end": 5}, {"text": "fry the onion", "start": 6, "end": 11}]}
+{"video": "two", "duration": 60.0, "steps": [{"text": "sand the board", "start": 1, "end": 5}]}
+{"video": "three", "steps": [{"text": "dig", "start": 1, "end": 5}]}
+"#,
+    );
+    let (features, list) = (home.path("features"), home.path("videos.jsonl"));
+    let arguments = [
+        "index",
+        "--json",
+        "--features",
+        features.to_str().unwrap(),
+        "--annotations",
+        list.to_str().unwrap(),
+        "--text-encoder",
+        &model(),
+    ];
+    let done = home.run(&arguments).success();
+    let report: serde_json::Value = serde_json::from_slice(&done.get_output().stdout).unwrap();
+    assert_eq!(
+        (report["found"].as_u64(), report["indexed"].as_u64()),
+        (Some(2), Some(1)),
+        "{report}"
+    );
+    let reason = report["failed"][0][1].as_str().unwrap();
+    assert!(
+        reason.contains("6 rows at 1 per second are 6.0 s") && reason.contains("60.0 s"),
+        "{reason}"
+    );
+    let warned = String::from_utf8_lossy(&done.get_output().stderr).into_owned();
+    assert!(warned.contains("no features of `three`"), "{warned}");
+    let done = home.run(&["search", "--json", "chop the onion"]).success();
+    let said = String::from_utf8(done.get_output().stdout.clone()).unwrap();
+    assert!(said.contains("\"title\":\"one\"") && said.contains("fry the onion"), "{said}");
+}
+
+#[test]
+fn features_need_the_text_tower_of_their_space() {
+    let home = Home::new();
+    home.write("features/one.npy", npy(3, &[vec![1.0, 0.0, 0.0]]));
+    let features = home.path("features").display().to_string();
+    let said = home.fails(&["index", &features, "--features", &features], 2);
+    assert!(said.contains("--text-encoder"), "{said}");
+}

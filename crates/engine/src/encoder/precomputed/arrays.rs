@@ -1,0 +1,261 @@
+//! Rows of numbers from the files that other programs keep features in: npy, npz, HDF5,
+//! safetensors. Pickles are refused, never executed.
+
+use std::borrow::Cow;
+use std::fs::File;
+use std::io::{BufReader, Read};
+use std::path::{Path, PathBuf};
+
+use half::f16;
+use hdf5_reader::{Datatype, Hdf5File};
+use npyz::{DType, NpyFile, Order};
+
+use crate::files::FileError;
+use crate::models::{Weights, WeightsError};
+
+/// The endings of files that are read.
+pub const ENDINGS: [&str; 5] = ["npy", "npz", "h5", "hdf5", "safetensors"];
+
+/// The most bytes of one array: two days at ten rows of 1,024 floats a second.
+const MOST_BYTES: u64 = 8 << 30;
+
+/// Rows of numbers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rows {
+    /// The length of a row.
+    pub dim: usize,
+    /// Row after row.
+    pub data: Vec<f32>,
+}
+
+/// Why a file gives no rows.
+#[derive(Debug, thiserror::Error)]
+pub enum ArrayError {
+    /// It could not be read.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// It is broken, or of another kind.
+    #[error("{}: {reason}", path.display())]
+    Unusable {
+        /// Which file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The safetensors reader failed.
+    #[error(transparent)]
+    Weights(#[from] WeightsError),
+}
+
+/// The array of this name in the file, or the only one there is.
+pub fn read(path: &Path, key: Option<&str>) -> Result<Rows, ArrayError> {
+    let array = match ending(path).as_str() {
+        "npy" => read_npy(path),
+        "npz" => read_npz(path, key),
+        "h5" | "hdf5" => read_hdf5(path, key),
+        "safetensors" => read_safetensors(path, key),
+        _ => Err(ArrayError::Unusable {
+            path: path.into(),
+            reason: format!(
+                "features are read from {}; pickles (.pt, .pkl) can run any program and are never \
+                 opened, save the array with numpy.save",
+                ENDINGS.join(", ")
+            ),
+        }),
+    }?;
+    array.rows(path)
+}
+
+/// The file's ending in small letters.
+pub fn ending(path: &Path) -> String {
+    path.extension().unwrap_or_default().to_string_lossy().to_lowercase()
+}
+
+/// Numbers with their shape.
+struct Array {
+    shape: Vec<usize>,
+    data: Vec<f32>,
+}
+
+impl Array {
+    /// Two dimensions, once those of length 1 are left out; a single row may stay alone.
+    fn rows(self, path: &Path) -> Result<Rows, ArrayError> {
+        let long: Vec<usize> = self.shape.iter().copied().filter(|length| *length != 1).collect();
+        let dim = match (long.as_slice(), self.shape.last()) {
+            ([_, dim] | [dim], _) if *dim > 0 => *dim,
+            ([], Some(1)) => 1,
+            _ => {
+                let reason = format!("the shape {:?} is not that of rows", self.shape);
+                return Err(ArrayError::Unusable { path: path.into(), reason });
+            }
+        };
+        if let Some(at) = self.data.iter().position(|x| !x.is_finite()) {
+            let reason = format!("row {} holds a number that is not finite", at / dim);
+            return Err(ArrayError::Unusable { path: path.into(), reason });
+        }
+        Ok(Rows { dim, data: self.data })
+    }
+}
+
+fn unusable(path: &Path, reason: impl ToString) -> ArrayError {
+    ArrayError::Unusable { path: path.into(), reason: reason.to_string() }
+}
+
+fn read_npy(path: &Path) -> Result<Array, ArrayError> {
+    let file = File::open(path).map_err(FileError::at(path))?;
+    let length = file.metadata().map_err(FileError::at(path))?.len();
+    npy(BufReader::new(file), length).map_err(|reason| unusable(path, reason))
+}
+
+/// An npy stream of at most so many bytes.
+fn npy(reader: impl Read, length: u64) -> Result<Array, String> {
+    let file = NpyFile::new(reader).map_err(|error| format!("not a whole npy file ({error})"))?;
+    if file.header().uses_pickled_array() {
+        return Err("it holds Python objects, which are never opened; save plain numbers".into());
+    }
+    let DType::Plain(kind) = file.dtype() else {
+        return Err("it holds records, not numbers".into());
+    };
+    let kind = kind.to_string();
+    let shape: Vec<usize> = file.shape().iter().map(|length| *length as usize).collect();
+    let across = file.order() == Order::Fortran;
+    let (size, big) = match kind.trim_matches('\'') {
+        "<f2" => (2, false),
+        ">f2" => (2, true),
+        "<f4" => (4, false),
+        ">f4" => (4, true),
+        "<f8" => (8, false),
+        ">f8" => (8, true),
+        other => {
+            return Err(format!("its numbers are of the kind {other}; f2, f4 and f8 are read"));
+        }
+    };
+    let wanted = bytes_of(&shape, size).filter(|wanted| *wanted <= length.min(MOST_BYTES));
+    let Some(wanted) = wanted else {
+        return Err(format!("it is too short for its shape {shape:?}"));
+    };
+    let mut bytes = Vec::new();
+    file.into_inner().take(wanted).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
+    if bytes.len() as u64 != wanted {
+        return Err(format!("it ends after {} of {wanted} bytes", bytes.len()));
+    }
+    let data = floats(&bytes, size, big);
+    Ok(Array { data: if across { turned(&data, &shape) } else { data }, shape })
+}
+
+fn bytes_of(shape: &[usize], size: u64) -> Option<u64> {
+    shape.iter().try_fold(size, |product, length| product.checked_mul(*length as u64))
+}
+
+/// Columns one after the other to rows one after the other.
+fn turned(data: &[f32], shape: &[usize]) -> Vec<f32> {
+    let long: Vec<usize> = shape.iter().copied().filter(|length| *length != 1).collect();
+    let [rows, dim] = long[..] else { return data.to_vec() };
+    (0..rows * dim).map(|i| data[i % dim * rows + i / dim]).collect()
+}
+
+fn floats(bytes: &[u8], size: u64, big: bool) -> Vec<f32> {
+    let number = |chunk: &[u8]| {
+        let mut chunk = chunk.to_vec();
+        if big {
+            chunk.reverse();
+        }
+        match chunk[..] {
+            [a, b] => f16::from_le_bytes([a, b]).to_f32(),
+            [a, b, c, d] => f32::from_le_bytes([a, b, c, d]),
+            _ => chunk.try_into().map_or(0.0, |eight| f64::from_le_bytes(eight) as f32),
+        }
+    };
+    if (size, big) == (4, false) {
+        return bytes.as_chunks().0.iter().map(|b| f32::from_le_bytes(*b)).collect();
+    }
+    bytes.chunks_exact(size as usize).map(number).collect()
+}
+
+fn read_npz(path: &Path, key: Option<&str>) -> Result<Array, ArrayError> {
+    let file = File::open(path).map_err(FileError::at(path))?;
+    let wrong = |reason: String| unusable(path, reason);
+    let mut archive = zip::ZipArchive::new(BufReader::new(file))
+        .map_err(|error| wrong(format!("not a whole npz file ({error})")))?;
+    let names: Vec<String> = archive.file_names().flatten().map(Cow::into_owned).collect();
+    let plain = |name: &String| name.strip_suffix(".npy").unwrap_or(name).to_owned();
+    let names: Vec<(String, String)> = names.into_iter().map(|n| (plain(&n), n)).collect();
+    let chosen = choose(names.iter().map(|(plain, _)| plain.as_str()), key).map_err(wrong)?;
+    let name = names.iter().find(|(plain, _)| *plain == chosen).map_or("", |(_, name)| name);
+    let member = archive.by_name(name).map_err(|error| wrong(error.to_string()))?;
+    let length = member.size();
+    npy(member, length).map_err(|reason| unusable(path, format!("{name}: {reason}")))
+}
+
+/// The name asked for, else the only one, else a usual one.
+fn choose<'a>(names: impl Iterator<Item = &'a str>, key: Option<&str>) -> Result<String, String> {
+    let names: Vec<&str> = names.collect();
+    let usual = ["features", "feats", "feature", "arr_0", "data"];
+    let chosen = match (key, names.as_slice()) {
+        (Some(key), _) => names.iter().find(|name| **name == key),
+        (None, [only]) => Some(only),
+        (None, _) => names.iter().find(|name| usual.contains(name)),
+    };
+    let list = || names.iter().take(8).copied().collect::<Vec<_>>().join(", ");
+    match (chosen, key) {
+        (Some(name), _) => Ok((*name).to_owned()),
+        (None, Some(key)) => Err(format!("there is no array `{key}`; there are: {}", list())),
+        (None, None) => Err(format!(
+            "it holds {} arrays ({}); say which by `key` in features.toml",
+            names.len(),
+            list()
+        )),
+    }
+}
+
+fn read_hdf5(path: &Path, key: Option<&str>) -> Result<Array, ArrayError> {
+    let wrong = |error: hdf5_reader::error::Error| unusable(path, format!("not readable HDF5 ({error})"));
+    // Opened here first, so that a missing file is told as such.
+    File::open(path).map_err(FileError::at(path))?;
+    let file = Hdf5File::open(path).map_err(wrong)?;
+    let (_, names) = file.root_group().and_then(|root| root.member_names()).map_err(wrong)?;
+    let chosen = match key {
+        Some(key) if key.contains('/') => key.to_owned(),
+        key => choose(names.iter().map(String::as_str), key).map_err(|r| unusable(path, r))?,
+    };
+    let dataset = file.dataset(&chosen).map_err(wrong)?;
+    let Datatype::FloatingPoint { size, byte_order } = dataset.dtype() else {
+        return Err(unusable(path, format!("`{chosen}` does not hold floats")));
+    };
+    let (size, big) = (u64::from(*size), format!("{byte_order:?}").starts_with("Big"));
+    let shape: Vec<usize> = dataset.shape().iter().map(|length| *length as usize).collect();
+    if !matches!(size, 2 | 4 | 8) || bytes_of(&shape, size).is_none_or(|bytes| bytes > MOST_BYTES) {
+        return Err(unusable(path, format!("`{chosen}` of {shape:?} numbers of {size} bytes")));
+    }
+    let bytes = dataset.read_raw_bytes().map_err(wrong)?;
+    if Some(bytes.len() as u64) != bytes_of(&shape, size) {
+        return Err(unusable(path, format!("`{chosen}` is too short for its shape {shape:?}")));
+    }
+    Ok(Array { data: floats(&bytes, size, big), shape })
+}
+
+fn read_safetensors(path: &Path, key: Option<&str>) -> Result<Array, ArrayError> {
+    let weights = Weights::open_file(path)?;
+    let names = weights.names();
+    let chosen = choose(names.iter().map(String::as_str), key).map_err(|r| unusable(path, r))?;
+    let shape = weights.shape(&chosen)?.to_vec();
+    Ok(Array { data: weights.numbers(&chosen, &shape)?, shape })
+}
+
+/// The names of the arrays in a file that can hold several.
+pub fn names(path: &Path) -> Vec<String> {
+    match ending(path).as_str() {
+        "npz" => {
+            let archive = File::open(path).ok().and_then(|file| zip::ZipArchive::new(file).ok());
+            let names = archive.iter().flat_map(|archive| archive.file_names()).flatten();
+            names.map(|name| name.strip_suffix(".npy").unwrap_or(&name).to_owned()).collect()
+        }
+        "h5" | "hdf5" => {
+            let root = Hdf5File::open(path).and_then(|file| file.root_group());
+            root.and_then(|root| root.member_names())
+                .map_or_else(|_| Vec::new(), |(_, names)| names)
+        }
+        "safetensors" => Weights::open_file(path).map_or_else(|_| Vec::new(), |w| w.names()),
+        _ => Vec::new(),
+    }
+}

@@ -1,0 +1,163 @@
+//! Any model of the hub by `owner/name`: the hub's own listing says which files there are, how long
+//! they are, and the SHA-256 of the large ones.
+
+use std::path::Path;
+
+use serde::Deserialize;
+
+use super::fetch::{self, FetchError};
+use super::manifest::{File, Model, Role, Source};
+use crate::files;
+use crate::progress::Progress;
+
+/// Where the hub is, unless HF_ENDPOINT says otherwise.
+const HUB: &str = "https://huggingface.co";
+
+/// The longest listing and the longest file without a hash that is taken.
+const MOST_BYTES: u64 = 64 << 20;
+
+/// The files of an encoder that are of use here.
+const WANTED: [&str; 9] = [
+    "config.json",
+    "preprocessor_config.json",
+    "processor_config.json",
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "open_clip_config.json",
+    "encoder.toml",
+    "model.safetensors",
+    "open_clip_model.safetensors",
+];
+
+/// The listing of a model.
+#[derive(Deserialize)]
+struct Listing {
+    sha: String,
+    #[serde(default)]
+    siblings: Vec<Sibling>,
+    #[serde(default, rename = "cardData")]
+    card: Option<CardData>,
+}
+
+#[derive(Deserialize)]
+struct CardData {
+    license: Option<serde_json::Value>,
+}
+
+/// A file of the listing.
+#[derive(Deserialize)]
+struct Sibling {
+    rfilename: String,
+    #[serde(default)]
+    size: Option<u64>,
+    #[serde(default)]
+    lfs: Option<Large>,
+}
+
+#[derive(Deserialize)]
+struct Large {
+    sha256: String,
+    size: u64,
+}
+
+/// Whether a name is one of the hub: `owner/name`.
+pub fn is_name(name: &str) -> bool {
+    let plain = |part: &str| {
+        let usual = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+        !part.is_empty() && !part.starts_with('.') && part.chars().all(usual)
+    };
+    name.split_once('/').is_some_and(|(owner, name)| plain(owner) && plain(name))
+}
+
+/// The folder's name of a model of the hub.
+pub fn folder_name(name: &str) -> String {
+    name.replace('/', "--")
+}
+
+/// The address of the hub: `HF_ENDPOINT`, or the usual one.
+pub fn address() -> String {
+    let set = std::env::var("HF_ENDPOINT").ok().filter(|address| !address.trim().is_empty());
+    set.map_or_else(|| HUB.into(), |address| address.trim_end_matches('/').to_owned())
+}
+
+/// What the hub says of a model, as an entry of a manifest, and the files whose hash it does not
+/// know with their lengths. Files come from the very revision of the listing.
+pub fn look_up(hub: &str, name: &str) -> Result<(Model, Vec<(String, u64)>), FetchError> {
+    let url = format!("{hub}/api/models/{name}/revision/main?blobs=true");
+    let bytes = fetch::small(&url, None, MOST_BYTES)?;
+    let refused = |reason: String| FetchError::Refused { url: url.clone(), reason };
+    let listing: Listing =
+        serde_json::from_slice(&bytes).map_err(|error| refused(error.to_string()))?;
+    let wanted = |file: &&Sibling| {
+        WANTED.contains(&file.rfilename.as_str())
+            || (file.rfilename.ends_with(".onnx") && !file.rfilename.contains('/'))
+    };
+    let (mut files, mut small) = (Vec::new(), Vec::new());
+    for file in listing.siblings.iter().filter(wanted) {
+        match (&file.lfs, file.size) {
+            (Some(large), _) => files.push(File {
+                name: file.rfilename.clone(),
+                size: large.size,
+                sha256: large.sha256.to_lowercase(),
+            }),
+            (None, Some(size)) => small.push((file.rfilename.clone(), size)),
+            (None, None) => {
+                return Err(refused(format!("it does not say how long {} is", file.rfilename)));
+            }
+        }
+    }
+    if !files.iter().any(|file| file.name.ends_with(".safetensors") || file.name.ends_with(".onnx"))
+    {
+        return Err(refused(
+            "it has no weights as safetensors or ONNX; pickles are never opened".into(),
+        ));
+    }
+    let licence = listing.card.and_then(|card| card.license);
+    let licence = licence.and_then(|value| value.as_str().map(str::to_owned));
+    let base = format!("{hub}/{name}/resolve/{}", listing.sha);
+    let model = Model {
+        name: folder_name(name),
+        role: Role::Encoder,
+        licence: licence.unwrap_or_else(|| "see its page".into()),
+        about: "an encoder from the model hub".into(),
+        data: "see its page".into(),
+        origin: format!("{hub}/{name}/tree/{}", listing.sha),
+        files,
+        sources: vec![Source::Files { place: "the model hub".into(), base }],
+    };
+    Ok((model, small))
+}
+
+/// Brings the files without a known hash; only their lengths can be checked.
+pub fn bring_small(
+    base: &str,
+    small: &[(String, u64)],
+    staged: &Path,
+    progress: &dyn Progress,
+) -> Result<Vec<File>, FetchError> {
+    let mut files = Vec::new();
+    for (name, size) in small {
+        progress.check()?;
+        let bytes = fetch::small(&format!("{base}/{name}"), Some(*size), MOST_BYTES)?;
+        files::write_whole(&staged.join(name), &bytes)?;
+        let sha256 = fetch::sha256_of(&bytes);
+        files.push(File { name: name.clone(), size: *size, sha256 });
+    }
+    Ok(files)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_the_hub_are_told_from_paths() {
+        for name in ["openai/clip-vit-base-patch32", "apple/MobileCLIP-S1-OpenCLIP"] {
+            assert!(is_name(name), "{name}");
+        }
+        for name in ["mini", "/tmp/model", "./model", "../a", "a/b/c", "a/", "a/..", "a b/c"] {
+            assert!(!is_name(name), "{name}");
+        }
+        assert_eq!(folder_name("a/b"), "a--b");
+    }
+}

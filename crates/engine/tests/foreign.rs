@@ -1,0 +1,119 @@
+//! Pairs of ONNX graphs by an encoder.toml. The graphs are made by recipes/golden/onnx_pairs.py.
+//! Needs ONNX Runtime (`stitch models pull onnxruntime`); without it these tests say so and pass.
+
+#![allow(clippy::print_stderr)] // a skipped test says so
+
+use std::path::{Path, PathBuf};
+
+use stitch_core::features::similarity;
+use stitch_engine::encoder::pictures::{Picture, prepare};
+use stitch_engine::encoder::{Encoder, foreign};
+use stitch_engine::models::Store;
+use stitch_engine::onnx::Runtime;
+
+fn data(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
+}
+
+/// The runtime where `make setup` left it.
+fn runtime() -> Option<Runtime> {
+    let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
+    let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
+    let store = Store::new(cache.or_else(home)?.join("stitch/models"));
+    Runtime::find(&store).map_err(|error| eprintln!("skipped: {error}")).ok()
+}
+
+#[derive(serde::Deserialize)]
+struct Golden {
+    pictures: Vec<GoldenPictures>,
+    texts: Vec<GoldenText>,
+}
+
+#[derive(serde::Deserialize)]
+struct GoldenPictures {
+    pictures: Vec<String>,
+    row: Vec<f32>,
+}
+
+#[derive(serde::Deserialize)]
+struct GoldenText {
+    text: String,
+    row: Vec<f32>,
+}
+
+#[test]
+fn pairs_of_pictures_and_of_clips_give_the_numbers_of_the_runtime() {
+    let Some(runtime) = runtime() else { return };
+    for name in ["onnx-pictures", "onnx-clips"] {
+        let encoder = foreign::load(&data(name), name, &runtime).unwrap();
+        let golden = std::fs::read(data(name).join("golden.json")).unwrap();
+        let golden: Golden = serde_json::from_slice(&golden).unwrap();
+        let texts: Vec<&str> = golden.texts.iter().map(|golden| golden.text.as_str()).collect();
+        let read = encoder.encode_text(&texts).unwrap();
+        for (ours, golden) in read.rows().zip(&golden.texts) {
+            assert!(similarity(ours, &golden.row) > 0.99999, "{name} {}", golden.text);
+        }
+        let tower = encoder.image_tower().unwrap();
+        let prepared = |name: &String| {
+            let bytes = std::fs::read(data("pictures").join(name)).unwrap();
+            prepare(&Picture::decode(&bytes).unwrap(), tower.wants())
+        };
+        let pictures: Vec<Vec<u8>> =
+            golden.pictures.iter().flat_map(|g| g.pictures.iter().map(prepared)).collect();
+        let pictures: Vec<&[u8]> = pictures.iter().map(Vec::as_slice).collect();
+        let seen = tower.see(&pictures).unwrap();
+        assert_eq!(seen.len(), golden.pictures.len());
+        for (ours, golden) in seen.rows().zip(&golden.pictures) {
+            let cosine = similarity(ours, &golden.row);
+            assert!(cosine > 0.99999, "{name} {:?} {cosine}", golden.pictures);
+        }
+    }
+}
+
+/// A copy of the pair with one file changed, and what is said of it.
+fn broken(runtime: &Runtime, name: &str, change: impl Fn(Vec<u8>) -> Vec<u8>) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    for entry in std::fs::read_dir(data("onnx-pictures")).unwrap() {
+        let entry = entry.unwrap();
+        std::fs::copy(entry.path(), folder.path().join(entry.file_name())).unwrap();
+    }
+    let path = folder.path().join(name);
+    std::fs::write(&path, change(std::fs::read(&path).unwrap())).unwrap();
+    match foreign::load(folder.path(), "broken", runtime) {
+        Ok(_) => panic!("a broken {name} was taken"),
+        Err(error) => error.to_string().replace(&folder.path().display().to_string(), "FOLDER"),
+    }
+}
+
+#[test]
+fn a_broken_pair_says_what_is_wrong() {
+    let Some(runtime) = runtime() else { return };
+    let toml = |from: &'static str, to: &'static str| {
+        broken(&runtime, "encoder.toml", move |bytes| {
+            let text = String::from_utf8(bytes).unwrap();
+            assert!(text.contains(from), "{from}");
+            text.replacen(from, to, 1).into_bytes()
+        })
+    };
+    let unknown = std::fs::read(data("onnx-unknown/image.onnx")).unwrap();
+    let cases = [
+        ("Frobnicate", broken(&runtime, "image.onnx", |_| unknown.clone())),
+        ("cannot be used", broken(&runtime, "image.onnx", |bytes| bytes[..99].to_vec())),
+        ("there is no input `picture`; there is pixels", toml("\"pixels\"", "\"picture\"")),
+        (
+            "there is no output `vector`; there is image_embeds",
+            toml("\"image_embeds\"", "\"vector\""),
+        ),
+        ("not [1, 5] as `dim` says", toml("dim = 4", "dim = 5")),
+        ("the graph failed", toml("width = 8", "width = 16")),
+        ("NTCHW and NCTHW have", toml("frames = 1", "frames = 8")),
+        ("unknown variant `HWC`", toml("\"NCHW\"", "\"HWC\"")),
+        ("unknown field `colour`", toml("fps = 8", "colour = 8")),
+        ("missing field `dim`", toml("dim = 4", "")),
+        ("std must be above 0", toml("std = [0.2", "std = [0.0")),
+        ("no_such.onnx", toml("text.onnx", "no_such.onnx")),
+    ];
+    for (expected, said) in cases {
+        assert!(said.contains(expected), "{expected:?} is not in {said:?}");
+    }
+}
