@@ -20,6 +20,7 @@ use crate::sentence::SentenceEncoder;
 use crate::summarise::PromptDomain;
 use crate::summarise::chat::Chat;
 pub use localise::LocaliseOptions;
+pub use video::hint;
 
 /// What indexing works with.
 pub struct Indexer<'a> {
