@@ -88,7 +88,7 @@ use Bar::{AtMost, None as NoBar, Times};
 use Unit::{Megabytes, PerSecond, Seconds};
 
 /// All benchmarks.
-pub const PAIRS: [Pair; 5] = [
+pub const PAIRS: [Pair; 6] = [
     Pair {
         name: "drop-dtw",
         says: "Drop-DTW against a Python loop and NumPy; the covers",
@@ -229,5 +229,32 @@ pub const PAIRS: [Pair; 5] = [
             PerSecond,
             Times(1.0),
         )],
+    },
+    Pair {
+        name: "listen",
+        says: "writing down speech against faster-whisper with the same weights",
+        ours: ("crates/engine", "listen"),
+        how: How::WithModel("whisper-base"),
+        theirs: Some(Rival {
+            what: "faster-whisper",
+            script: "benches/listen.py",
+            requirements: "benches/requirements-listen.txt",
+        }),
+        rows: &[
+            row(
+                "Whisper base, seconds of sound per second",
+                "listen_s_per_s",
+                "faster_whisper_float32_s_per_s",
+                PerSecond,
+                Times(1.0),
+            ),
+            row(
+                "the same, faster-whisper in int8",
+                "listen_s_per_s",
+                "faster_whisper_int8_s_per_s",
+                PerSecond,
+                NoBar,
+            ),
+        ],
     },
 ];

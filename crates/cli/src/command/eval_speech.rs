@@ -10,7 +10,7 @@ use stitch_engine::library::Library;
 use stitch_engine::listen::Listener;
 use stitch_engine::progress::Progress;
 use stitch_lab::suite::metrics::Estimate;
-use stitch_lab::suite::speech;
+use stitch_lab::suite::speech::{self, Listening};
 use stitch_lab::world::library::mixed;
 use stitch_lab::world::truth::Truth;
 
@@ -27,6 +27,9 @@ pub struct SpeechArguments {
     /// The speech model, by name or folder
     #[arg(long, env = "STITCH_SPEECH", value_name = "MODEL", default_value = Listener::MODEL)]
     speech: String,
+    /// Do not tell the model what the files are called, which indexing does
+    #[arg(long)]
+    no_titles: bool,
     /// A library made from the subtitles: instead of listening, tell in how many steps of mixed
     /// procedures it gives the same clip as --library, which is made from speech
     #[arg(long, value_name = "DIR")]

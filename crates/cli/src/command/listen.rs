@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use clap::{Args, ValueEnum};
 use serde_json::json;
+use stitch_engine::index;
 use stitch_engine::listen::{Listened, Listener};
 use stitch_engine::media;
 use stitch_engine::progress::Progress;
@@ -22,6 +23,9 @@ pub struct ListenArguments {
     /// The speech model, by name or folder
     #[arg(long, env = "STITCH_SPEECH", value_name = "MODEL", default_value = Listener::MODEL)]
     speech: String,
+    /// Words that may be said, such as names [default: the title and its owner, or the file's name]
+    #[arg(long, value_name = "WORDS")]
+    hint: Option<String>,
     /// How it is printed
     #[arg(long, value_enum, default_value_t = Format::Srt)]
     format: Format,
@@ -41,8 +45,9 @@ pub fn run(arguments: &ListenArguments, setup: &Setup) -> Result<u8, Failure> {
     let listener = setup.listener(&arguments.speech)?;
     let length_ms = media::sound::length_ms(&arguments.file, &setup.progress)?;
     setup.progress.begin("listening", length_ms / 1000);
+    let hint = arguments.hint.clone().unwrap_or_else(|| index::hint(&arguments.file));
     let start = Instant::now();
-    let listened = listener.listen(&arguments.file, &setup.progress)?;
+    let listened = listener.listen(&arguments.file, &hint, &setup.progress)?;
     setup.progress.finish();
     if let Some(damage) = &listened.damage {
         let told = format!("part of the sound is damaged ({damage}); what can be decoded is used");

@@ -22,6 +22,7 @@ use crate::summarise::PromptDomain;
 use crate::summarise::chat::Chat;
 pub use given::Given;
 pub use localise::LocaliseOptions;
+pub use video::hint;
 
 /// What indexing works with.
 pub struct Indexer<'a> {

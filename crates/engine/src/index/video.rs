@@ -234,16 +234,28 @@ impl From<Transcript> for Narrated {
     }
 }
 
+/// What a video is called and whose it is: words that are likely to be said in it.
+pub fn hint(path: &std::path::Path) -> String {
+    let video = about::about(path);
+    let by = video.uploader.map(|name| format!(", {name}")).unwrap_or_default();
+    format!("{}{by}.", video.title)
+}
+
 /// What is said in the video, by the speech model. Damaged sound is told and used as far as it goes.
 fn heard(
     listener: &Listener,
     record: &VideoRecord,
     progress: &dyn Progress,
 ) -> Result<Option<Narrated>, MediaError> {
-    let listened = match listener.listen(&record.path, progress) {
+    let listened = match listener.listen(&record.path, &hint(&record.path), progress) {
         Ok(listened) => listened,
-        Err(ListenError::Media(error)) => return Err(error),
         Err(ListenError::Stopped(stopped)) => return Err(stopped.into()),
+        // Sound that cannot be decoded at all leaves the pictures.
+        Err(error @ ListenError::Media(MediaError::Failed { .. })) => {
+            progress.warn(&format!("{}: its sound is left out: {error}", record.path.display()));
+            return Ok(None);
+        }
+        Err(ListenError::Media(error)) => return Err(error),
         Err(error) => {
             progress.warn(&format!("{}: {error}", record.path.display()));
             return Ok(None);

@@ -1,10 +1,10 @@
-//! Writing what was heard: greedily for several windows side by side, and again with some chance for
-//! a window whose text repeats itself or is unlikely.
+//! Writing what was heard: the best of several lines for each window, several windows side by side;
+//! and again with some chance for a window whose text repeats itself or is unlikely.
 
 use rayon::prelude::*;
 
 use super::network::{Heard, Network, Written};
-use super::rules::{Chance, choose, log_sum, restrict};
+use super::rules::{Chance, drawn, likeliest, log_sum, restrict};
 use super::tokens::Tokens;
 use crate::progress::{Progress, Stopped};
 
@@ -47,14 +47,21 @@ impl Text {
 
 /// A model at work on one file.
 pub struct Decoder<'a> {
+    /// The network.
     pub network: &'a Network,
+    /// Its vocabulary.
     pub tokens: &'a Tokens,
+    /// Words that the speaker may use, as tokens.
+    pub hint: &'a [u32],
+    /// How many lines are written for each window, of which the best is kept.
+    pub lines: usize,
 }
 
 impl Decoder<'_> {
-    /// How likely each language is, over all windows: the likeliest, and how likely.
+    /// The language that is likeliest over all windows, and how likely.
     pub fn language(&self, heard: &[&Heard]) -> Option<(u32, f32)> {
-        let first = self.first_logits(heard);
+        let mut groups = self.groups(heard, 1, 0.0);
+        let first = self.write(&mut groups, Some(self.tokens.start));
         let mut sums = vec![0.0f32; self.tokens.languages.len()];
         for logits in first.chunks_exact(self.tokens.count) {
             let ids = self.tokens.languages.iter();
@@ -64,13 +71,6 @@ impl Decoder<'_> {
         }
         let best = sums.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1))?;
         Some((self.tokens.languages[best.0].0, best.1 / heard.len().max(1) as f32))
-    }
-
-    /// What follows the very first token: \[windows, vocabulary\].
-    fn first_logits(&self, heard: &[&Heard]) -> Vec<f32> {
-        let mut written = vec![self.network.blank(); heard.len()];
-        let start = vec![self.tokens.start; heard.len()];
-        self.network.logits(&self.network.write(&start, &mut written, heard))
     }
 
     /// The best text for each window.
@@ -90,8 +90,7 @@ impl Decoder<'_> {
             let windows: Vec<&Heard> = open.iter().map(|i| heard[*i]).collect();
             let texts = self.attempt(&windows, language, temperature, progress)?;
             for (i, text) in open.into_iter().zip(texts) {
-                let keep = best[i].as_ref().is_none_or(|best| better(&text, best));
-                if keep {
+                if best[i].as_ref().is_none_or(|best| better(&text, best)) {
                     best[i] = Some(text);
                 }
             }
@@ -107,110 +106,170 @@ impl Decoder<'_> {
         temperature: f32,
         progress: &dyn Progress,
     ) -> Result<Vec<Text>, Stopped> {
-        let mut lines = Line::all(self.network, heard, temperature);
-        let prompt = self.tokens.prompt(language);
-        for (i, token) in prompt.iter().enumerate() {
-            let next = vec![*token; lines.len()];
-            let logits = self.write(&mut lines, &next, i == 0 || i + 1 == prompt.len());
-            if i == 0 {
-                self.note_no_speech(&mut lines, &logits);
-            }
-            if i + 1 == prompt.len() {
-                self.follow(&mut lines, logits, temperature);
+        let lines = if temperature > 0.0 { 1 } else { self.lines };
+        let mut groups = self.groups(heard, lines, temperature);
+        let mut logits = Vec::new();
+        for token in self.tokens.prompt(self.hint, language) {
+            logits = self.write(&mut groups, Some(token));
+            if token == self.tokens.start {
+                self.note_no_speech(&mut groups, &logits);
             }
         }
         let most = self.network.config.max_target_positions / 2;
-        let mut done: Vec<Line> = Vec::new();
+        let mut done: Vec<Group> = Vec::new();
         for _ in 0..most {
             progress.check()?;
-            let ended = |line: &Line| line.ended || loops(&line.tokens, self.tokens);
-            let (ready, going): (Vec<Line>, Vec<Line>) = lines.into_iter().partition(ended);
+            self.follow(&mut groups, logits);
+            let ended = |group: &Group| group.has_ended(self.tokens);
+            let (ready, going): (Vec<Group>, Vec<Group>) = groups.into_iter().partition(ended);
             done.extend(ready);
-            lines = going;
-            if lines.is_empty() {
+            groups = going;
+            if groups.is_empty() {
                 break;
             }
-            let next: Vec<u32> =
-                lines.iter().filter_map(|line| line.tokens.last().copied()).collect();
-            let logits = self.write(&mut lines, &next, true);
-            self.follow(&mut lines, logits, temperature);
+            logits = self.write(&mut groups, None);
         }
-        done.extend(lines);
-        done.sort_by_key(|line| line.number);
-        Ok(done.into_iter().map(|line| self.text(line)).collect())
+        done.extend(groups);
+        done.sort_by_key(|group| group.number);
+        Ok(done.into_iter().map(|group| self.text(group)).collect())
     }
 
-    /// Writes a token for each line; the logits of what follows, where they are wanted.
-    fn write(&self, lines: &mut [Line], next: &[u32], wanted: bool) -> Vec<f32> {
-        let heard: Vec<&Heard> = lines.iter().map(|line| line.heard).collect();
-        let mut written: Vec<Written> =
-            lines.iter_mut().map(|line| std::mem::take(&mut line.written)).collect();
-        let x = self.network.write(next, &mut written, &heard);
-        lines.iter_mut().zip(written).for_each(|(line, written)| line.written = written);
-        if wanted { self.network.logits(&x) } else { Vec::new() }
+    fn groups<'h>(&self, heard: &[&'h Heard], wanted: usize, temperature: f32) -> Vec<Group<'h>> {
+        let group = |(number, heard): (usize, &&'h Heard)| Group {
+            number,
+            heard,
+            lines: vec![Line { written: self.network.blank(), tokens: Vec::new(), sum: 0.0 }],
+            ended: Vec::new(),
+            wanted,
+            no_speech: 0.0,
+            temperature,
+            chance: Chance((number as u64) << 8 | (temperature * 10.0) as u64),
+        };
+        heard.iter().enumerate().map(group).collect()
     }
 
-    fn note_no_speech(&self, lines: &mut [Line], logits: &[f32]) {
+    /// Writes a token in every line, this one or the line's last; the logits of what follows.
+    fn write(&self, groups: &mut [Group], token: Option<u32>) -> Vec<f32> {
+        let heard: Vec<_> = groups.iter().map(|group| (group.heard, group.lines.len())).collect();
+        let mut next = Vec::new();
+        let mut written = Vec::new();
+        for line in groups.iter_mut().flat_map(|group| &mut group.lines) {
+            next.push(token.or(line.tokens.last().copied()).unwrap_or(self.tokens.start));
+            written.push(&mut line.written);
+        }
+        let x = self.network.write(&next, &mut written, &heard);
+        self.network.logits(&x)
+    }
+
+    fn note_no_speech(&self, groups: &mut [Group], logits: &[f32]) {
         let Some(no_speech) = self.tokens.no_speech else { return };
-        for (line, logits) in lines.iter_mut().zip(logits.chunks_exact(self.tokens.count)) {
-            line.no_speech = (logits[no_speech as usize] - log_sum(logits)).exp();
+        for (group, logits) in groups.iter_mut().zip(logits.chunks_exact(self.tokens.count)) {
+            group.no_speech = (logits[no_speech as usize] - log_sum(logits)).exp();
         }
     }
 
-    /// Chooses the next token of each line.
-    fn follow(&self, lines: &mut [Line], mut logits: Vec<f32>, temperature: f32) {
-        let rows = logits.par_chunks_exact_mut(self.tokens.count);
-        lines.par_iter_mut().zip(rows).for_each(|(line, logits)| {
-            restrict(logits, &line.tokens, self.tokens);
-            let (token, likelihood) = choose(logits, temperature, &mut line.chance);
-            line.likelihood += likelihood;
-            line.ended = token == self.tokens.end;
-            if !line.ended {
-                line.tokens.push(token);
-            }
-        });
+    /// Chooses what follows in every window.
+    fn follow(&self, groups: &mut [Group], mut logits: Vec<f32>) {
+        let mut rest = logits.as_mut_slice();
+        let mut work = Vec::new();
+        for group in groups {
+            let (own, others) = rest.split_at_mut(group.lines.len() * self.tokens.count);
+            work.push((group, own));
+            rest = others;
+        }
+        work.into_par_iter().for_each(|(group, logits)| group.follow(logits, self.tokens));
     }
 
-    fn text(&self, line: Line) -> Text {
-        let count = line.tokens.len() + 1;
-        let squeezed = squeezed(&self.tokens.text(&line.tokens));
+    fn text(&self, mut group: Group) -> Text {
+        group.ended.append(&mut group.lines);
+        let mean = |line: &Line| line.sum / (line.tokens.len() + 1) as f32;
+        let best = group.ended.into_iter().max_by(|a, b| mean(a).total_cmp(&mean(b)));
+        let Some(best) = best else { return Text::default() };
+        let squeezed = squeezed(&self.tokens.text(&best.tokens));
         // Cut off in a loop, it repeats itself whatever its length.
-        let looped = !line.ended && loops(&line.tokens, self.tokens);
+        let looped = loops(&best.tokens, self.tokens);
         Text {
-            likelihood: line.likelihood / count as f32,
-            no_speech: line.no_speech,
+            likelihood: mean(&best),
+            no_speech: group.no_speech,
             squeezed: if looped { squeezed.max(2.0 * MOST_SQUEEZED) } else { squeezed },
-            tokens: line.tokens,
+            tokens: best.tokens,
         }
     }
 }
 
 /// A text in the making.
-struct Line<'a> {
-    number: usize,
-    heard: &'a Heard,
+struct Line {
     written: Written,
     tokens: Vec<u32>,
-    likelihood: f32,
+    /// The log-likelihood so far.
+    sum: f32,
+}
+
+/// The lines of one window.
+struct Group<'a> {
+    number: usize,
+    heard: &'a Heard,
+    lines: Vec<Line>,
+    ended: Vec<Line>,
+    /// How many lines are kept.
+    wanted: usize,
     no_speech: f32,
-    ended: bool,
+    temperature: f32,
     chance: Chance,
 }
 
-impl<'a> Line<'a> {
-    fn all(network: &Network, heard: &[&'a Heard], temperature: f32) -> Vec<Self> {
-        let line = |(number, heard): (usize, &&'a Heard)| Self {
-            number,
-            heard,
-            written: network.blank(),
-            tokens: Vec::new(),
-            likelihood: 0.0,
-            no_speech: 0.0,
-            ended: false,
-            chance: Chance((number as u64) << 8 | (temperature * 10.0) as u64),
-        };
-        heard.iter().enumerate().map(line).collect()
+impl Group<'_> {
+    /// Whether enough lines have ended, or the best goes round in circles.
+    fn has_ended(&self, tokens: &Tokens) -> bool {
+        self.ended.len() >= self.wanted
+            || self.lines.is_empty()
+            || self.lines.first().is_some_and(|line| loops(&line.tokens, tokens))
     }
+
+    /// Goes on with the likeliest lines; those that end are put aside.
+    fn follow(&mut self, logits: &mut [f32], tokens: &Tokens) {
+        let mut next: Vec<(usize, u32, f32)> = Vec::new();
+        let rows = logits.chunks_exact_mut(tokens.count);
+        for (parent, (line, logits)) in self.lines.iter().zip(rows).enumerate() {
+            restrict(logits, &line.tokens, tokens);
+            let choices = match self.temperature > 0.0 {
+                true => drawn(logits, self.temperature, &mut self.chance).into_iter().collect(),
+                false => likeliest(logits, self.wanted + 1),
+            };
+            next.extend(choices.into_iter().map(|(token, by)| (parent, token, line.sum + by)));
+        }
+        next.sort_by(|a, b| b.2.total_cmp(&a.2));
+        let mut going = Vec::new();
+        for (parent, token, sum) in next {
+            if going.len() == self.wanted {
+                break;
+            } else if token == tokens.end {
+                let tokens = self.lines[parent].tokens.clone();
+                self.ended.push(Line { written: Written::default(), tokens, sum });
+            } else {
+                going.push((parent, token, sum));
+            }
+        }
+        self.lines = descend(std::mem::take(&mut self.lines), &going);
+    }
+}
+
+/// The lines that go on, each from its parent; what was written is copied only for a second child.
+fn descend(parents: Vec<Line>, going: &[(usize, u32, f32)]) -> Vec<Line> {
+    let mut parents: Vec<Option<Line>> = parents.into_iter().map(Some).collect();
+    let mut lines = Vec::with_capacity(going.len());
+    for (i, (parent, token, sum)) in going.iter().enumerate() {
+        let again = going[i + 1..].iter().any(|(other, _, _)| other == parent);
+        let line = match (&parents[*parent], again) {
+            (Some(line), true) => Some((line.written.clone(), line.tokens.clone())),
+            _ => parents[*parent].take().map(|line| (line.written, line.tokens)),
+        };
+        if let Some((written, mut tokens)) = line {
+            tokens.push(*token);
+            lines.push(Line { written, tokens, sum: *sum });
+        }
+    }
+    lines
 }
 
 /// A text that does not repeat itself is better than one that does, then the likelier.

@@ -14,6 +14,10 @@ use crate::models::{Weights, WeightsError};
 const ROWS: usize = 250;
 /// Weight rows that one task of a narrow layer takes, at least.
 const WEIGHT_ROWS: usize = 128;
+/// Weight rows that are in f32 at a time: they stay in the cache.
+const BLOCK_ROWS: usize = 64;
+/// From this many rows on a matrix product is faster than sums.
+const FEW: usize = 5;
 
 /// Rows of numbers that may lie apart, or overlap.
 #[derive(Clone, Copy)]
@@ -206,48 +210,64 @@ impl Narrow {
     pub fn forward(&self, x: &[f32], after: After) -> Vec<f32> {
         let (into, out) = (self.into, self.weight.len() / self.into);
         let count = x.len() / into;
-        let mut turned = vec![0.0; out * count]; // [out, count]
         let share = out.div_ceil(2 * rayon::current_num_threads()).max(WEIGHT_ROWS);
-        let weights = self.weight.par_chunks(share * into);
-        turned.par_chunks_mut(share * count).zip(weights).for_each(|(turned, weights)| {
-            let mut row = vec![0.0f32; into];
-            for (out, weight) in turned.chunks_exact_mut(count).zip(weights.chunks_exact(into)) {
-                weight.convert_to_f32_slice(&mut row);
-                dots(x, &row, out);
+        let tasks = self.weight.par_chunks(share * into);
+        let parts: Vec<Vec<f32>> = tasks.map(|weights| some_columns(x, weights, into)).collect();
+        let mut rows = Vec::with_capacity(count * out);
+        for c in 0..count {
+            for part in &parts {
+                let width = part.len() / count;
+                rows.extend_from_slice(&part[c * width..(c + 1) * width]);
             }
-        });
-        self.finished(&turned, count, out, after)
+        }
+        rows.par_chunks_exact_mut(out.max(1)).for_each(|row| self.finish(row, after));
+        rows
     }
 
-    /// From \[out, count\] to \[count, out\], with bias and activation.
-    fn finished(&self, turned: &[f32], count: usize, out: usize, after: After) -> Vec<f32> {
-        let mut rows = vec![0.0; turned.len()];
-        for (c, row) in rows.chunks_exact_mut(out.max(1)).enumerate() {
-            let sums = turned.iter().skip(c).step_by(count.max(1));
-            row.iter_mut().zip(sums).for_each(|(x, sum)| *x = *sum);
-            vectorised(
-                #[inline(always)]
-                || {
-                    if let Some(bias) = &self.bias {
-                        kernels::add(row, bias);
-                    }
-                    if after == After::Gelu {
-                        row.iter_mut().for_each(|x| *x = kernels::gelu(*x));
-                    }
-                },
-            );
-        }
-        rows
+    /// Bias and activation.
+    fn finish(&self, row: &mut [f32], after: After) {
+        vectorised(
+            #[inline(always)]
+            || {
+                if let Some(bias) = &self.bias {
+                    kernels::add(row, bias);
+                }
+                if after == After::Gelu {
+                    row.iter_mut().for_each(|x| *x = kernels::gelu(*x));
+                }
+            },
+        );
     }
 }
 
-/// The product of one weight row with every row of x.
-fn dots(x: &[f32], weight: &[f32], out: &mut [f32]) {
+/// The product of x with some rows of a weight, a block of them in the cache at a time: one column of
+/// the result for each.
+fn some_columns(x: &[f32], weights: &[f16], into: usize) -> Vec<f32> {
+    let (count, width) = (x.len() / into, weights.len() / into);
+    let mut out = vec![0.0; count * width]; // [count, width]
+    let mut block = vec![0.0f32; BLOCK_ROWS * into];
+    for (i, weights) in weights.chunks(BLOCK_ROWS * into).enumerate() {
+        let block = &mut block[..weights.len()];
+        weights.convert_to_f32_slice(block);
+        let out = &mut out[i * BLOCK_ROWS..];
+        if count >= FEW {
+            product(Rows::new(x, into), Rows::new(block, into), out, width, false);
+        } else {
+            dots(x, block, into, out, width);
+        }
+    }
+    out
+}
+
+/// The same product sum by sum, for a few rows of x.
+fn dots(x: &[f32], weights: &[f32], into: usize, out: &mut [f32], width: usize) {
     vectorised(
         #[inline(always)]
         || {
-            for (sum, x) in out.iter_mut().zip(x.chunks_exact(weight.len())) {
-                *sum = kernels::dot(x, weight);
+            for (r, weight) in weights.chunks_exact(into).enumerate() {
+                for (c, x) in x.chunks_exact(into).enumerate() {
+                    out[c * width + r] = kernels::dot(x, weight);
+                }
             }
         },
     );

@@ -35,6 +35,8 @@ const GLANCE: usize = 64;
 /// Most windows side by side, and the memory that they may take: more would not be faster.
 const SIDE_BY_SIDE: usize = 8;
 const MEMORY: usize = 150 << 20;
+/// Lines that are written for each window, of which the best is kept.
+const LINES: usize = 5;
 /// Speech after the last text of a window, in samples, that is listened to once more.
 const LEFT_OUT: u64 = HEARD_RATE as u64 * 12 / 10;
 
@@ -110,11 +112,17 @@ impl Listener {
         &self.name
     }
 
-    /// Listens to the first sound of a file. Damaged sound is used as far as it can be decoded.
-    pub fn listen(&self, path: &Path, progress: &dyn Progress) -> Result<Listened, ListenError> {
+    /// Listens to the first sound of a file. Damaged sound is used as far as it can be decoded. The
+    /// hint holds words that may be said, such as the title, or nothing.
+    pub fn listen(
+        &self,
+        path: &Path,
+        hint: &str,
+        progress: &dyn Progress,
+    ) -> Result<Listened, ListenError> {
         let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         let work = || {
-            let mut session = Session::new(self);
+            let mut session = Session::new(self, hint);
             let ending = session.run(Hearing::open(path)?, progress)?;
             Ok(session.finish(ending))
         };
@@ -144,6 +152,7 @@ fn generation_config(folder: &Path, config: &mut Config) -> Result<(), WeightsEr
 /// One file being listened to.
 struct Session<'a> {
     listener: &'a Listener,
+    hint: Vec<u32>,
     side_by_side: usize,
     waiting: VecDeque<Window>,
     language: Option<u32>,
@@ -152,10 +161,17 @@ struct Session<'a> {
 }
 
 impl<'a> Session<'a> {
-    fn new(listener: &'a Listener) -> Self {
+    fn new(listener: &'a Listener, hint: &str) -> Self {
         let side_by_side = (MEMORY / listener.network.bytes_heard().max(1)).clamp(1, SIDE_BY_SIDE);
-        let waiting = VecDeque::new();
-        Self { listener, side_by_side, waiting, language: None, cues: Vec::new(), speech: 0 }
+        Self {
+            listener,
+            hint: listener.tokens.hint(hint),
+            side_by_side,
+            waiting: VecDeque::new(),
+            language: None,
+            cues: Vec::new(),
+            speech: 0,
+        }
     }
 
     /// Takes in the sound to its end, writing windows down as soon as there are enough.
@@ -203,7 +219,7 @@ impl<'a> Session<'a> {
             heard.push(network.hear(&spectrum.of(&window.samples)));
         }
         let heard: Vec<&Heard> = heard.iter().collect();
-        let decoder = Decoder { network, tokens };
+        let decoder = Decoder { network, tokens, hint: &self.hint, lines: LINES };
         if self.language.is_none() {
             self.language = decoder.language(&heard).map(|(language, _)| language);
         }
@@ -244,3 +260,6 @@ impl<'a> Session<'a> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

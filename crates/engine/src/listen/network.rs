@@ -162,12 +162,18 @@ impl Network {
         Written { layers: vec![(Vec::new(), Vec::new()); self.decoder.len()] }
     }
 
-    /// Writes one token for each window and returns the decoder's last layer: \[windows, d\].
-    pub fn write(&self, tokens: &[u32], written: &mut [Written], heard: &[&Heard]) -> Vec<f32> {
+    /// Writes one token for each line and returns the decoder's last layer: \[lines, d\]. Lines of
+    /// one window stand together; `heard` has each window with the number of its lines.
+    pub fn write(
+        &self,
+        tokens: &[u32],
+        written: &mut [&mut Written],
+        heard: &[(&Heard, usize)],
+    ) -> Vec<f32> {
         let d = self.config.d_model;
         let place = written.first().map_or(0, |written| written.layers[0].0.len() / d);
         let position = &self.positions[place * d..(place + 1) * d];
-        let mut x = Vec::with_capacity(tokens.len() * d); // [windows, d]
+        let mut x = Vec::with_capacity(tokens.len() * d); // [lines, d]
         for token in tokens {
             let embedding = self.tokens.row(*token as usize).unwrap_or_else(|| vec![0.0; d]);
             x.extend(embedding.iter().zip(position).map(|(a, b)| a + b));
@@ -179,7 +185,7 @@ impl Network {
         self.decoder_norm.forward(&x)
     }
 
-    /// The logits of the token that follows: \[windows, vocabulary\].
+    /// The logits of the token that follows: \[lines, vocabulary\].
     pub fn logits(&self, x: &[f32]) -> Vec<f32> {
         self.tokens.forward(x, After::Nothing)
     }
@@ -379,41 +385,69 @@ impl DecoderLayer {
         })
     }
 
-    /// One token of each window.
+    /// One token of each line.
     fn forward(
         &self,
         x: &mut [f32],
         number: usize,
         heads: usize,
-        written: &mut [Written],
-        heard: &[&Heard],
+        written: &mut [&mut Written],
+        heard: &[(&Heard, usize)],
     ) {
-        let d = x.len() / heard.len().max(1);
+        let d = x.len() / written.len().max(1);
         let qkv = self.qkv.forward(&self.attention_norm.forward(x), After::Nothing);
         let mut attended = vec![0.0; x.len()];
-        for ((qkv, written), out) in
-            qkv.chunks_exact(3 * d).zip(written).zip(attended.chunks_exact_mut(d))
-        {
+        let lines = qkv.par_chunks_exact(3 * d).zip(written).zip(attended.par_chunks_exact_mut(d));
+        lines.for_each(|((qkv, written), out)| {
             let (keys, values) = &mut written.layers[number];
             keys.extend_from_slice(&qkv[d..2 * d]);
             values.extend_from_slice(&qkv[2 * d..]);
             recall(&qkv[..d], keys, values, heads, out);
-        }
-        add(x, &self.out.forward(&attended, After::Nothing));
-        let query = self.heard_query.forward(&self.heard_norm.forward(x), After::Nothing);
-        let size = d / heads;
-        attended.par_chunks_mut(size).enumerate().for_each(|(task, out)| {
-            let (window, head) = (task / heads, task % heads);
-            let (keys, values) = &heard[window].layers[number];
-            let block = keys.len() / heads;
-            let part = head * block..(head + 1) * block;
-            let query = &query[window * d + head * size..][..size];
-            listen(query, &keys[part.clone()], &values[part], out);
         });
+        add(x, &self.out.forward(&attended, After::Nothing));
+        let queries = self.heard_query.forward(&self.heard_norm.forward(x), After::Nothing);
+        let attended = listen_all(&queries, number, heads, heard, d);
         add(x, &self.heard_out.forward(&attended, After::Nothing));
         let wide = self.wide.forward(&self.norm.forward(x), After::Gelu);
         add(x, &self.narrow.forward(&wide, After::Nothing));
     }
+}
+
+/// Every line looks at what was heard in its window: from \[lines, d\] to \[lines, d\].
+fn listen_all(
+    queries: &[f32],
+    number: usize,
+    heads: usize,
+    heard: &[(&Heard, usize)],
+    d: usize,
+) -> Vec<f32> {
+    let size = d / heads;
+    let starts = heard.iter().scan(0, |at, (_, lines)| {
+        *at += lines;
+        Some(*at - lines)
+    });
+    let windows = heard.iter().zip(starts);
+    let tasks: Vec<_> = windows.flat_map(|window| (0..heads).map(move |h| (window, h))).collect();
+    let parts: Vec<Vec<f32>> = tasks
+        .par_iter()
+        .map(|(((heard, lines), first), head)| {
+            let (keys, values) = &heard.layers[number];
+            let block = keys.len() / heads;
+            let part = head * block..(head + 1) * block;
+            let queries = &queries[first * d..(first + lines) * d];
+            let of_head = |query: &[f32]| query[head * size..(head + 1) * size].to_vec();
+            let queries: Vec<f32> = queries.chunks_exact(d).flat_map(of_head).collect();
+            listen(&queries, size, &keys[part.clone()], &values[part])
+        })
+        .collect();
+    let mut out = vec![0.0; queries.len()];
+    for ((((_, lines), first), head), part) in tasks.iter().zip(&parts) {
+        let rows = out[first * d..(first + lines) * d].chunks_exact_mut(d);
+        for (row, part) in rows.zip(part.chunks_exact(size)) {
+            row[head * size..(head + 1) * size].copy_from_slice(part);
+        }
+    }
+    out
 }
 
 fn add(x: &mut [f32], y: &[f32]) {
@@ -444,31 +478,41 @@ fn recall(query: &[f32], keys: &[f32], values: &[f32], heads: usize, out: &mut [
     );
 }
 
-/// One head of one token looks at what was heard: keys and values \[positions, size\].
-fn listen(query: &[f32], keys: &[f16], values: &[f16], out: &mut [f32]) {
-    let size = query.len();
+/// One head of a window's lines looks at what was heard: queries \[lines, size\], keys and values
+/// \[positions, size\]. Each key is turned into f32 once for all lines.
+fn listen(queries: &[f32], size: usize, keys: &[f16], values: &[f16]) -> Vec<f32> {
+    let (lines, positions) = (queries.len() / size, keys.len() / size);
     let scale = 1.0 / (size as f32).sqrt();
-    let mut scores = vec![0.0f32; keys.len() / size];
+    let mut scores = vec![0.0f32; lines * positions];
+    let mut out = vec![0.0f32; queries.len()];
     let mut block = vec![0.0f32; KEYS * size];
     vectorised(
         #[inline(always)]
         || {
-            for (keys, scores) in keys.chunks(KEYS * size).zip(scores.chunks_mut(KEYS)) {
+            for (first, keys) in keys.chunks(KEYS * size).enumerate() {
                 let block = &mut block[..keys.len()];
                 keys.convert_to_f32_slice(block);
-                for (score, key) in scores.iter_mut().zip(block.chunks_exact(size)) {
-                    *score = kernels::dot(query, key) * scale;
+                for (query, scores) in
+                    queries.chunks_exact(size).zip(scores.chunks_exact_mut(positions))
+                {
+                    let scores = &mut scores[first * KEYS..];
+                    for (score, key) in scores.iter_mut().zip(block.chunks_exact(size)) {
+                        *score = kernels::dot(query, key) * scale;
+                    }
                 }
             }
-            kernels::softmax(&mut scores);
-            out.fill(0.0);
-            for (values, scores) in values.chunks(KEYS * size).zip(scores.chunks(KEYS)) {
+            scores.chunks_exact_mut(positions).for_each(kernels::softmax);
+            for (first, values) in values.chunks(KEYS * size).enumerate() {
                 let block = &mut block[..values.len()];
                 values.convert_to_f32_slice(block);
-                for (share, value) in scores.iter().zip(block.chunks_exact(size)) {
-                    out.iter_mut().zip(value).for_each(|(sum, x)| *sum += share * x);
+                for (out, scores) in out.chunks_exact_mut(size).zip(scores.chunks_exact(positions)) {
+                    let scores = &scores[first * KEYS..];
+                    for (share, value) in scores.iter().zip(block.chunks_exact(size)) {
+                        out.iter_mut().zip(value).for_each(|(sum, x)| *sum += share * x);
+                    }
                 }
             }
         },
     );
+    out
 }

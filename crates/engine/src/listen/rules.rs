@@ -64,16 +64,28 @@ pub fn log_sum(logits: &[f32]) -> f32 {
     .ln()
 }
 
-/// The likeliest token, or at a temperature one by chance; with the logarithm of its likelihood.
-pub fn choose(logits: &[f32], temperature: f32, chance: &mut Chance) -> (u32, f32) {
+/// The likeliest tokens, best first, each with the logarithm of its likelihood.
+pub fn likeliest(logits: &[f32], count: usize) -> Vec<(u32, f32)> {
     let total = log_sum(logits);
-    let best = || {
-        let order = |a: &(usize, &f32), b: &(usize, &f32)| a.1.total_cmp(b.1).then(b.0.cmp(&a.0));
-        logits.iter().enumerate().max_by(order).map_or(0, |(token, _)| token)
-    };
-    let token = if temperature > 0.0 { chance.draw(logits, temperature) } else { None };
-    let token = token.unwrap_or_else(best);
-    (token as u32, logits.get(token).map_or(f32::NEG_INFINITY, |logit| logit - total))
+    let mut best: Vec<(u32, f32)> = Vec::with_capacity(count + 1);
+    let mut least = f32::NEG_INFINITY;
+    for (token, logit) in logits.iter().enumerate() {
+        if *logit > least {
+            let place = best.partition_point(|(_, other)| other >= logit);
+            best.insert(place, (token as u32, *logit));
+            best.truncate(count);
+            if best.len() == count {
+                least = best[count - 1].1;
+            }
+        }
+    }
+    best.into_iter().map(|(token, logit)| (token, logit - total)).collect()
+}
+
+/// A token by chance, the likelier the more often; with the logarithm of its likelihood.
+pub fn drawn(logits: &[f32], temperature: f32, chance: &mut Chance) -> Option<(u32, f32)> {
+    let token = chance.draw(logits, temperature)?;
+    Some((token as u32, logits.get(token)? - log_sum(logits)))
 }
 
 /// Chance from a seed (splitmix64): the same sound gives the same text every time.

@@ -12,6 +12,9 @@ pub const TICK_CS: u32 = 2;
 /// The highest timestamp: thirty seconds.
 const TICKS: u32 = 1500;
 
+/// A hint is no longer than this.
+const HINT_TOKENS: usize = 24;
+
 /// The tokens of one model.
 pub struct Tokens {
     tokenizer: Tokenizer,
@@ -21,6 +24,8 @@ pub struct Tokens {
     pub end: u32,
     /// "Write what is said", where the model can also translate.
     transcribe: Option<u32>,
+    /// "What follows was said before".
+    before: Option<u32>,
     /// Forbidden here: every text has times.
     pub no_times: u32,
     /// "Nobody speaks".
@@ -61,6 +66,7 @@ impl Tokens {
             start,
             end: need("<|endoftext|>")?,
             transcribe: find("<|transcribe|>").filter(|_| multilingual),
+            before: find("<|startofprev|>"),
             no_times,
             no_speech: find("<|nospeech|>").or_else(|| find("<|nocaptions|>")),
             languages,
@@ -81,10 +87,21 @@ impl Tokens {
         token >= self.zero() && token <= self.zero() + TICKS
     }
 
-    /// What every text in a language begins with.
-    pub fn prompt(&self, language: Option<u32>) -> Vec<u32> {
-        let start = std::iter::once(self.start);
-        start.chain(language).chain(self.transcribe.filter(|_| language.is_some())).collect()
+    /// What every text in a language begins with, after a hint.
+    pub fn prompt(&self, hint: &[u32], language: Option<u32>) -> Vec<u32> {
+        let hint = self.before.filter(|_| !hint.is_empty()).into_iter().chain(hint.iter().copied());
+        let hint: Vec<u32> = if self.before.is_some() { hint.collect() } else { Vec::new() };
+        let task = self.transcribe.filter(|_| language.is_some());
+        hint.into_iter().chain([self.start]).chain(language).chain(task).collect()
+    }
+
+    /// Words that the speaker may use, as if they had been said before.
+    pub fn hint(&self, text: &str) -> Vec<u32> {
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let encoded = self.tokenizer.encode_fast(format!(" {text}"), false);
+        let ids = encoded.map(|encoded| encoded.get_ids().to_vec()).unwrap_or_default();
+        let said = ids.into_iter().filter(|id| *id < self.end && !text.is_empty());
+        said.take(HINT_TOKENS).collect()
     }
 
     /// The text of tokens; times and steering tokens are left out.

@@ -77,6 +77,9 @@ impl Hearing {
             other => return Err(other),
         };
         let said = failed.lines().last().unwrap_or_default().trim().to_owned();
+        if samples == 0 && !well {
+            return Err(MediaError::Failed { program: Program::Ffmpeg, message: said });
+        }
         let complaint = (!well || !said.is_empty()).then_some(said);
         Ok(Ending { samples, complaint })
     }

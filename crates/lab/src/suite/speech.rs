@@ -7,6 +7,7 @@ use serde::Serialize;
 use stitch_core::procedure::Procedure;
 use stitch_engine::demonstrate::{Choice, Demonstrator, Options, demonstrate};
 use stitch_engine::files::FileError;
+use stitch_engine::index;
 use stitch_engine::listen::{ListenError, Listener};
 use stitch_engine::progress::{Progress, Within};
 use stitch_engine::transcript::{self, Sentence, TranscriptError};
@@ -38,6 +39,15 @@ pub struct Report {
     pub confusions: Vec<(String, String, usize)>,
 }
 
+/// How files are listened to.
+#[derive(Clone, Copy, Debug)]
+pub struct Listening {
+    /// Whether the recogniser is told what a file is called, as when indexing.
+    pub titles: bool,
+    /// The seed of the intervals.
+    pub seed: u64,
+}
+
 /// Why there is no report.
 #[derive(Debug, thiserror::Error)]
 pub enum SpeechError {
@@ -62,7 +72,7 @@ pub enum SpeechError {
 pub fn evaluate(
     listener: &Listener,
     folder: &Path,
-    seed: u64,
+    options: &Listening,
     progress: &dyn Progress,
 ) -> Result<Report, SpeechError> {
     let files = with_subtitles(folder)?;
@@ -70,13 +80,14 @@ pub fn evaluate(
     let (mut judged, mut seconds) = (Vec::new(), 0.0);
     for (media, subtitles) in &files {
         let truth = transcript::read(subtitles)?.sentences;
-        let listened = listener.listen(media, &Within(progress))?;
+        let hint = if options.titles { index::hint(media) } else { String::new() };
+        let listened = listener.listen(media, &hint, &Within(progress))?;
         let heard = listened.transcript.map_or_else(Vec::new, |found| found.sentences);
         judged.push(Verdict::of(&truth, &heard));
         seconds += listened.length_ms as f64 / 1000.0;
         progress.advance(1);
     }
-    Ok(report(&judged, seconds, seed))
+    Ok(report(&judged, seconds, options.seed))
 }
 
 /// The media files of a folder that have a `.srt` beside them, by name.

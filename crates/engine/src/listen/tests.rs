@@ -1,0 +1,191 @@
+//! The recogniser gives the numbers of the Python library it stands in for, and keeps its rules.
+
+use std::path::{Path, PathBuf};
+
+use proptest::prelude::*;
+
+use super::decode::Decoder;
+use super::network::{Config, Network};
+use super::rules::{Chance, drawn, restrict};
+use super::segments::segments;
+use super::spectrum::{COLUMNS, Spectrum};
+use super::tokens::Tokens;
+use crate::progress::Silent;
+
+fn data(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
+}
+
+/// The sound of recipes/golden/whisper.py.
+fn sound() -> Vec<f32> {
+    let sample = |n: i64| {
+        let hum = (n * 7919 % 400 - 200) * 20;
+        let chirp = (n * n / 2000 % 512 - 256) * 40;
+        (hum + chirp) as f32 / 32768.0
+    };
+    (0..64_000).map(sample).collect()
+}
+
+#[derive(serde::Deserialize)]
+struct Golden {
+    tokens: Vec<u32>,
+    encoded: Vec<Vec<f32>>,
+    logits: Vec<Vec<f32>>,
+}
+
+fn golden(name: &str) -> Golden {
+    serde_json::from_slice(&std::fs::read(data(name)).unwrap()).unwrap()
+}
+
+fn load(folder: &Path) -> (Network, Tokens) {
+    let config = Config::read(folder).unwrap();
+    let tokens = Tokens::load(folder, &config).unwrap();
+    (Network::load(folder, config).unwrap(), tokens)
+}
+
+fn furthest(a: &[f32], b: &[f32]) -> f32 {
+    a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max)
+}
+
+#[test]
+fn the_spectrum_is_that_of_transformers() {
+    let golden: std::collections::HashMap<usize, Vec<Vec<f32>>> =
+        serde_json::from_slice(&std::fs::read(data("whisper-spectra.json")).unwrap()).unwrap();
+    for (bands, columns) in golden {
+        let ours = Spectrum::new(bands).of(&sound());
+        assert_eq!(ours.len(), COLUMNS * bands);
+        for (column, theirs) in ours.chunks_exact(bands).step_by(37).zip(&columns) {
+            assert!(furthest(column, theirs) < 1e-4, "{bands}: {}", furthest(column, theirs));
+        }
+    }
+}
+
+/// Encoder and decoder against what transformers said; how far off, as a share of the spread.
+fn compare(network: &Network, golden: &Golden) -> (f32, f32) {
+    let spectrum = Spectrum::new(network.config.num_mel_bins).of(&sound());
+    let d = network.config.d_model;
+    let encoded = network.encode(&spectrum);
+    let rows = encoded.chunks_exact(d).step_by(101).zip(&golden.encoded);
+    let far = rows.map(|(ours, theirs)| furthest(ours, theirs) / spread(theirs));
+    let heard = network.hear(&spectrum);
+    let mut written = network.blank();
+    let mut logits_far: f32 = 0.0;
+    for (token, theirs) in golden.tokens.iter().zip(&golden.logits) {
+        let logits = network.logits(&network.write(&[*token], &mut [&mut written], &[(&heard, 1)]));
+        let ours: Vec<f32> = logits.iter().step_by(97).copied().collect();
+        assert_eq!(ours.len(), theirs.len());
+        logits_far = logits_far.max(furthest(&ours, theirs) / spread(theirs));
+    }
+    (far.fold(0.0, f32::max), logits_far)
+}
+
+fn spread(row: &[f32]) -> f32 {
+    let (low, high) = row.iter().fold((f32::MAX, f32::MIN), |(l, h), x| (l.min(*x), h.max(*x)));
+    high - low
+}
+
+#[test]
+fn a_small_random_model_gives_the_numbers_of_transformers() {
+    let (network, _) = load(&data("tiny-whisper"));
+    let (encoder, decoder) = compare(&network, &golden("tiny-whisper.json"));
+    // The decoder looks at what was heard in 16 bits.
+    assert!(encoder < 1e-4 && decoder < 2e-3, "{encoder} {decoder}");
+}
+
+/// Runs where whisper-base is installed.
+#[test]
+#[allow(clippy::print_stderr)] // a skipped test should say so
+fn the_real_model_gives_the_numbers_of_transformers() {
+    let home = std::env::var_os("STITCH_HOME").map(PathBuf::from);
+    let cache = || Some(PathBuf::from(std::env::var_os("HOME")?).join(".cache/stitch"));
+    let folder = home.or_else(cache).unwrap_or_default().join("models/whisper-base");
+    if !folder.join("model.safetensors").exists() {
+        eprintln!("skipped: run `stitch models pull whisper-base` first");
+        return;
+    }
+    let (network, _) = load(&folder);
+    let (encoder, decoder) = compare(&network, &golden("whisper-base.json"));
+    assert!(encoder < 1e-3 && decoder < 2e-3, "{encoder} {decoder}");
+}
+
+#[test]
+fn a_window_is_written_the_same_in_any_company() {
+    let (network, tokens) = load(&data("tiny-whisper"));
+    let spectrum = Spectrum::new(80);
+    let sounds = [sound(), sound()[..20_000].to_vec(), vec![0.0; 100], sound()[5000..].to_vec()];
+    let heard: Vec<_> = sounds.iter().map(|sound| network.hear(&spectrum.of(sound))).collect();
+    let decoder = Decoder { network: &network, tokens: &tokens, hint: &[40, 41], lines: 3 };
+    let language = decoder.language(&heard.iter().collect::<Vec<_>>()).unwrap().0;
+    assert!(tokens.languages.iter().any(|(id, _)| *id == language));
+    let together = decoder.texts(&heard.iter().collect::<Vec<_>>(), Some(language), &Silent);
+    let together = together.unwrap();
+    for (heard, text) in heard.iter().zip(&together).take(1) {
+        let alone = &decoder.texts(&[heard], Some(language), &Silent).unwrap()[0];
+        assert_eq!(alone.tokens, text.tokens);
+    }
+    for text in &together {
+        check_times(&text.tokens, &tokens);
+        assert!(text.likelihood.is_finite() && text.tokens.len() <= 64);
+    }
+}
+
+#[test]
+fn the_vocabulary_is_read_from_the_folder() {
+    let (_, tokens) = load(&data("tiny-whisper"));
+    let names: Vec<&str> = tokens.languages.iter().map(|(_, name)| name.as_str()).collect();
+    assert_eq!(names, ["en", "de", "haw"]);
+    assert_eq!(tokens.prompt(&[], Some(258)), [257, 258, 262]);
+    let hint = tokens.hint("  a\tb ");
+    assert_eq!(tokens.text(&hint), " a b");
+    assert_eq!(tokens.prompt(&[7], Some(258)), [264, 7, 257, 258, 262]);
+    assert!(tokens.hint("").is_empty());
+    assert_eq!((tokens.zero(), tokens.never.as_slice()), (267, &[1, 2][..]));
+    assert_eq!(tokens.text(&[267, 40, 41, 300, 256]), tokens.text(&[40, 41]));
+}
+
+/// Times come first, in pairs, and never run back.
+fn check_times(written: &[u32], tokens: &Tokens) {
+    let mut last = 0;
+    for (i, token) in written.iter().enumerate() {
+        assert!(*token < tokens.end || tokens.is_time(*token), "{written:?}");
+        assert!(i > 0 || tokens.is_time(*token), "{written:?}");
+        if tokens.is_time(*token) {
+            assert!(*token >= last, "{written:?}");
+            last = *token;
+        }
+    }
+    for three in written.windows(3) {
+        assert!(!three.iter().all(|token| tokens.is_time(*token)), "{written:?}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+    #[test]
+    fn whatever_the_network_says_times_are_in_order(seed: u64, temperature in 0.1f32..3.0) {
+        let config = Config::read(&data("tiny-whisper")).unwrap();
+        let tokens = Tokens::load(&data("tiny-whisper"), &config).unwrap();
+        let mut chance = Chance(seed);
+        let mut written = Vec::new();
+        for step in 0..40u64 {
+            let noise = |i: u64| (seed ^ (i * 40 + step)).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
+            let mut logits: Vec<f32> =
+                (0..tokens.count as u64).map(|i| noise(i) as f32 / 1e6 - 5.0).collect();
+            restrict(&mut logits, &written, &tokens);
+            let (token, likelihood) = drawn(&logits, temperature, &mut chance).unwrap();
+            prop_assert!(likelihood <= 0.0 && likelihood.is_finite());
+            if token == tokens.end {
+                break;
+            }
+            written.push(token);
+        }
+        check_times(&written, &tokens);
+        let parts = segments(&written, &tokens, 480_000);
+        for part in &parts {
+            prop_assert!(part.range.start <= part.range.end && part.range.end <= 480_000);
+        }
+        prop_assert!(parts.windows(2).all(|two| two[0].range.end <= two[1].range.start));
+        let said = written.iter().filter(|token| !tokens.is_time(**token)).count();
+        prop_assert_eq!(parts.iter().map(|part| part.tokens.len()).sum::<usize>(), said);
+    }
+}
