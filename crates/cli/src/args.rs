@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 use crate::command::{
-    eval::EvalCommand, index::IndexArguments, library::LibraryCommand, listen::ListenArguments,
+    dataset::DatasetCommand, eval::EvalCommand, index::IndexArguments, library::LibraryCommand, listen::ListenArguments,
     make::MakeArguments, models::ModelsCommand, search::SearchArguments, world::WorldCommand,
 };
 use crate::common::Common;
@@ -46,6 +46,9 @@ pub enum Command {
     /// List and fetch the models
     #[command(subcommand)]
     Models(ModelsCommand),
+    /// Mix procedures to learn from, out of the library's videos
+    #[command(subcommand)]
+    Dataset(DatasetCommand),
     /// Measure how good the answers are
     #[command(subcommand)]
     Eval(EvalCommand),

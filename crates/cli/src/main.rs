@@ -8,6 +8,7 @@ mod failure;
 mod bars;
 mod table;
 mod setup;
+mod chat;
 mod command;
 mod args;
 
@@ -39,6 +40,7 @@ fn run(command: Command, setup: &Setup) -> Result<u8, Failure> {
         Command::Listen(listen) => command::listen::run(&listen, setup),
         Command::Library(library) => command::library::run(&library, setup),
         Command::Models(models) => command::models::run(&models, setup),
+        Command::Dataset(dataset) => command::dataset::run(&dataset, setup),
         Command::Eval(eval) => command::eval::run(&eval, setup),
         Command::World(world) => {
             setup.say(&command::world::run(&world, &setup.progress)?);

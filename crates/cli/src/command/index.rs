@@ -9,9 +9,8 @@ use stitch_engine::index::{Given, Indexer, LocaliseOptions, Report};
 use stitch_engine::library::Library;
 use stitch_engine::media::Decode;
 use stitch_engine::progress::Progress;
-use stitch_engine::summarise::PromptDomain;
-use stitch_engine::summarise::chat::{Chat, ChatOptions};
 
+use crate::chat::{ChatArguments, Domain};
 use crate::failure::Failure;
 use crate::setup::{Sentences, Setup};
 
@@ -55,15 +54,8 @@ pub struct IndexArguments {
     /// The field the videos are from; only a language model's prompt depends on it
     #[arg(long, value_enum, default_value_t = Domain::Any)]
     domain: Domain,
-    /// An OpenAI-compatible endpoint that summarises narration, such as http://127.0.0.1:8080/v1
-    #[arg(long, env = "STITCH_LLM_URL", value_name = "URL")]
-    llm_url: Option<String>,
-    /// The language model's name there
-    #[arg(long, env = "STITCH_LLM_MODEL", value_name = "NAME", default_value = "default")]
-    llm_model: String,
-    /// The key, where one is needed
-    #[arg(long, env = "STITCH_LLM_KEY", value_name = "KEY", hide_env_values = true)]
-    llm_key: Option<String>,
+    #[command(flatten)]
+    chat: ChatArguments,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -76,14 +68,6 @@ enum DecodeName {
     Keyframes,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum Domain {
-    Cooking,
-    Woodworking,
-    Gardening,
-    Any,
-}
-
 /// Runs the command.
 pub fn run(arguments: &IndexArguments, setup: &Setup) -> Result<u8, Failure> {
     setup.progress.begin("loading models", 0);
@@ -91,7 +75,7 @@ pub fn run(arguments: &IndexArguments, setup: &Setup) -> Result<u8, Failure> {
     let folder = arguments.feature_folder()?;
     let encoder = arguments.encoder(folder.clone(), setup, &sentences)?;
     let library = Library::open_or_create(&setup.library, encoder.id())?;
-    let chat = arguments.chat(setup);
+    let chat = arguments.chat.chat(setup);
     let given = arguments.given(folder.as_ref(), setup)?;
     let listener = setup.listener_or_none(&arguments.speech)?;
     let indexer = Indexer {
@@ -146,13 +130,6 @@ impl IndexArguments {
         self.encoder.clone().or_else(made_with).unwrap_or_else(|| mini::NAME.into())
     }
 
-    fn chat(&self, setup: &Setup) -> Option<Chat> {
-        let url = self.llm_url.as_ref()?;
-        let mut options = ChatOptions::new(url, &self.llm_model);
-        options.key = self.llm_key.clone();
-        options.cache = Some(setup.cache.join("chat"));
-        Some(Chat::new(options))
-    }
 }
 
 impl From<DecodeName> for Decode {
@@ -161,17 +138,6 @@ impl From<DecodeName> for Decode {
             DecodeName::Exact => Self::Exact,
             DecodeName::Fast => Self::Fast,
             DecodeName::Keyframes => Self::Keyframes,
-        }
-    }
-}
-
-impl From<Domain> for PromptDomain {
-    fn from(domain: Domain) -> Self {
-        match domain {
-            Domain::Cooking => Self::Cooking,
-            Domain::Woodworking => Self::Woodworking,
-            Domain::Gardening => Self::Gardening,
-            Domain::Any => Self::Any,
         }
     }
 }

@@ -7,6 +7,7 @@ pub mod search;
 pub mod library;
 pub mod models;
 pub mod world;
+pub mod dataset;
 pub mod eval_encoder;
 pub mod eval_speech;
 pub mod eval;
