@@ -5,7 +5,7 @@
 WHEEL_FOLDER is an unpacked `silero-vad` wheel (MIT). Writes the weights in 16 bits to
 crates/engine/assets/voice/silero.safetensors, and to crates/engine/tests/data/voice.json what the
 original network (ONNX, 32 bits) says of each 32 ms of a made-up sound.
-Needs: numpy, safetensors, onnxruntime.
+Needs: numpy, safetensors, onnx, onnxruntime.
 """
 
 import json
@@ -13,13 +13,24 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import onnx
+import onnx.numpy_helper
 import onnxruntime
-from safetensors.numpy import load_file, save_file
+from safetensors.numpy import save_file
 
 data = Path(sys.argv[1]) / "silero_vad" / "data"
 root = Path(__file__).resolve().parents[2] / "crates" / "engine"
 
-weights = load_file(data / "silero_vad_16k.safetensors")
+# The wheel's own safetensors file is of an older training; the graph has the newest numbers.
+NAMES = {
+    "model.stft.forward_basis_buffer": "stft_conv.weight",
+    "model.decoder.decoder.2.weight": "final_conv.weight",
+    "model.decoder.decoder.2.bias": "final_conv.bias",
+    **{f"model.encoder.{i}.reparam_conv.{kind}": f"conv{i + 1}.{kind}" for i in range(4) for kind in ("weight", "bias")},
+    **{f"model.decoder.rnn.{kind}_{half}": f"lstm_cell.{kind}_{half}" for kind in ("weight", "bias") for half in ("ih", "hh")},
+}
+graph = onnx.load(data / "silero_vad_16k_op15.onnx").graph
+weights = {NAMES[t.name]: onnx.numpy_helper.to_array(t) for t in graph.initializer if t.name in NAMES}
 save_file({k: v.astype(np.float16) for k, v in weights.items()}, root / "assets/voice/silero.safetensors")
 
 
@@ -53,5 +64,3 @@ for at in range(0, len(heard), 512):
 samples.tofile(root / "tests/data/voice.s16")
 (root / "tests/data/voice.json").write_text(json.dumps(shares))
 print(len(shares), max(shares), min(shares), len(weights), sum(v.size for v in weights.values()))
-for k, v in weights.items():
-    print(k, v.shape)

@@ -34,10 +34,7 @@ fn main() {
     };
     let best = (0..2).map(seconds).min_by(|a, b| a.0.total_cmp(&b.0)).expect("two runs");
     let rate = best.1 / best.0;
-    println!(
-        "{{\"listen_s_per_s\":{rate:.2},\"sound_s\":{:.1},\"load_s\":{load_s:.2}}}",
-        best.1
-    );
+    println!("{{\"listen_s_per_s\":{rate:.2},\"sound_s\":{:.1},\"load_s\":{load_s:.2}}}", best.1);
 }
 
 /// The steps as a WAV file of 22050 Hz.

@@ -360,10 +360,35 @@ pub(crate) fn norm(row: &mut [f32], weight: &[f32], bias: &[f32], eps: f32) {
 
 #[inline(always)]
 pub(crate) fn softmax(scores: &mut [f32]) {
-    let most = scores.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+    let most = largest(scores);
     scores.iter_mut().for_each(|x| *x = exp(*x - most));
     let scale = 1.0 / sum(scores, |x| x);
     scores.iter_mut().for_each(|x| *x *= scale);
+}
+
+/// The sum of all lanes, in halves: one after the other each would wait for the last.
+#[inline(always)]
+fn total(mut lanes: [f32; LANES]) -> f32 {
+    let mut half = LANES / 2;
+    while half > 0 {
+        let (low, high) = lanes.split_at_mut(half);
+        low.iter_mut().zip(high).for_each(|(a, b)| *a += *b);
+        half /= 2;
+    }
+    lanes[0]
+}
+
+/// The largest number of a row that holds no NaN, in several lanes so that it vectorises.
+#[inline(always)]
+pub(crate) fn largest(row: &[f32]) -> f32 {
+    let larger = |a: f32, b: f32| if b > a { b } else { a };
+    let (blocks, rest) = row.as_chunks::<LANES>();
+    let mut most = [f32::NEG_INFINITY; LANES];
+    for block in blocks {
+        most.iter_mut().zip(block).for_each(|(most, x)| *most = larger(*most, *x));
+    }
+    let most = most.iter().copied().fold(f32::NEG_INFINITY, larger);
+    rest.iter().copied().fold(most, larger)
 }
 
 /// The sum of `f` of every number, in several running sums so that it vectorises.
@@ -374,7 +399,7 @@ pub(crate) fn sum(row: &[f32], f: impl Fn(f32) -> f32) -> f32 {
     for block in blocks {
         sums.iter_mut().zip(block).for_each(|(sum, x)| *sum += f(*x));
     }
-    sums.iter().sum::<f32>() + rest.iter().map(|x| f(*x)).sum::<f32>()
+    total(sums) + rest.iter().map(|x| f(*x)).sum::<f32>()
 }
 
 #[inline(always)]
@@ -386,7 +411,7 @@ pub(crate) fn dot(a: &[f32], b: &[f32]) -> f32 {
             sums[lane] += x[lane] * y[lane];
         }
     }
-    sums.iter().sum::<f32>() + a_rest.iter().zip(b_rest).map(|(x, y)| x * y).sum::<f32>()
+    total(sums) + a_rest.iter().zip(b_rest).map(|(x, y)| x * y).sum::<f32>()
 }
 
 /// e^x within 2e-7 (relative) for x ≤ 0, and 0 far below.

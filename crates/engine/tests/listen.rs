@@ -142,7 +142,7 @@ fn a_broken_model_says_what_is_wrong() {
             std::fs::write(path, text.replace(from, to)).unwrap();
         }
     };
-    let weights = |change: &'static dyn Fn(&mut Vec<u8>)| {
+    let weights = |change: fn(&mut Vec<u8>)| {
         move |folder: &Path| {
             let path = folder.join("model.safetensors");
             let mut bytes = std::fs::read(&path).unwrap();
@@ -159,13 +159,13 @@ fn a_broken_model_says_what_is_wrong() {
     let gone = |folder: &Path| std::fs::remove_file(folder.join("config.json")).unwrap();
     insta::assert_snapshot!(
         [
-            said(&weights(&rename)),
+            said(&weights(rename)),
             said(&config("\"encoder_ffn_dim\": 24", "\"encoder_ffn_dim\": 32")),
             said(&config("\"encoder_attention_heads\": 2", "\"encoder_attention_heads\": 3")),
             said(&config("\"max_source_positions\": 1500", "\"max_source_positions\": 7")),
             said(&config("\"vocab_size\"", "\"vocabulary\"")),
-            said(&weights(&|bytes| bytes.truncate(9000))),
-            said(&weights(&pickle)),
+            said(&weights(|bytes| bytes.truncate(9000))),
+            said(&weights(pickle)),
             said(&tokenizer),
             said(&gone),
         ]
@@ -191,7 +191,9 @@ fn the_real_model_hears_words_in_odd_sound() {
     let listener = Listener::load(&model).unwrap();
     let spoken = spoken.to_string_lossy();
     let late = ["-i", &spoken, "-af", "adelay=40000:all=1,apad=pad_dur=40"];
-    for (extra, name) in [(["-ac", "8", "-ar", "48000"], "a.wav"), (["-ac", "1", "-ar", "8000"], "b.wav")] {
+    for (extra, name) in
+        [(["-ac", "8", "-ar", "48000"], "a.wav"), (["-ac", "1", "-ar", "8000"], "b.wav")]
+    {
         let path = folder.path().join(name);
         ffmpeg(&[&late[..], &extra[..]].concat(), &path);
         let listened = listener.listen(&path, "", &Silent).unwrap();

@@ -54,7 +54,8 @@ fn listen(arguments: &SpeechArguments, setup: &Setup) -> Result<u8, Failure> {
     setup.progress.begin("loading the speech model", 0);
     let listener = setup.listener(&arguments.speech)?;
     let start = Instant::now();
-    let report = speech::evaluate(&listener, &arguments.folder, arguments.seed, &setup.progress)?;
+    let options = Listening { titles: !arguments.no_titles, seed: arguments.seed };
+    let report = speech::evaluate(&listener, &arguments.folder, &options, &setup.progress)?;
     let took_s = start.elapsed().as_secs_f64();
     setup.progress.finish();
     if setup.json {

@@ -4,20 +4,15 @@
 
 use gemm::{Parallelism, gemm};
 use half::f16;
-use half::slice::HalfFloatSliceExt;
 use rayon::prelude::*;
 
 use crate::kernels;
 use crate::models::{Weights, WeightsError};
 
-/// Rows that one task of a wide layer takes.
+/// Rows that one task of a norm takes.
 const ROWS: usize = 250;
-/// Weight rows that one task of a narrow layer takes, at least.
-const WEIGHT_ROWS: usize = 128;
-/// Weight rows that are in f32 at a time: they stay in the cache.
-const BLOCK_ROWS: usize = 64;
-/// From this many rows on a matrix product is faster than sums.
-const FEW: usize = 5;
+/// Outputs of a narrow layer that are in f32 at a time: their weights stay in the cache.
+const BLOCK: usize = 64;
 
 /// Rows of numbers that may lie apart, or overlap.
 #[derive(Clone, Copy)]
@@ -115,6 +110,12 @@ pub fn weighted(shares: Rows, values: Rows, out: &mut [f32], out_stride: usize) 
     }
 }
 
+/// Rows that one task of a wide layer takes: as many as keep all cores busy, because every task
+/// orders the weights anew.
+fn share(rows: usize) -> usize {
+    rows.div_ceil(rayon::current_num_threads()).max(1)
+}
+
 /// What a layer does with its sums.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum After {
@@ -147,10 +148,10 @@ impl Wide {
     pub fn forward(&self, x: Rows, after: After) -> Vec<f32> {
         let width = self.out();
         let mut out = vec![0.0; x.count * width];
-        let tasks = out.par_chunks_mut(ROWS * width).enumerate();
-        tasks.for_each(|(i, out)| {
+        let share = share(x.count);
+        out.par_chunks_mut(share * width).enumerate().for_each(|(i, out)| {
             let rows = out.len() / width;
-            self.into(x.some(i * ROWS, rows), out, after);
+            self.into(x.some(i * share, rows), out, after);
         });
         out
     }
@@ -173,9 +174,9 @@ impl Wide {
 
     /// x += y Wᵀ + b for all rows, on all cores.
     pub fn add_to(&self, x: &mut [f32], y: Rows) {
-        let width = self.out();
-        x.par_chunks_mut(ROWS * width).enumerate().for_each(|(i, x)| {
-            let y = y.some(i * ROWS, x.len() / width);
+        let (width, share) = (self.out(), share(y.count));
+        x.par_chunks_mut(share * width).enumerate().for_each(|(i, x)| {
+            let y = y.some(i * share, x.len() / width);
             product(y, Rows::new(&self.weight, self.into), x, width, true);
             vectorised(
                 #[inline(always)]
@@ -185,33 +186,45 @@ impl Wide {
     }
 }
 
-/// A linear layer for a few rows: its weights are in 16 bits.
+/// A linear layer for a few rows: its weights are in 16 bits, in blocks of outputs that lie side by
+/// side, so that a product takes them as they are.
 pub struct Narrow {
-    weight: Vec<f16>, // [out, into]
+    weight: Vec<f16>, // blocks of [into, BLOCK]
     bias: Option<Vec<f32>>,
     into: usize,
 }
 
 impl Narrow {
-    /// A layer from its numbers.
+    /// A layer from its numbers \[out, into\].
     pub fn new(weight: &[f32], bias: Option<Vec<f32>>, into: usize) -> Self {
-        let mut narrow = vec![f16::ZERO; weight.len()];
-        narrow.convert_from_f32_slice(weight);
-        Self { weight: narrow, bias, into }
+        let mut turned = Vec::with_capacity(weight.len());
+        for block in weight.chunks(BLOCK * into) {
+            for i in 0..into {
+                turned.extend(block.iter().skip(i).step_by(into).map(|x| f16::from_f32(*x)));
+            }
+        }
+        Self { weight: turned, bias, into }
+    }
+
+    fn out(&self) -> usize {
+        self.weight.len() / self.into
     }
 
     /// One row of the weights, as an embedding.
     pub fn row(&self, number: usize) -> Option<Vec<f32>> {
-        let row = self.weight.get(number * self.into..(number + 1) * self.into)?;
-        Some(row.to_f32_vec())
+        let (block, place) = (number / BLOCK, number % BLOCK);
+        let block = self.weight.chunks(BLOCK * self.into).nth(block)?;
+        let width = block.len() / self.into;
+        let row = block.iter().skip(place).step_by(width).map(|x| x.to_f32());
+        (place < width).then(|| row.collect())
     }
 
     /// x Wᵀ + b: each weight is read once, whatever the number of rows.
     pub fn forward(&self, x: &[f32], after: After) -> Vec<f32> {
-        let (into, out) = (self.into, self.weight.len() / self.into);
+        let (into, out) = (self.into, self.out());
         let count = x.len() / into;
-        let share = out.div_ceil(2 * rayon::current_num_threads()).max(WEIGHT_ROWS);
-        let tasks = self.weight.par_chunks(share * into);
+        let blocks = out.div_ceil(BLOCK).div_ceil(2 * rayon::current_num_threads());
+        let tasks = self.weight.par_chunks(blocks * BLOCK * into);
         let parts: Vec<Vec<f32>> = tasks.map(|weights| some_columns(x, weights, into)).collect();
         let mut rows = Vec::with_capacity(count * out);
         for c in 0..count {
@@ -240,37 +253,18 @@ impl Narrow {
     }
 }
 
-/// The product of x with some rows of a weight, a block of them in the cache at a time: one column of
-/// the result for each.
+/// The product of x with some blocks of a weight, one in the cache at a time.
 fn some_columns(x: &[f32], weights: &[f16], into: usize) -> Vec<f32> {
     let (count, width) = (x.len() / into, weights.len() / into);
     let mut out = vec![0.0; count * width]; // [count, width]
-    let mut block = vec![0.0f32; BLOCK_ROWS * into];
-    for (i, weights) in weights.chunks(BLOCK_ROWS * into).enumerate() {
+    let mut block = vec![0.0f32; BLOCK * into];
+    for (i, weights) in weights.chunks(BLOCK * into).enumerate() {
         let block = &mut block[..weights.len()];
-        weights.convert_to_f32_slice(block);
-        let out = &mut out[i * BLOCK_ROWS..];
-        if count >= FEW {
-            product(Rows::new(x, into), Rows::new(block, into), out, width, false);
-        } else {
-            dots(x, block, into, out, width);
-        }
+        widened(weights, block);
+        let block = Rows::new(block, weights.len() / into);
+        weighted(Rows::new(x, into), block, &mut out[i * BLOCK..], width);
     }
     out
-}
-
-/// The same product sum by sum, for a few rows of x.
-fn dots(x: &[f32], weights: &[f32], into: usize, out: &mut [f32], width: usize) {
-    vectorised(
-        #[inline(always)]
-        || {
-            for (r, weight) in weights.chunks_exact(into).enumerate() {
-                for (c, x) in x.chunks_exact(into).enumerate() {
-                    out[c * width + r] = kernels::dot(x, weight);
-                }
-            }
-        },
-    );
 }
 
 /// A layer norm.
@@ -305,6 +299,30 @@ impl Norm {
         });
         out
     }
+}
+
+/// From 16 bits to 32, for finite numbers, in whole-number arithmetic that vectorises everywhere.
+#[inline(always)]
+fn widen(from: &[f16], to: &mut [f32]) {
+    /// Between the exponents of the two, and one more for the smallest numbers of 16 bits, which have
+    /// no leading one.
+    const BIAS: u32 = 112 << 23;
+    const SMALL: u32 = 113 << 23;
+    for (to, from) in to.iter_mut().zip(from) {
+        let bits = u32::from(from.to_bits());
+        let shifted = (bits & 0x7fff) << 13;
+        let small = f32::from_bits(shifted + SMALL) - f32::from_bits(SMALL);
+        let value = if bits & 0x7c00 == 0 { small.to_bits() } else { shifted + BIAS };
+        *to = f32::from_bits(value | (bits & 0x8000) << 16);
+    }
+}
+
+/// The same with the widest vector instructions of this machine.
+pub fn widened(from: &[f16], to: &mut [f32]) {
+    vectorised(
+        #[inline(always)]
+        || widen(from, to),
+    );
 }
 
 /// Runs the work with the widest vector instructions of this machine.
@@ -345,10 +363,21 @@ mod tests {
         near(&wide.forward(Rows::new(&x, 33), After::Nothing), &expected, 1e-4);
         let narrow = Narrow::new(&weight, Some(bias), 33);
         near(&narrow.forward(&x, After::Nothing), &expected, 1e-4);
+        near(&narrow.forward(&x[..33], After::Nothing), &expected[..150], 1e-4);
+        assert_eq!(narrow.row(149).as_deref(), Some(&weight[149 * 33..]));
+        assert_eq!(narrow.row(150), None);
         let mut sum = numbers(70 * 150, 4);
         let added: Vec<f32> = sum.iter().zip(&expected).map(|(a, b)| a + b).collect();
         wide.add_to(&mut sum, Rows::new(&x, 33));
         near(&sum, &added, 1e-4);
+    }
+
+    #[test]
+    fn every_finite_number_of_16_bits_is_widened_exactly() {
+        let all: Vec<f16> = (0..=u16::MAX).map(f16::from_bits).filter(|x| x.is_finite()).collect();
+        let mut wide = vec![0.0; all.len()];
+        widen(&all, &mut wide);
+        assert!(all.iter().zip(&wide).all(|(a, b)| a.to_f32().to_bits() == b.to_bits()));
     }
 
     #[test]

@@ -4,20 +4,17 @@
 use std::path::Path;
 
 use half::f16;
-use half::slice::HalfFloatSliceExt;
 use rayon::prelude::*;
 use serde::Deserialize;
 
-use super::layers::{After, Narrow, Norm, Rows, Wide, product, vectorised, weighted};
+use super::layers::{After, Narrow, Norm, Rows, Wide, product, vectorised, weighted, widened};
 use super::spectrum::COLUMNS;
 use crate::kernels;
 use crate::models::weights::read_json;
 use crate::models::{Weights, WeightsError};
 
 /// Queries of the encoder's attention that one task takes: their scores stay in the cache.
-const QUERIES: usize = 125;
-/// Keys that are turned into f32 at a time.
-const KEYS: usize = 32;
+const QUERIES: usize = 250;
 
 /// config.json, as far as it matters here.
 #[derive(Clone, Debug, Deserialize)]
@@ -98,8 +95,8 @@ struct DecoderLayer {
     narrow: Narrow, // [d, 4·d]
 }
 
-/// What the encoder heard in one window, as the decoder's layers look at it: keys and values in 16
-/// bits, \[heads, positions, d / heads\] each.
+/// What the encoder heard in one window, as the decoder's layers look at it, in 16 bits: keys
+/// \[heads, d / heads, positions\] and values \[heads, positions, d / heads\].
 pub struct Heard {
     layers: Vec<(Vec<f16>, Vec<f16>)>,
 }
@@ -152,7 +149,7 @@ impl Network {
         let (d, heads) = (self.config.d_model, self.config.decoder_attention_heads);
         let layer = |layer: &DecoderLayer| {
             let kv = layer.heard_kv.forward(Rows::new(&x, d), After::Nothing); // [positions, 2·d]
-            (by_head(&kv, d, heads, 0), by_head(&kv, d, heads, d))
+            (keys_by_head(&kv, d), values_by_head(&kv, d, heads))
         };
         Heard { layers: self.decoder.iter().map(layer).collect() }
     }
@@ -191,15 +188,23 @@ impl Network {
     }
 }
 
-/// One half of stacked keys and values \[positions, 2·d\] in 16 bits, head after head.
-fn by_head(kv: &[f32], d: usize, heads: usize, from: usize) -> Vec<f16> {
+/// The values of stacked keys and values \[positions, 2·d\], head after head.
+fn values_by_head(kv: &[f32], d: usize, heads: usize) -> Vec<f16> {
     let size = d / heads;
-    let positions = kv.len() / (2 * d);
-    let mut out = vec![f16::ZERO; positions * d];
-    for (head, block) in out.chunks_exact_mut(positions * size).enumerate() {
-        for (row, to) in kv.chunks_exact(2 * d).zip(block.chunks_exact_mut(size)) {
-            to.convert_from_f32_slice(&row[from + head * size..][..size]);
+    let mut out = Vec::with_capacity(kv.len() / 2);
+    for head in 0..heads {
+        for row in kv.chunks_exact(2 * d) {
+            out.extend(row[d + head * size..][..size].iter().map(|x| f16::from_f32(*x)));
         }
+    }
+    out
+}
+
+/// The keys, head after head, the numbers of one kind side by side.
+fn keys_by_head(kv: &[f32], d: usize) -> Vec<f16> {
+    let mut out = Vec::with_capacity(kv.len() / 2);
+    for place in 0..d {
+        out.extend(kv.iter().skip(place).step_by(2 * d).map(|x| f16::from_f32(*x)));
     }
     out
 }
@@ -478,41 +483,26 @@ fn recall(query: &[f32], keys: &[f32], values: &[f32], heads: usize, out: &mut [
     );
 }
 
-/// One head of a window's lines looks at what was heard: queries \[lines, size\], keys and values
-/// \[positions, size\]. Each key is turned into f32 once for all lines.
+/// One head of a window's lines looks at what was heard: queries \[lines, size\], keys
+/// \[size, positions\], values \[positions, size\]. Each is turned into f32 once for all lines.
 fn listen(queries: &[f32], size: usize, keys: &[f16], values: &[f16]) -> Vec<f32> {
-    let (lines, positions) = (queries.len() / size, keys.len() / size);
+    let positions = keys.len() / size;
     let scale = 1.0 / (size as f32).sqrt();
-    let mut scores = vec![0.0f32; lines * positions];
+    let mut wide = vec![0.0f32; keys.len()];
+    let mut scores = vec![0.0f32; queries.len() / size * positions];
     let mut out = vec![0.0f32; queries.len()];
-    let mut block = vec![0.0f32; KEYS * size];
+    widened(keys, &mut wide);
+    weighted(Rows::new(queries, size), Rows::new(&wide, positions), &mut scores, positions);
     vectorised(
         #[inline(always)]
         || {
-            for (first, keys) in keys.chunks(KEYS * size).enumerate() {
-                let block = &mut block[..keys.len()];
-                keys.convert_to_f32_slice(block);
-                for (query, scores) in
-                    queries.chunks_exact(size).zip(scores.chunks_exact_mut(positions))
-                {
-                    let scores = &mut scores[first * KEYS..];
-                    for (score, key) in scores.iter_mut().zip(block.chunks_exact(size)) {
-                        *score = kernels::dot(query, key) * scale;
-                    }
-                }
-            }
-            scores.chunks_exact_mut(positions).for_each(kernels::softmax);
-            for (first, values) in values.chunks(KEYS * size).enumerate() {
-                let block = &mut block[..values.len()];
-                values.convert_to_f32_slice(block);
-                for (out, scores) in out.chunks_exact_mut(size).zip(scores.chunks_exact(positions)) {
-                    let scores = &scores[first * KEYS..];
-                    for (share, value) in scores.iter().zip(block.chunks_exact(size)) {
-                        out.iter_mut().zip(value).for_each(|(sum, x)| *sum += share * x);
-                    }
-                }
+            for row in scores.chunks_exact_mut(positions) {
+                row.iter_mut().for_each(|score| *score *= scale);
+                kernels::softmax(row);
             }
         },
     );
+    widened(values, &mut wide);
+    weighted(Rows::new(&scores, positions), Rows::new(&wide, size), &mut out, size);
     out
 }

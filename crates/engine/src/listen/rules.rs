@@ -45,15 +45,22 @@ pub fn restrict(logits: &mut [f32], so_far: &[u32], tokens: &Tokens) {
 /// If times together are likelier than any one text token, a time it is.
 fn prefer_time(logits: &mut [f32], zero: u32) {
     let (texts, times) = logits.split_at_mut((zero as usize).min(logits.len()));
-    let most = texts.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+    let most = largest(texts);
     if log_sum(times) > most {
         texts.fill(f32::NEG_INFINITY);
     }
 }
 
+fn largest(logits: &[f32]) -> f32 {
+    vectorised(
+        #[inline(always)]
+        || kernels::largest(logits),
+    )
+}
+
 /// ln Σ e^x
 pub fn log_sum(logits: &[f32]) -> f32 {
-    let most = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+    let most = largest(logits);
     if most == f32::NEG_INFINITY {
         return most;
     }
@@ -102,7 +109,7 @@ impl Chance {
     }
 
     fn draw(&mut self, logits: &[f32], temperature: f32) -> Option<usize> {
-        let most = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+        let most = largest(logits);
         let share = |x: &f32| ((x - most) / temperature).exp();
         let mut left = self.next() * logits.iter().map(share).sum::<f32>();
         logits.iter().position(|x| {

@@ -12,6 +12,9 @@ const TICK: usize = HEARD_RATE / 100 * TICK_CS as usize;
 /// A time this near to where somebody begins or stops speaking means that moment, in samples.
 const NEAR: u64 = HEARD_RATE as u64 * 6 / 10;
 
+/// A pause this near to where a sentence should end is its end, in samples of speech.
+const PAUSE_NEAR: u64 = HEARD_RATE as u64;
+
 /// Something said, in samples of its window.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Segment {
@@ -56,7 +59,7 @@ pub fn cues(segments: &[Segment], window: &Window, vocabulary: &Tokens) -> Vec<C
             && let Some(said) = said
         {
             free = said.last().map_or(free, |part| part.end);
-            cues.push(cue(&words, &said));
+            cues.extend(sentences(&words, &said));
         }
     }
     cues
@@ -89,22 +92,43 @@ fn spoken(segment: &Segment, window: &Window, free: u64) -> Option<Vec<Range<u64
     (!said.is_empty()).then_some(said)
 }
 
-/// A caption whose words are spread over the stretches by their length.
-fn cue(words: &[&str], said: &[Range<u64>]) -> Cue {
+/// A caption for each sentence of a segment. Where one ends inside is told by the share of letters
+/// before it, and by a pause if there is one near.
+fn sentences(words: &[&str], said: &[Range<u64>]) -> Vec<Cue> {
     let total: u64 = said.iter().map(|part| part.end - part.start).sum();
     let letters: usize = words.iter().map(|word| word.len() + 1).sum();
-    let mut line = Line::default();
-    for word in words {
-        let share = total * line.text.len() as u64 / letters.max(1) as u64;
-        if !line.text.is_empty() {
-            line.text.push(' ');
-        }
-        line.words.push((ms(place(said, share)), line.text.len()));
-        line.text.push_str(word);
+    let mut cues: Vec<Cue> = Vec::new();
+    let (mut start, mut before) = (said.first().map_or(0, |part| part.start), 0);
+    for sentence in words.split_inclusive(|word| ends_sentence(word)) {
+        before += sentence.iter().map(|word| word.len() + 1).sum::<usize>();
+        let (end, next) = match before == letters {
+            true => said.last().map_or((start, start), |part| (part.end, part.end)),
+            false => boundary(said, total * before as u64 / letters as u64),
+        };
+        let text = sentence.join(" ");
+        cues.push(Cue { start_ms: ms(start), end_ms: ms(end), lines: vec![Line::plain(text)] });
+        start = next.max(start);
     }
-    let start = said.first().map_or(0, |part| part.start);
-    let end = said.last().map_or(start, |part| part.end);
-    Cue { start_ms: ms(start), end_ms: ms(end), lines: vec![line] }
+    cues
+}
+
+fn ends_sentence(word: &str) -> bool {
+    let bare = word.trim_end_matches(['"', '\'', '”', '’', ')']);
+    bare.ends_with(['.', '!', '?', '…', '。', '！', '？'])
+}
+
+/// The end of what comes before and the start of what comes after, about when so many samples of the
+/// stretches have passed.
+fn boundary(said: &[Range<u64>], samples: u64) -> (u64, u64) {
+    let mut passed = 0;
+    let pauses = said.windows(2).map(|two| {
+        passed += two[0].end - two[0].start;
+        (passed.abs_diff(samples), (two[0].end, two[1].start))
+    });
+    match pauses.min_by_key(|(far, _)| *far) {
+        Some((far, pause)) if far < PAUSE_NEAR => pause,
+        _ => (place(said, samples), place(said, samples)),
+    }
 }
 
 /// The moment at which so many samples of the stretches have passed.
@@ -122,4 +146,58 @@ fn place(said: &[Range<u64>], mut samples: u64) -> u64 {
 /// Samples as milliseconds.
 fn ms(samples: u64) -> u64 {
     samples * 1000 / HEARD_RATE as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const S: u64 = HEARD_RATE as u64;
+
+    #[test]
+    fn sentences_end_at_pauses_where_there_are_some() {
+        let check = |said: &[Range<u64>], expected: &[(u64, u64, &str)]| {
+            let words = ["Chop", "it", "up.", "Then", "fry", "it."];
+            let found = sentences(&words, said);
+            let found: Vec<_> =
+                found.iter().map(|c| (c.start_ms, c.end_ms, c.lines[0].text.as_str())).collect();
+            assert_eq!(found, expected);
+        };
+        check(&[0..4 * S], &[(0, 1920, "Chop it up."), (1920, 4000, "Then fry it.")]);
+        let pause = [0..2 * S, 5 * S..7 * S];
+        check(&pause, &[(0, 2000, "Chop it up."), (5000, 7000, "Then fry it.")]);
+    }
+
+    fn window() -> Window {
+        let mut window = Window { samples: vec![0.0; 20 * S as usize], ..Window::default() };
+        let piece = |from: u64, at: u64, length: u64| super::super::cutting::Piece {
+            from: (from * S) as usize,
+            at: at * S,
+            length: (length * S) as usize,
+        };
+        window.pieces = vec![piece(0, 10, 5), piece(5, 30, 15)];
+        window.speech = vec![S * 21 / 2..S * 29 / 2, S * 61 / 2..S * 40];
+        window
+    }
+
+    fn spoken_at(from: u64, to: u64, free: u64) -> Option<Vec<Range<u64>>> {
+        let range = (from * S / 10) as usize..(to * S / 10) as usize;
+        let spoken = spoken(&Segment { range, tokens: Vec::new() }, &window(), free);
+        let tenths = |part: &Range<u64>| part.start * 10 / S..part.end * 10 / S;
+        spoken.map(|parts| parts.iter().map(tenths).collect())
+    }
+
+    #[test]
+    fn times_lead_back_to_where_the_voice_is() {
+        // Begun too late and ended too early by a little: the whole stretch is meant.
+        assert_eq!(spoken_at(8, 42, 0), Some(vec![105..145]));
+        // A beginning in the silence before a join means the voice after it.
+        assert_eq!(spoken_at(48, 80, 0), Some(vec![305..330]));
+        // Not before what was said already.
+        assert_eq!(spoken_at(50, 80, 32 * S), Some(vec![320..330]));
+        // Over both stretches.
+        assert_eq!(spoken_at(0, 100, 0), Some(vec![105..145, 305..350]));
+        // Where nobody speaks.
+        assert_eq!(spoken_at(0, 4, 0), None);
+    }
 }

@@ -193,7 +193,8 @@ mod tests {
         let shares = Voice::new().shares(&samples);
         assert_eq!(shares.len(), expected.len());
         let far = shares.iter().zip(&expected).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
-        assert!(far < 0.01, "{far}");
+        // Weights in 16 bits move a share by up to 0.02; the original has 32.
+        assert!(far < 0.03, "{far}");
     }
 
     #[test]
