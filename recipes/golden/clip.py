@@ -175,12 +175,13 @@ def siglip2(folder, text, vision, tiny, seed, vocabulary=256000):
 
 
 def prepared(picture, size):
-    """Resize and CenterCrop of torchvision, with their rounding, on top of Pillow."""
+    """Resize and CenterCrop of torchvision on top of Pillow, but for half a pixel, which is cut off
+    here as `transformers` does it."""
     width, height = picture.size
     longer = int(size * max(width, height) / min(width, height))
     width, height = (size, longer) if width <= height else (longer, size)
     picture = picture.resize((width, height), Image.BILINEAR)
-    left, top = round((width - size) / 2), round((height - size) / 2)
+    left, top = (width - size) // 2, (height - size) // 2
     picture = picture.crop((left, top, left + size, top + size))
     return torch.from_numpy(np.asarray(picture) / 255).permute(2, 0, 1).float()
 
@@ -190,8 +191,14 @@ def mobile(folder, name, seed):
     import open_clip
     from safetensors.torch import save_file
 
-    model = randomise(open_clip.create_model(name, pretrained=None), seed)
-    with torch.no_grad():  # running means and variances of real activations
+    torch.manual_seed(seed)
+    model = open_clip.create_model(name, pretrained=None)
+    randomise(model.text, seed)
+    # Wide weights would make so deep a network of convolutions chaotic: two equal programs differ.
+    with torch.no_grad():  # instead: scales as after training, running means of real activations
+        for key, p in model.visual.named_parameters():
+            if key.endswith("gamma"):
+                p.fill_(0.3)
         model.visual.train()
         for _ in range(3):
             model.encode_image(torch.stack([prepared(picture(n), 256) for n in PICTURES]))

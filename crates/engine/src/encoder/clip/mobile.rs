@@ -158,7 +158,7 @@ impl Viewer {
                 .into());
                 }
             };
-        check_stages(weights)?;
+        check_branches(weights, &network)?;
         let preparation = config.preparation(folder)?;
         let tensors = weights.all("visual.trunk.")?;
         let builder = VarBuilder::from_tensors(tensors, DType::F32, &Device::Cpu);
@@ -168,15 +168,62 @@ impl Viewer {
     }
 }
 
-/// The network leaves out a stage's entrance that it does not find; it must not.
-fn check_stages(weights: &Weights) -> Result<(), WeightsError> {
-    for stage in 1..4 {
-        for part in ["large_conv.conv", "small_conv.conv"] {
-            let name = format!("visual.trunk.stages.{stage}.downsample.proj.0.{part}.weight");
-            weights.shape(&name)?;
+/// The network takes branches that it does not find, or finds in another shape, for left out; so
+/// each of them is looked for first.
+fn check_branches(weights: &Weights, config: &fastvit::Config) -> Result<(), WeightsError> {
+    for (name, shape) in branches(config) {
+        let name = format!("visual.trunk.{name}");
+        weights.check(&format!("{name}.weight"), &shape)?;
+        let norm = match name.strip_suffix(".conv") {
+            Some(before) => format!("{before}.bn"),
+            None if name.ends_with("identity") => name,
+            None => continue,
+        };
+        for part in ["weight", "bias", "running_mean", "running_var"] {
+            weights.check(&format!("{norm}.{part}"), &shape[..1])?;
         }
     }
     Ok(())
+}
+
+/// Names and shapes of the branches.
+fn branches(config: &fastvit::Config) -> Vec<(String, Vec<usize>)> {
+    let c = config.in_channels;
+    let mut all = vec![
+        ("stem.0.conv_kxk.0.conv".into(), vec![c, 3, 3, 3]),
+        ("stem.0.conv_scale.conv".into(), vec![c, 3, 1, 1]),
+        ("stem.1.conv_kxk.0.conv".into(), vec![c, 1, 3, 3]),
+        ("stem.1.conv_scale.conv".into(), vec![c, 1, 1, 1]),
+        ("stem.2.conv_kxk.0.conv".into(), vec![c, c, 1, 1]),
+        ("stem.2.identity".into(), vec![c]),
+        ("final_conv.conv_kxk.0.conv".into(), vec![16 * c, 1, 3, 3]),
+        ("final_conv.conv_scale.conv".into(), vec![16 * c, 1, 1, 1]),
+        ("final_conv.se.fc1".into(), vec![c, 16 * c, 1, 1]),
+        ("final_conv.se.fc2".into(), vec![16 * c, c, 1, 1]),
+        ("stages.3.pos_emb.pos_enc".into(), vec![8 * c, 1, 7, 7]),
+    ];
+    for (stage, blocks) in config.blocks.iter().enumerate() {
+        let d = c << stage;
+        let entrance = |part: &str| format!("stages.{stage}.downsample.proj.{part}");
+        if stage > 0 {
+            all.push((entrance("0.large_conv.conv"), vec![d, 1, 7, 7]));
+            all.push((entrance("0.small_conv.conv"), vec![d, 1, 3, 3]));
+            all.push((entrance("1.conv_kxk.0.conv"), vec![d, d, 1, 1]));
+            all.push((entrance("1.identity"), vec![d]));
+        }
+        if stage > 1 {
+            all.push((entrance("0.se.fc1"), vec![d / 4, d, 1, 1]));
+            all.push((entrance("0.se.fc2"), vec![d, d / 4, 1, 1]));
+        }
+        for block in (0..*blocks).filter(|_| stage < 3) {
+            let mixer = |part: &str| format!("stages.{stage}.blocks.{block}.token_mixer.{part}");
+            all.push((mixer("mixer.conv_kxk.0.conv"), vec![d, 1, 3, 3]));
+            all.push((mixer("mixer.conv_scale.conv"), vec![d, 1, 1, 1]));
+            all.push((mixer("mixer.identity"), vec![d]));
+            all.push((mixer("norm.identity"), vec![d]));
+        }
+    }
+    all
 }
 
 impl Config {

@@ -19,7 +19,9 @@ pub fn best_is_in_order(table: &[Vec<f64>]) -> bool {
     (0..table.len()).all(|forbidden| {
         let mut other = table.to_vec();
         other[forbidden][forbidden] = -1e6;
-        total(table, &best(&other)) < in_order - EQUAL
+        let best = best(&other);
+        // One row alone has no other column to go to.
+        best[forbidden] == forbidden || total(table, &best) < in_order - EQUAL
     })
 }
 

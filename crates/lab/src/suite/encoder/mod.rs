@@ -308,6 +308,7 @@ mod tests {
         let different = compare(&items(&[(0, "a"), (0, "b"), (0, "c")]), &blind, &blind, 1);
         assert_eq!((different.order_greedy, different.order_optimal), (0.0, 0.0));
         assert_eq!((different.text_to_frame.r1, different.text_to_frame.medr), (0.0, 3.0));
+        let blind = rows(&[[1.0, 0.0]; 2]);
         let equal = compare(&items(&[(0, "Stir it"), (1, "stir  it")]), &blind, &blind, 1);
         assert_eq!(equal.frame_to_text.r1, 1.0);
         assert_eq!(equal.text_to_frame.r1, 0.0);
