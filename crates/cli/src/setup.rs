@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::Serialize;
+use stitch_engine::demonstrate::Demonstrator;
 use stitch_engine::encoder::precomputed::TextsOf;
 use stitch_engine::encoder::{
     Encoder, Narration, Precomputed, TextTower, TwoTowers, clip, foreign, mini,
@@ -14,6 +15,7 @@ use stitch_engine::library::Library;
 use stitch_engine::listen::Listener;
 use stitch_engine::media::Decode;
 use stitch_engine::models::{ModelError, Store, hash_of, hub};
+use stitch_engine::progress::Progress;
 use stitch_engine::onnx::Runtime;
 use stitch_engine::scorer::{AverageSimilarity, Scorer};
 use stitch_engine::sentence::SentenceEncoder;
@@ -45,6 +47,27 @@ pub type Reads = (Box<dyn TextTower>, usize, String);
 pub struct Sentences {
     pub encoder: Arc<SentenceEncoder>,
     pub weights: String,
+}
+
+/// What a query works with, opened.
+pub struct Opened {
+    pub library: Library,
+    pub encoder: Box<dyn Encoder>,
+    pub sentences: Sentences,
+    pub scorer: Box<dyn Scorer>,
+}
+
+impl Opened {
+    /// The same as the query takes it.
+    pub fn demonstrator(&self) -> Demonstrator<'_> {
+        Demonstrator {
+            library: &self.library,
+            encoder: self.encoder.as_ref(),
+            sentence: &self.sentences.encoder,
+            sentence_weights: &self.sentences.weights,
+            scorer: self.scorer.as_ref(),
+        }
+    }
 }
 
 impl Setup {
@@ -188,6 +211,15 @@ impl Setup {
         let encoder = self.encoder(&library.encoder().name, sentences, Decode::Exact)?;
         library.check_encoder(encoder.id())?;
         Ok((library, encoder))
+    }
+
+    /// Everything a query works with; `scorer` by name, or the best there is.
+    pub fn open(&self, scorer: Option<&str>) -> Result<Opened, Failure> {
+        self.progress.begin("loading models", 0);
+        let sentences = self.sentence()?;
+        let (library, encoder) = self.open_library(&sentences)?;
+        let scorer = self.scorer(scorer, encoder.as_ref())?;
+        Ok(Opened { library, encoder, sentences, scorer })
     }
 
     /// What decides between candidates: the evaluator made for this encoder where there is one.

@@ -33,6 +33,11 @@ pub fn clipped(text: &str, most: usize) -> String {
     format!("{}…", kept.trim_end())
 }
 
+/// A probability: `87 %`.
+pub fn percent(probability: f32) -> String {
+    format!("{:.0} %", probability * 100.0)
+}
+
 /// Milliseconds as a clock: `m:ss.t`.
 pub fn clock(ms: u64) -> String {
     format!("{}:{:02}.{}", ms / 60_000, ms / 1000 % 60, ms / 100 % 10)

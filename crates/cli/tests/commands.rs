@@ -37,7 +37,7 @@ fn indexes_makes_and_exports() {
         "soup.txt",
         "-o",
         "soup.mp4",
-        "--threshold=-1",
+        "--threshold=0",
         "--with",
         "all",
         "--size",
@@ -63,12 +63,12 @@ fn the_same_procedure_comes_in_by_standard_input_and_as_a_page() {
     let page = r#"<html><script type="application/ld+json">{"@type":"Recipe","name":"Soup",
         "recipeInstructions":["Chop the onion","Boil the carrot"]}</script></html>"#;
     home.write("page.html", page);
-    home.run(&["make", "page.html", "--no-video", "--threshold=-1"]).success();
+    home.run(&["make", "page.html", "--no-video", "--threshold=0"]).success();
     let mut command = assert_cmd::Command::from_std(home.command(&[
         "make",
         "-",
         "--no-video",
-        "--threshold=-1",
+        "--threshold=0",
         "-o",
         "piped.mp4",
     ]));
@@ -110,8 +110,8 @@ fn strict_tells_a_gap_by_its_exit_code_and_still_makes_the_video() {
     let home = Home::indexed();
     home.write("soup.txt", "Chop the onion.\nChop the onion.\n");
     let arguments = ["make", "soup.txt", "--no-video", "--strict"];
-    home.run(&[&arguments[..], &["--threshold=-1"]].concat()).success();
-    let nothing = home.fails(&[&arguments[..], &["--threshold=1.5"]].concat(), 3);
+    home.run(&[&arguments[..], &["--threshold=0"]].concat()).success();
+    let nothing = home.fails(&[&arguments[..], &["--threshold=1"]].concat(), 3);
     assert_snapshot!("nothing_shown", nothing);
 }
 
@@ -154,7 +154,7 @@ fn many_steps_and_other_languages_are_answered() {
     home.write("many.txt", many.join("\n"));
     home.write("other.txt", "Die Zwiebel hacken\n洗胡萝卜\nПокрасить доску\n");
     for file in ["many.txt", "other.txt"] {
-        home.run(&["make", file, "--no-video", "--threshold=-1"]).success();
+        home.run(&["make", file, "--no-video", "--threshold=0"]).success();
     }
     home.write("endless.txt", vec!["Stir"; 501].join("\n"));
     let said = home.fails(&["make", "endless.txt", "--no-video"], 1);

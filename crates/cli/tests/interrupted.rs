@@ -62,7 +62,7 @@ fn an_interrupted_index_goes_on_and_ends_the_same() {
 fn an_interrupted_make_goes_on_and_ends_the_same() {
     let home = Home::indexed();
     home.write("soup.txt", "Chop the onion\nBoil the carrot\nPaint the board\nSand the board\n");
-    let arguments = ["make", "soup.txt", "--threshold=-1", "--size", "160x90", "-o", "soup.mp4"];
+    let arguments = ["make", "soup.txt", "--threshold=0", "--size", "160x90", "-o", "soup.mp4"];
     home.run(&arguments).success();
     let whole = std::fs::read(home.path("soup.mp4")).unwrap();
     for signal in ["-INT", "-KILL"] {

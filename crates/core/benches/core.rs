@@ -35,12 +35,11 @@ fn align_with_missing_steps(bencher: Bencher, (steps, seconds): (usize, usize)) 
 #[divan::bench(args = [1.0, 0.5, 0.2, 0.05])]
 fn greedy_500(bencher: Bencher, share: f64) {
     let (pool, map) = common::library(20, 1000, share);
-    bencher.bench(|| greedy(divan::black_box(&map), &pool, 500));
+    bencher.bench(|| greedy(divan::black_box(&map), &pool, 500, &COSTS));
 }
 
 #[divan::bench(args = [1.0, 0.5, 0.2, 0.05])]
 fn k_best_500(bencher: Bencher, share: f64) {
     let (pool, map) = common::library(20, 1000, share);
-    let options = KBestOptions { switch_cost: 0.1, order_cost: 0.2 };
-    bencher.bench(|| k_best(divan::black_box(&map), &pool, 500, &options));
+    bencher.bench(|| k_best(divan::black_box(&map), &pool, 500, &COSTS));
 }

@@ -18,8 +18,8 @@ fn main() {
     let results = [
         ("drop_dtw_10x300_s", shortest(|| drop_dtw(black_box(&small), &options))),
         ("drop_dtw_20x3600_s", shortest(|| drop_dtw(black_box(&large), &options))),
-        ("greedy_20x1000_s", shortest(|| greedy(black_box(&whole), &pool, 500))),
-        ("greedy_20x1000_half_s", shortest(|| greedy(black_box(&half), &pool, 500))),
+        ("greedy_20x1000_s", shortest(|| greedy(black_box(&whole), &pool, 500, &costs))),
+        ("greedy_20x1000_half_s", shortest(|| greedy(black_box(&half), &pool, 500, &costs))),
         ("k_best_20x1000_s", shortest(|| k_best(black_box(&whole), &pool, 500, &costs))),
     ];
     let fields: Vec<String> =

@@ -11,8 +11,9 @@
 //! | [`pool`] | P | every clip of the library with its text and clip features |
 //! | [`align`] | F_T | Drop-DTW: where in a video is each step? |
 //! | [`scenes`] | | stretches that look alike, for videos without words |
+//! | [`words`] | | rare words that a step and a clip's text share |
+//! | [`belief`] | r ~ r' | how likely a clip shows a step, by what the senses say |
 //! | [`map`] | M | for each step of the query the clips that may show it |
-//! | [`words`] | | rare words that a step and a clip's text share, added to M |
 //! | [`cover`] | V'_R | candidate sequences: few sources that together show every step |
 //! | [`timeline`] | V_R | the chosen sequence as cuts |
 //!
@@ -23,20 +24,19 @@
 //! Two videos; the second step is shown by both, and staying with the first saves a change.
 //!
 //! ```
+//! use stitch_core::belief::{Belief, Logit};
 //! use stitch_core::clip::{Clip, Span, VideoId};
 //! use stitch_core::cover::{KBestOptions, k_best};
 //! use stitch_core::features::Features;
-//! use stitch_core::map::{MapOptions, map};
+//! use stitch_core::map::{MapOptions, Steps, map};
 //! use stitch_core::pool::Pool;
 //! use stitch_core::procedure::Procedure;
 //! use stitch_core::timeline::{TimelineOptions, timeline};
 //!
 //! let procedure = Procedure::new("Tea", ["Boil water", "Steep the leaves", "Add honey"])?;
-//! # let procedure_length = procedure.steps().len();
 //!
 //! // What encoders would give: here boiling is x, steeping is y, and nothing shows honey.
 //! let steps = Features::new(3, vec![1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0])?;
-//! # assert_eq!(steps.len(), procedure_length);
 //! let clips = [(0, 5_000, "Boil the water"), (0, 20_000, "Let it steep"), (1, 3_000, "Steep")];
 //! let clips = clips.map(|(video, start, text)| Clip {
 //!     video: VideoId(video),
@@ -46,11 +46,13 @@
 //! let rows = Features::new(3, vec![1.0, 0.0, 0.0, 0.1, 0.9, 0.0, 0.0, 1.0, 0.0])?;
 //! let pool = Pool::new(clips.to_vec(), rows.clone(), rows)?;
 //!
-//! let options = MapOptions { top: 10, threshold: 0.5, text_weight: 0.5 };
-//! let step_map = map(&steps, &steps, &pool, |_| true, &options)?;
+//! let belief = Belief::always(Logit { bias: -5.0, text: 5.0, words: 1.0, clip: 5.0 });
+//! let options = MapOptions { top: 10, threshold: 0.5, margin: 1.0 };
+//! let query = Steps { texts: procedure.steps(), text: &steps, clip: &steps };
+//! let step_map = map(&query, &pool, |_| true, &belief, &options)?;
 //! assert_eq!(step_map.gaps(), [2]); // said plainly: nothing shows "Add honey"
 //!
-//! let costs = KBestOptions { switch_cost: 0.1, order_cost: 0.2 };
+//! let costs = KBestOptions { switch_cost: 0.5, order_cost: 0.2 };
 //! let candidates = k_best(&step_map, &pool, 5, &costs);
 //! let cuts =
 //!     timeline(&candidates[0].sequence, &pool, |_| 60_000, &TimelineOptions::default());
@@ -65,7 +67,8 @@ pub mod features;
 pub mod pool;
 pub mod align;
 pub mod scenes;
-pub mod map;
 pub mod words;
+pub mod belief;
+pub mod map;
 pub mod cover;
 pub mod timeline;

@@ -1,8 +1,10 @@
 //! M: for each step of the query the clips that may show it.
 
+use crate::belief::{Belief, Evidence, log_probability};
 use crate::clip::ClipId;
 use crate::features::{Features, similarity};
 use crate::pool::Pool;
+use crate::words::{Rarity, stems};
 use std::cmp::Ordering;
 
 /// What counts as a match.
@@ -10,23 +12,34 @@ use std::cmp::Ordering;
 pub struct MapOptions {
     /// S: the most matches of a step.
     pub top: usize,
-    /// The least fused similarity of a match.
+    /// How likely the best clip must show its step, 0 to 1; below that the step is a gap.
     pub threshold: f32,
-    /// The share of the texts' similarity in the fused one, 0 to 1; the rest is text to clip.
-    pub text_weight: f32,
+    /// How much less than the best clip another may be worth and still be a match: one that costs
+    /// more than leaving for the best and coming back is never chosen.
+    pub margin: f32,
 }
 
-/// A clip that may show a step, and how similar the two are.
+/// The query as M needs it; row i of both features belongs to text i.
+#[derive(Clone, Copy, Debug)]
+pub struct Steps<'a> {
+    /// The steps' texts.
+    pub texts: &'a [String],
+    /// The texts by the sentence encoder.
+    pub text: &'a Features,
+    /// The texts by F_M's text tower.
+    pub clip: &'a Features,
+}
+
+/// A clip that may show a step, and why.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Match {
     /// The clip.
     pub clip: ClipId,
-    /// Similarity of the step's text with the clip's own.
-    pub text: f32,
-    /// Similarity of the step's text with the clip's picture.
-    pub clip_similarity: f32,
-    /// Both, weighed.
-    pub similarity: f32,
+    /// What the senses say.
+    pub evidence: Evidence,
+    /// The natural logarithm of the probability that the clip shows the step: what a sequence adds
+    /// up, so that its sum is the logarithm of the probability that every clip is right.
+    pub worth: f32,
 }
 
 /// M: for each step its matches, best first.
@@ -40,8 +53,12 @@ pub struct StepMap {
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum MapError {
     /// The two encoders saw different steps.
-    #[error("{text} steps have a sentence feature and {clip} a multimodal one: encode both alike")]
+    #[error(
+        "{texts} steps have {text} sentence features and {clip} multimodal ones: encode all alike"
+    )]
     Steps {
+        /// How many steps there are.
+        texts: usize,
         /// How many steps the sentence encoder gave.
         text: usize,
         /// How many steps F_M gave.
@@ -60,12 +77,14 @@ pub enum MapError {
         /// The length of a pool feature.
         pool: usize,
     },
-    /// The weight is no share.
-    #[error("the text weight is {0}, it must lie between 0 and 1")]
-    Weight(f32),
-    /// The threshold is NaN.
-    #[error("the similarity threshold is not a number")]
-    Threshold,
+    /// The threshold is no probability, or the margin no distance.
+    #[error("the threshold {threshold} must be from 0 to 1, the margin {margin} at least 0")]
+    Limits {
+        /// The threshold.
+        threshold: f32,
+        /// The margin.
+        margin: f32,
+    },
 }
 
 impl StepMap {
@@ -76,66 +95,106 @@ impl StepMap {
 }
 
 impl Match {
+    /// The probability that the clip shows the step.
+    pub fn probability(&self) -> f32 {
+        self.worth.exp()
+    }
+
     /// Best first; among equals the clip that stands first in the pool.
     fn order(&self, other: &Self) -> Ordering {
-        other.similarity.total_cmp(&self.similarity).then(self.clip.cmp(&other.clip))
+        other.worth.total_cmp(&self.worth).then(self.clip.cmp(&other.clip))
     }
 }
 
+/// Words can raise a clip: so many times more matches than are kept are taken by meaning first.
+const WIDER: usize = 4;
+
 /// The best allowed clips of the pool for each step.
-///
-/// `step_text` are the steps by the sentence encoder, `step_clip` by F_M's text tower.
 pub fn map(
-    step_text: &Features,
-    step_clip: &Features,
+    steps: &Steps<'_>,
     pool: &Pool,
     allowed: impl Fn(ClipId) -> bool,
+    belief: &Belief,
     options: &MapOptions,
 ) -> Result<StepMap, MapError> {
-    check(step_text, step_clip, pool, options)?;
-    let mut best = vec![Best::new(options); step_text.len()];
+    check(steps, pool, options)?;
+    let mut found = by_meaning(steps, pool, allowed, belief, options.top.saturating_mul(WIDER));
+    by_words(&mut found, steps.texts, pool, belief);
+    found.iter_mut().for_each(|matches| keep_what_shows(matches, options));
+    Ok(StepMap { steps: found })
+}
+
+/// The best clips by what text and clip say.
+fn by_meaning(
+    steps: &Steps<'_>,
+    pool: &Pool,
+    allowed: impl Fn(ClipId) -> bool,
+    belief: &Belief,
+    most: usize,
+) -> Vec<Vec<Match>> {
+    let mut best = vec![Best::new(most); steps.texts.len()];
     // Clip after clip, so that the pool, far larger than the query, is read once.
     for row in 0..pool.len() {
         let clip = ClipId(row as u32);
         if !allowed(clip) {
             continue;
         }
-        let (clip_text, picture) = (pool.text_features().row(row), pool.clip_features().row(row));
+        let text = there(pool.text_features().row(row));
+        let picture = there(pool.clip_features().row(row));
         for (step, best) in best.iter_mut().enumerate() {
-            let text = similarity(step_text.row(step), clip_text);
-            let clip_similarity = similarity(step_clip.row(step), picture);
-            let fused = fuse(text, clip_similarity, options.text_weight);
-            best.offer(Match { clip, text, clip_similarity, similarity: fused });
+            let text = text.map(|row| similarity(steps.text.row(step), row));
+            let picture = picture.map(|row| similarity(steps.clip.row(step), row));
+            let evidence = Evidence { text, words: None, clip: picture };
+            if let Some(log_odds) = belief.log_odds(&evidence) {
+                best.offer(Match { clip, evidence, worth: log_probability(log_odds) });
+            }
         }
     }
-    Ok(StepMap { steps: best.into_iter().map(Best::into_sorted).collect() })
+    best.into_iter().map(Best::into_sorted).collect()
 }
 
-/// One similarity from two.
-fn fuse(text: f32, clip: f32, text_weight: f32) -> f32 {
-    text_weight * text + (1.0 - text_weight) * clip
+/// A row that says something.
+fn there(row: &[f32]) -> Option<&[f32]> {
+    row.iter().any(|x| *x != 0.0).then_some(row)
 }
 
-fn check(
-    step_text: &Features,
-    step_clip: &Features,
-    pool: &Pool,
-    options: &MapOptions,
-) -> Result<(), MapError> {
-    if step_text.len() != step_clip.len() {
-        return Err(MapError::Steps { text: step_text.len(), clip: step_clip.len() });
+/// Adds what the shared words of step and clip say, and sorts anew.
+fn by_words(found: &mut [Vec<Match>], texts: &[String], pool: &Pool, belief: &Belief) {
+    let rarity = Rarity::of(pool);
+    for (matches, text) in found.iter_mut().zip(texts) {
+        let step = stems(text);
+        for found in matches.iter_mut().filter(|found| found.evidence.text.is_some()) {
+            let clip = stems(&pool.clip(found.clip).text);
+            found.evidence.words = Some(rarity.shared_stems(&step, &clip));
+            let log_odds = belief.log_odds(&found.evidence);
+            found.worth = log_odds.map_or(found.worth, log_probability);
+        }
+        matches.sort_unstable_by(Match::order);
+    }
+}
+
+/// Nothing if the best is too unlikely; else those that may pay.
+fn keep_what_shows(matches: &mut Vec<Match>, options: &MapOptions) {
+    let best = matches.first().filter(|best| best.probability() >= options.threshold);
+    let least = best.map_or(f32::INFINITY, |best| best.worth - options.margin);
+    matches.retain(|found| found.worth >= least);
+    matches.truncate(options.top);
+}
+
+fn check(steps: &Steps<'_>, pool: &Pool, options: &MapOptions) -> Result<(), MapError> {
+    let (texts, text, clip) = (steps.texts.len(), steps.text.len(), steps.clip.len());
+    if text != texts || clip != texts {
+        return Err(MapError::Steps { texts, text, clip });
     }
     let same = |which, query: &Features, pool: &Features| match query.dim() == pool.dim() {
         true => Ok(()),
         false => Err(MapError::Dimensions { which, query: query.dim(), pool: pool.dim() }),
     };
-    same("sentence", step_text, pool.text_features())?;
-    same("clip", step_clip, pool.clip_features())?;
-    if !(0.0..=1.0).contains(&options.text_weight) {
-        return Err(MapError::Weight(options.text_weight));
-    }
-    if options.threshold.is_nan() {
-        return Err(MapError::Threshold);
+    same("sentence", steps.text, pool.text_features())?;
+    same("clip", steps.clip, pool.clip_features())?;
+    let MapOptions { threshold, margin, .. } = *options;
+    if !(0.0..=1.0).contains(&threshold) || !(0.0..=f32::INFINITY).contains(&margin) {
+        return Err(MapError::Limits { threshold, margin });
     }
     Ok(())
 }
@@ -143,20 +202,20 @@ fn check(
 /// The best matches of one step so far, and at most as many that may yet prove worse.
 #[derive(Clone)]
 struct Best {
-    top: usize,
-    threshold: f32,
+    most: usize,
+    least: f32,
     matches: Vec<Match>,
 }
 
 impl Best {
-    fn new(options: &MapOptions) -> Self {
-        Self { top: options.top, threshold: options.threshold, matches: Vec::new() }
+    fn new(most: usize) -> Self {
+        Self { most, least: f32::NEG_INFINITY, matches: Vec::new() }
     }
 
     fn offer(&mut self, offered: Match) {
-        if offered.similarity >= self.threshold && self.top > 0 {
+        if offered.worth >= self.least && self.most > 0 {
             self.matches.push(offered);
-            if self.matches.len() >= self.top.saturating_mul(2).max(64) {
+            if self.matches.len() >= self.most.saturating_mul(2).max(64) {
                 self.shrink();
             }
         }
@@ -164,10 +223,10 @@ impl Best {
 
     /// Keeps the best; from now on a match must be at least as good as the worst of them.
     fn shrink(&mut self) {
-        if self.matches.len() > self.top {
-            let (_, worst, _) = self.matches.select_nth_unstable_by(self.top - 1, Match::order);
-            self.threshold = self.threshold.max(worst.similarity);
-            self.matches.truncate(self.top);
+        if self.matches.len() > self.most {
+            let (_, worst, _) = self.matches.select_nth_unstable_by(self.most - 1, Match::order);
+            self.least = self.least.max(worst.worth);
+            self.matches.truncate(self.most);
         }
     }
 
@@ -181,13 +240,25 @@ impl Best {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::belief::Logit;
     use crate::clip::{Clip, Span, VideoId};
     use proptest::prelude::*;
 
+    const BELIEF: Belief =
+        Belief::always(Logit { bias: -2.0, text: 3.0, words: 2.0, clip: 2.0 });
+
     fn pool(text: Features, clip: Features) -> Pool {
         let span = Span::new(0, 1000).unwrap();
-        let a_clip = |i| Clip { video: VideoId(i), span, text: String::new() };
+        let a_clip = |i| Clip { video: VideoId(i), span, text: said(i as usize) };
         Pool::new((0..text.len() as u32).map(a_clip).collect(), text, clip).unwrap()
+    }
+
+    fn said(row: usize) -> String {
+        ["Chop the onion", "Sand the stool", "Chop and sand", ""][row % 4].into()
+    }
+
+    fn texts(count: usize) -> Vec<String> {
+        (0..count).map(|step| said(step + 1)).collect()
     }
 
     /// Few distinct directions, so that ties happen.
@@ -201,52 +272,65 @@ mod tests {
     }
 
     /// Every match, sorted, then cut.
-    fn naive(steps: &Features, pool: &Pool, options: &MapOptions) -> Vec<Vec<Match>> {
-        let all = |step: &[f32]| {
+    fn naive(steps: &Steps, pool: &Pool, options: &MapOptions) -> Vec<Vec<Match>> {
+        let rarity = Rarity::of(pool);
+        let one = |step: usize| {
             let mut all: Vec<Match> = (0..pool.len())
                 .filter(|row| row % 5 != 4)
-                .map(|row| {
-                    let text = similarity(step, pool.text_features().row(row));
-                    let clip = similarity(step, pool.clip_features().row(row));
-                    let similarity = fuse(text, clip, options.text_weight);
-                    Match { clip: ClipId(row as u32), text, clip_similarity: clip, similarity }
+                .filter_map(|row| {
+                    let clip = pool.clip(ClipId(row as u32));
+                    let text = there(pool.text_features().row(row));
+                    let evidence = Evidence {
+                        text: text.map(|row| similarity(steps.text.row(step), row)),
+                        words: text.map(|_| rarity.shared(&steps.texts[step], &clip.text)),
+                        clip: there(pool.clip_features().row(row))
+                            .map(|row| similarity(steps.clip.row(step), row)),
+                    };
+                    let worth = log_probability(BELIEF.log_odds(&evidence)?);
+                    Some(Match { clip: ClipId(row as u32), evidence, worth })
                 })
-                .filter(|found| found.similarity >= options.threshold)
                 .collect();
-            all.sort_by(|a, b| {
-                b.similarity.total_cmp(&a.similarity).then_with(|| a.clip.cmp(&b.clip))
-            });
+            all.sort_by(|a, b| b.worth.total_cmp(&a.worth).then_with(|| a.clip.cmp(&b.clip)));
+            let best = all.first().map_or(f32::NEG_INFINITY, |best| best.worth);
+            let shown = best.exp() >= options.threshold;
+            all.retain(|found| shown && found.worth >= best - options.margin);
             all.truncate(options.top);
             all
         };
-        steps.rows().map(all).collect()
+        (0..steps.texts.len()).map(one).collect()
     }
 
     proptest! {
         #[test]
         fn the_same_as_sorting_everything(
             steps in features(1..4), rows in features(100..300),
-            top in 0usize..80, threshold in -1.0f32..1.0, text_weight in 0.0f32..=1.0
+            top in 75usize..120, threshold in 0.0f32..1.0, margin in 0.0f32..3.0
         ) {
             let mut turned = rows.as_slice().to_vec();
             turned.rotate_left(1);
             let pool = pool(rows.clone(), Features::new(3, turned).unwrap());
-            let options = MapOptions { top, threshold, text_weight };
+            let options = MapOptions { top, threshold, margin };
             let allowed = |clip: ClipId| clip.row() % 5 != 4;
-            let found = map(&steps, &steps, &pool, allowed, &options).unwrap();
+            let steps = Steps { texts: &texts(steps.len()), text: &steps, clip: &steps };
+            let found = map(&steps, &pool, allowed, &BELIEF, &options).unwrap();
             prop_assert_eq!(found.steps, naive(&steps, &pool, &options));
         }
     }
 
     #[test]
-    fn a_step_below_the_threshold_is_a_gap() {
-        let rows = Features::new(2, vec![1.0, 0.0, 0.8, 0.6]).unwrap();
+    fn what_no_sense_knows_is_never_a_match_and_an_unlikely_step_is_a_gap() {
+        let rows = Features::new(2, vec![1.0, 0.0, 0.8, 0.6, 0.0, 0.0]).unwrap();
         let steps = Features::new(2, vec![1.0, 0.0, 0.0, -1.0]).unwrap();
-        let options = MapOptions { top: 5, threshold: 0.5, text_weight: 0.5 };
-        let found = map(&steps, &steps, &pool(rows.clone(), rows), |_| true, &options).unwrap();
+        let steps = Steps { texts: &["x".into(), "y".into()], text: &steps, clip: &steps };
+        let options = MapOptions { top: 5, threshold: 0.5, margin: 9.0 };
+        let pool = pool(rows.clone(), rows);
+        let found = map(&steps, &pool, |_| true, &BELIEF, &options).unwrap();
         assert_eq!(found.gaps(), [1]);
         let clips: Vec<ClipId> = found.steps[0].iter().map(|found| found.clip).collect();
         assert_eq!(clips, [ClipId(0), ClipId(1)]);
+        let near = MapOptions { margin: 0.01, ..options };
+        let found = map(&steps, &pool, |_| true, &BELIEF, &near).unwrap();
+        assert_eq!(found.steps[0].len(), 1);
     }
 
     #[test]
@@ -254,15 +338,20 @@ mod tests {
         let rows = Features::new(2, vec![1.0, 0.0]).unwrap();
         let pool = pool(rows.clone(), rows.clone());
         let wide = Features::new(3, vec![1.0; 3]).unwrap();
-        let options = MapOptions { top: 5, threshold: 0.0, text_weight: 0.5 };
+        let options = MapOptions { top: 5, threshold: 0.0, margin: 1.0 };
+        let texts = texts(1);
+        let steps = Steps { texts: &texts, text: &rows, clip: &wide };
         let dimensions = MapError::Dimensions { which: "clip", query: 3, pool: 2 };
-        assert_eq!(map(&rows, &wide, &pool, |_| true, &options), Err(dimensions));
+        assert_eq!(map(&steps, &pool, |_| true, &BELIEF, &options), Err(dimensions));
         let none = Features::empty(2);
-        let counts = MapError::Steps { text: 1, clip: 0 };
-        assert_eq!(map(&rows, &none, &pool, |_| true, &options), Err(counts));
-        let heavy = MapOptions { text_weight: 1.5, ..options };
-        assert_eq!(map(&rows, &rows, &pool, |_| true, &heavy), Err(MapError::Weight(1.5)));
-        let nan = MapOptions { threshold: f32::NAN, ..options };
-        assert_eq!(map(&rows, &rows, &pool, |_| true, &nan), Err(MapError::Threshold));
+        let counts = MapError::Steps { texts: 1, text: 1, clip: 0 };
+        let steps = Steps { texts: &texts, text: &rows, clip: &none };
+        assert_eq!(map(&steps, &pool, |_| true, &BELIEF, &options), Err(counts));
+        let steps = Steps { texts: &texts, text: &rows, clip: &rows };
+        for (threshold, margin) in [(f32::NAN, 1.0), (1.5, 1.0), (0.5, -1.0), (0.5, f32::NAN)] {
+            let wrong = MapOptions { threshold, margin, ..options };
+            let found = map(&steps, &pool, |_| true, &BELIEF, &wrong);
+            assert!(matches!(found, Err(MapError::Limits { .. })), "{threshold} {margin}");
+        }
     }
 }

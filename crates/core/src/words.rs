@@ -3,7 +3,6 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::map::StepMap;
 use crate::pool::Pool;
 
 /// How rare each word is among the texts of a pool.
@@ -31,7 +30,11 @@ impl Rarity {
 
     /// How much of the rarity in two texts is in the words they share, 0 to 1.
     pub fn shared(&self, a: &str, b: &str) -> f32 {
-        let (a, b) = (stems(a), stems(b));
+        self.shared_stems(&stems(a), &stems(b))
+    }
+
+    /// The same of texts whose words were taken out before.
+    pub fn shared_stems(&self, a: &HashSet<String>, b: &HashSet<String>) -> f32 {
         // Sorted, so that the sum is the same in every run.
         let sum = |words: &mut dyn Iterator<Item = &String>| {
             let mut words: Vec<&String> = words.collect();
@@ -39,25 +42,12 @@ impl Rarity {
             words.into_iter().map(|word| self.rarity(word)).sum::<f64>()
         };
         let whole = (sum(&mut a.iter()) * sum(&mut b.iter())).sqrt();
-        if whole > 0.0 { (sum(&mut a.intersection(&b)) / whole) as f32 } else { 0.0 }
+        if whole > 0.0 { (sum(&mut a.intersection(b)) / whole) as f32 } else { 0.0 }
     }
 
     fn rarity(&self, word: &str) -> f64 {
         let count = self.counts.get(word).copied().unwrap_or(0);
         (1.0 + self.texts as f64 / (1.0 + count as f64)).ln()
-    }
-}
-
-/// Adds the shared words of step and clip text to the similarity of every match, with this weight
-/// against 1 for the meaning, and puts the matches in their new order.
-pub fn weigh(step_map: &mut StepMap, texts: &[String], pool: &Pool, weight: f32) {
-    let rarity = Rarity::of(pool);
-    for (matches, text) in step_map.steps.iter_mut().zip(texts) {
-        for found in matches.iter_mut() {
-            let shared = rarity.shared(text, &pool.clip(found.clip).text);
-            found.similarity = (found.similarity + weight * shared) / (1.0 + weight);
-        }
-        matches.sort_by(|a, b| b.similarity.total_cmp(&a.similarity).then(a.clip.cmp(&b.clip)));
     }
 }
 
@@ -73,7 +63,7 @@ const ENDINGS: [&str; 10] = ["ings", "ing", "ers", "ies", "er", "es", "ed", "s",
 
 /// The text's words without their endings, empty ones left out. Scripts that do not part words by
 /// spaces count as one long word each, which shares nothing and does no harm.
-fn stems(text: &str) -> HashSet<String> {
+pub fn stems(text: &str) -> HashSet<String> {
     let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
     let words = words.map(str::to_lowercase).filter(|word| !EMPTY.contains(&word.as_str()));
     words.map(stem).collect()
@@ -88,9 +78,8 @@ fn stem(word: String) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clip::{Clip, ClipId, Span, VideoId};
+    use crate::clip::{Clip, Span, VideoId};
     use crate::features::Features;
-    use crate::map::Match;
 
     fn pool(texts: &[&str]) -> Pool {
         let span = Span::new(0, 1000).unwrap();
@@ -112,20 +101,5 @@ mod tests {
         let rarity = Rarity::of(&pool(&["Clamp the stool", "Sand the stool", "Oil the stool"]));
         let step = "Fix the stool with clamps";
         assert!(rarity.shared(step, "Tighten clamps") > rarity.shared(step, "Sand the stool"));
-    }
-
-    #[test]
-    fn weighing_reorders_the_matches() {
-        let pool = pool(&["Glue the legs of the stool", "Tighten the clamps around the stool"]);
-        let found = |clip, similarity| Match {
-            clip: ClipId(clip),
-            text: similarity,
-            clip_similarity: similarity,
-            similarity,
-        };
-        let mut map = StepMap { steps: vec![vec![found(0, 0.73), found(1, 0.72)]] };
-        weigh(&mut map, &["Fix the stool with clamps".into()], &pool, 0.5);
-        assert_eq!(map.steps[0][0].clip, ClipId(1));
-        assert!(map.steps[0].iter().all(|m| m.similarity <= 1.0));
     }
 }

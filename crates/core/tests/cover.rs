@@ -3,11 +3,14 @@
 
 use proptest::prelude::*;
 use std::collections::HashSet;
+use stitch_core::belief::Evidence;
 use stitch_core::clip::{Clip, ClipId, Span, VideoId};
 use stitch_core::cover::{KBestOptions, Sequence, greedy, k_best, source_changes};
 use stitch_core::features::Features;
 use stitch_core::map::{Match, StepMap};
 use stitch_core::pool::Pool;
+
+const COSTS: KBestOptions = KBestOptions { switch_cost: 0.1, order_cost: 0.1 };
 
 /// A pool of clips given as (video, start in seconds), without features.
 fn pool(clips: &[(u32, u64)]) -> Pool {
@@ -23,13 +26,13 @@ fn pool(clips: &[(u32, u64)]) -> Pool {
 /// A map of (clip, similarity in eighths) for each step.
 fn step_map(steps: &[Vec<(u32, i32)>]) -> StepMap {
     let a_match = |(clip, eighths): &(u32, i32)| {
-        let similarity = *eighths as f32 / 8.0;
-        Match { clip: ClipId(*clip), text: similarity, clip_similarity: similarity, similarity }
+        let worth = *eighths as f32 / 8.0;
+        Match { clip: ClipId(*clip), evidence: Evidence::default(), worth }
     };
     let mut steps: Vec<Vec<Match>> =
         steps.iter().map(|step| step.iter().map(a_match).collect()).collect();
     for step in &mut steps {
-        step.sort_by(|a, b| b.similarity.total_cmp(&a.similarity).then(a.clip.cmp(&b.clip)));
+        step.sort_by(|a, b| b.worth.total_cmp(&a.worth).then(a.clip.cmp(&b.clip)));
     }
     StepMap { steps }
 }
@@ -68,7 +71,7 @@ fn every_sequence(map: &StepMap) -> Vec<Sequence> {
 }
 
 fn similarity_of(map: &StepMap, step: usize, clip: ClipId) -> f64 {
-    f64::from(map.steps[step].iter().find(|found| found.clip == clip).unwrap().similarity)
+    f64::from(map.steps[step].iter().find(|found| found.clip == clip).unwrap().worth)
 }
 
 fn similarity(map: &StepMap, sequence: &Sequence) -> f64 {
@@ -109,7 +112,7 @@ proptest! {
     fn greedy_covers_are_whole_distinct_sorted_and_start_with_the_fewest_changes(
         (pool, map) in small_case(), most in 1usize..40
     ) {
-        let found = greedy(&map, &pool, most);
+        let found = greedy(&map, &pool, most, &COSTS);
         let all = every_sequence(&map);
         prop_assert_eq!(found.len(), most.min(all.len()));
         let valid: HashSet<&Sequence> = all.iter().collect();
@@ -123,7 +126,7 @@ proptest! {
 
     #[test]
     fn every_video_that_shows_all_is_among_the_covers((pool, map) in small_case()) {
-        let found = greedy(&map, &pool, 3);
+        let found = greedy(&map, &pool, 3, &COSTS);
         for video in (0..3).map(VideoId) {
             let of_video = |m: &Match| pool.clip(m.clip).video == video;
             let shows_all = map.steps.iter().all(|step| step.is_empty() || step.iter().any(of_video));
@@ -137,7 +140,7 @@ proptest! {
 fn a_cover_keeps_the_order_of_its_source_where_it_can() {
     let pool = pool(&[(0, 1), (0, 5), (0, 7)]);
     let map = step_map(&[vec![(1, 4), (2, 8)], vec![(0, 8), (1, 1), (2, 1)]]);
-    let found = greedy(&map, &pool, 1);
+    let found = greedy(&map, &pool, 1, &COSTS);
     assert_eq!(found[0].0, [Some(ClipId(2)), Some(ClipId(2))]);
 }
 
@@ -163,9 +166,9 @@ fn nothing_to_show_is_one_sequence_of_gaps() {
     let found = k_best(&map, &pool, 5, &options);
     assert_eq!(found.len(), 1);
     assert_eq!(found[0].sequence, Sequence(vec![None, None]));
-    assert_eq!(greedy(&map, &pool, 5), [Sequence(vec![None, None])]);
+    assert_eq!(greedy(&map, &pool, 5, &COSTS), [Sequence(vec![None, None])]);
     assert!(k_best(&map, &pool, 0, &options).is_empty());
-    assert!(greedy(&map, &pool, 0).is_empty());
+    assert!(greedy(&map, &pool, 0, &COSTS).is_empty());
 }
 
 /// Numbers between 0 and 1, the same on every run.
@@ -206,7 +209,7 @@ fn mixed_procedure(seed: u64) -> (Pool, StepMap, Sequence) {
 fn a_hundred_covers_hold_nearly_every_mixed_procedure() {
     let captured = |seed: &u64| {
         let (pool, map, truth) = mixed_procedure(*seed);
-        greedy(&map, &pool, 100).contains(&truth)
+        greedy(&map, &pool, 100, &COSTS).contains(&truth)
     };
     let captured = (0..100).filter(captured).count();
     assert!(captured >= 95, "{captured} of 100");

@@ -18,6 +18,7 @@ pub mod sentence;
 pub mod listen;
 pub mod summarise;
 pub mod encoder;
+pub mod calibration;
 pub mod library;
 pub mod index;
 pub mod scorer;

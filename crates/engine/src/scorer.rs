@@ -78,11 +78,12 @@ pub trait Scorer: Send + Sync {
 }
 
 impl Query<'_> {
-    /// How well a clip fits a step.
+    /// How well a clip fits a step: the logarithm of the probability that it shows it where M says
+    /// so, else the cosine.
     fn similarity(&self, step: usize, clip: ClipId, pool: &Pool) -> f32 {
         let found = self.map.and_then(|map| map.steps.get(step)?.iter().find(|m| m.clip == clip));
         let by_encoder = || similarity(self.clip.row(step), pool.clip_features().row(clip.row()));
-        found.map_or_else(by_encoder, |found| found.similarity)
+        found.map_or_else(by_encoder, |found| found.worth)
     }
 
     /// That query, pool and candidates belong together and have features of `dim` numbers.
@@ -109,10 +110,9 @@ impl Query<'_> {
     }
 }
 
-/// The mean similarity of steps and clips: M's where it was made, else cos(F_M(r_i), F_M(v_i)). A
-/// gap counts as 0, the similarity of a
-/// clip that has nothing to do with its step; as all candidates of one query have the same gaps,
-/// their order is that of the mean over the shown steps.
+/// The mean similarity of steps and clips: M's, as logarithms of probability, where it was made,
+/// else cos(F_M(r_i), F_M(v_i)). A gap counts as 0; as all candidates of one query have the same
+/// gaps, their order is that of the mean over the shown steps.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AverageSimilarity;
 

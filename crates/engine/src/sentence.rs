@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use candle_core::{Device, Tensor};
 use rayon::prelude::*;
@@ -15,6 +16,10 @@ use crate::progress::{Progress, Silent, Stopped};
 
 /// The most tokens in one pass: enough to feed the matrix products, few enough to stay in cache.
 const BATCH_TOKENS: usize = 512;
+
+/// How many vectors are remembered: a procedure's steps are asked for again and again, by the query,
+/// by encoders that build on this one and by measurements.
+const REMEMBERED: usize = 4096;
 
 /// Why a sentence has no vector.
 #[derive(Debug, thiserror::Error)]
@@ -65,6 +70,7 @@ struct Limits {
 pub struct SentenceEncoder {
     tokenizer: PathAnd<Tokenizer>,
     model: Mpnet,
+    remembered: Mutex<HashMap<String, Vec<f32>>>,
 }
 
 struct PathAnd<T> {
@@ -82,7 +88,7 @@ impl SentenceEncoder {
         let limits: Limits = weights::read_json(folder, "sentence_bert_config.json")?;
         let model = Mpnet::load(&Weights::open(folder)?, config, limits.max_seq_length, folder)?;
         let tokenizer = load_tokenizer(folder.join("tokenizer.json"), model.longest)?;
-        Ok(Self { tokenizer, model })
+        Ok(Self { tokenizer, model, remembered: Mutex::default() })
     }
 
     /// The length of a vector.
@@ -102,7 +108,51 @@ impl SentenceEncoder {
         progress: &dyn Progress,
     ) -> Result<Features, SentenceError> {
         let (distinct, places) = distinct(texts);
-        let tokens = self.tokenise(distinct)?;
+        let mut rows = self.recall(&distinct);
+        let is_new = |text: &usize| rows[*text].is_none();
+        let new: Vec<usize> = (0..distinct.len()).filter(is_new).collect();
+        let texts: Vec<&str> = new.iter().map(|text| distinct[*text]).collect();
+        progress.advance((distinct.len() - new.len()) as u64);
+        let vectors = self.encode_new(texts, progress)?;
+        for (text, vector) in new.iter().zip(vectors.chunks_exact(self.dim())) {
+            rows[*text] = Some(vector.to_vec());
+        }
+        self.remember(new.iter().map(|text| (distinct[*text], &rows[*text])));
+        let data = places.iter().flat_map(|&text| rows[text].iter().flatten());
+        Ok(Features::new(self.dim(), data.copied().collect())?)
+    }
+
+    /// The vectors of texts that were asked for before.
+    fn recall(&self, texts: &[&str]) -> Vec<Option<Vec<f32>>> {
+        let remembered = self.remembered.lock().unwrap_or_else(PoisonError::into_inner);
+        texts.iter().map(|text| remembered.get(*text).cloned()).collect()
+    }
+
+    /// Forgets every vector, so that the next time can be measured.
+    pub fn forget(&self) {
+        self.remembered.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
+    /// Keeps vectors for the next time; forgets all when there are too many.
+    fn remember<'a>(&self, new: impl Iterator<Item = (&'a str, &'a Option<Vec<f32>>)>) {
+        let mut remembered = self.remembered.lock().unwrap_or_else(PoisonError::into_inner);
+        for (text, vector) in new {
+            if remembered.len() >= REMEMBERED {
+                remembered.clear();
+            }
+            if let Some(vector) = vector {
+                remembered.insert(text.to_owned(), vector.clone());
+            }
+        }
+    }
+
+    /// The vectors of these texts, one after the other.
+    fn encode_new(
+        &self,
+        texts: Vec<&str>,
+        progress: &dyn Progress,
+    ) -> Result<Vec<f32>, SentenceError> {
+        let tokens = self.tokenise(texts)?;
         let batches = batches(&tokens, rayon::current_num_threads());
         let done: Result<Vec<Vec<f32>>, SentenceError> = batches
             .par_iter()
@@ -113,9 +163,7 @@ impl SentenceEncoder {
                 Ok(rows.flatten_all()?.to_vec1()?)
             })
             .collect();
-        let rows = scatter(&batches, &done?, tokens.len(), self.dim());
-        let data = places.iter().flat_map(|&text| &rows[text * self.dim()..][..self.dim()]);
-        Ok(Features::new(self.dim(), data.copied().collect())?)
+        Ok(scatter(&batches, &done?, tokens.len(), self.dim()))
     }
 
     fn tokenise(&self, texts: Vec<&str>) -> Result<Vec<Vec<u32>>, SentenceError> {

@@ -4,13 +4,14 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use serde_json::json;
-use stitch_engine::demonstrate::{Demonstrator, Options};
+use stitch_engine::demonstrate::Options;
 use stitch_engine::progress::Progress;
 use stitch_lab::suite::made_up::{self, Report};
 use stitch_lab::suite::metrics::Estimate;
 use stitch_lab::world::library::mixed;
 use stitch_lab::world::truth::Truth;
 
+use super::eval_calibrate::{self, CalibrateArguments};
 use super::eval_encoder::{self, EncoderArguments};
 use super::eval_speech::{self, SpeechArguments};
 use crate::failure::Failure;
@@ -22,6 +23,7 @@ pub enum EvalCommand {
     World(WorldArguments),
     Encoder(EncoderArguments),
     Speech(SpeechArguments),
+    Calibrate(CalibrateArguments),
 }
 
 /// Answer mixed procedures from the made-up library and judge every step by its truth
@@ -39,18 +41,15 @@ pub struct WorldArguments {
     /// What decides between candidates
     #[arg(long, value_name = "NAME", value_parser = ["evaluator", "average-similarity"])]
     scorer: Option<String>,
-    /// How similar a clip must be to show a step
-    #[arg(long, value_name = "SIMILARITY", allow_hyphen_values = true)]
+    /// How likely a clip must show its step, or the step is called a gap
+    #[arg(long, value_name = "PROBABILITY")]
     threshold: Option<f32>,
-    /// The share of the texts' similarity in that of a step and a clip, 0 to 1
-    #[arg(long, value_name = "SHARE")]
-    text_weight: Option<f32>,
-    /// The weight of shared words against 1 for the meaning
-    #[arg(long, value_name = "WEIGHT")]
-    word_weight: Option<f32>,
-    /// The price of a source change, in similarity
-    #[arg(long, value_name = "SIMILARITY")]
+    /// The price of a source change, in natural logarithms of probability
+    #[arg(long, value_name = "NUMBER")]
     switch_cost: Option<f64>,
+    /// The price of going back in a source
+    #[arg(long, value_name = "NUMBER")]
+    order_cost: Option<f64>,
 }
 
 /// Runs the command.
@@ -59,31 +58,21 @@ pub fn run(command: &EvalCommand, setup: &Setup) -> Result<u8, Failure> {
         EvalCommand::World(arguments) => run_world(arguments, setup),
         EvalCommand::Encoder(arguments) => eval_encoder::run(arguments, setup),
         EvalCommand::Speech(arguments) => eval_speech::run(arguments, setup),
+        EvalCommand::Calibrate(arguments) => eval_calibrate::run(arguments, setup),
     }
 }
 
 fn run_world(arguments: &WorldArguments, setup: &Setup) -> Result<u8, Failure> {
     let truth = Truth::read(&arguments.world.join("truth.json"))?;
-    setup.progress.begin("loading models", 0);
-    let sentences = setup.sentence()?;
-    let (library, encoder) = setup.open_library(&sentences)?;
-    let scorer = setup.scorer(arguments.scorer.as_deref(), encoder.as_ref())?;
-    let with = Demonstrator {
-        library: &library,
-        encoder: encoder.as_ref(),
-        sentence: &sentences.encoder,
-        sentence_weights: &sentences.weights,
-        scorer: scorer.as_ref(),
-    };
-    let mut options = Options::default();
-    options.map.threshold = arguments.threshold.unwrap_or(options.map.threshold);
-    options.map.text_weight = arguments.text_weight.unwrap_or(options.map.text_weight);
-    options.word_weight = arguments.word_weight.unwrap_or(options.word_weight);
+    let opened = setup.open(arguments.scorer.as_deref())?;
+    let mut options = Options { threshold: arguments.threshold, ..Options::default() };
     options.k_best.switch_cost = arguments.switch_cost.unwrap_or(options.k_best.switch_cost);
+    options.k_best.order_cost = arguments.order_cost.unwrap_or(options.k_best.order_cost);
     let procedures = mixed(&truth, arguments.procedures, arguments.seed);
+    let with = opened.demonstrator();
     let report = made_up::evaluate(&with, &procedures, &options, &setup.progress)?;
     setup.progress.finish();
-    print(&report, with.scorer.name(), &encoder.id().name, setup);
+    print(&report, with.scorer.name(), &with.encoder.id().name, setup);
     Ok(0)
 }
 
@@ -102,10 +91,13 @@ fn print(report: &Report, scorer: &str, encoder: &str, setup: &Setup) {
     let rows = [
         row("steps shown rightly", &report.right),
         row("steps called gaps though shown", &report.false_gaps),
-        row("source changes against the fewest", &report.changes),
+        row("source changes", &report.changes),
+        row("  of the sequences mixed from", &report.true_changes),
+        row("  the fewest that right clips allow", &report.fewest_changes),
+        row("source changes against the truth", &report.changes_to_truth),
     ];
     table::print(&["", "value", "95 % interval"], &[false, true, true], &rows);
-    println!("procedures with more source changes than needed: {}", report.more_changes);
+    println!("procedures with more source changes than their truth: {}", report.more_changes);
     for wrong in &report.wrong {
         let shown = match &wrong.shown {
             Some((file, text)) => format!("{text} ({file})"),

@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use serde_json::json;
 use stitch_core::procedure::Procedure;
 use stitch_engine::demonstrate::{
-    self, Choice, Demonstration, Demonstrator, Options, SourceFilter, demonstrate,
+    self, Choice, Demonstration, Options, SourceFilter, demonstrate,
 };
 use stitch_engine::export::thumbnails::Thumbnails;
 use stitch_engine::export::{self, Export, Format};
@@ -60,8 +60,9 @@ pub struct MakeArguments {
     /// How many candidate sequences are compared
     #[arg(long, value_name = "N", default_value_t = 200, help_heading = "Choosing")]
     candidates: usize,
-    /// How similar a clip must be to show a step, from -1 to 1 [default: calibrated]
-    #[arg(long, value_name = "SIMILARITY", allow_hyphen_values = true, help_heading = "Choosing")]
+    /// How likely a clip must show its step, from 0 to 1, or the step is called a gap [default: as
+    /// measured for the library's encoder]
+    #[arg(long, value_name = "PROBABILITY", help_heading = "Choosing")]
     threshold: Option<f32>,
     /// What decides between candidates: evaluator or average-similarity [default: the evaluator
     /// where there is one for the library's encoder]
@@ -132,19 +133,9 @@ fn size(text: &str) -> Result<(u32, u32), String> {
 pub fn run(arguments: &MakeArguments, setup: &Setup) -> Result<u8, Failure> {
     arguments.check()?;
     let procedure = read(&arguments.procedure)?;
-    setup.progress.begin("loading models", 0);
-    let sentences = setup.sentence()?;
-    let (library, encoder) = setup.open_library(&sentences)?;
-    let scorer = setup.scorer(arguments.scorer.as_deref(), encoder.as_ref())?;
+    let opened = setup.open(arguments.scorer.as_deref())?;
     setup.progress.begin("choosing clips", 0);
-    let with = Demonstrator {
-        library: &library,
-        encoder: encoder.as_ref(),
-        sentence: &sentences.encoder,
-        sentence_weights: &sentences.weights,
-        scorer: scorer.as_ref(),
-    };
-    let demonstration = demonstrate(&with, &procedure, &arguments.options())?;
+    let demonstration = demonstrate(&opened.demonstrator(), &procedure, &arguments.options())?;
     let gaps = demonstration.gaps().count();
     if gaps == demonstration.steps.len() {
         return Err(nothing_shown().with_code(GAPS));
@@ -192,6 +183,9 @@ impl MakeArguments {
             Self { crossfade, .. } if !(0.0..=3.0).contains(crossfade) => {
                 wrong("--crossfade must be from 0 to 3 seconds")
             }
+            Self { threshold: Some(threshold), .. } if !(0.0..=1.0).contains(threshold) => {
+                wrong("--threshold must be from 0 to 1")
+            }
             Self { candidates, .. } if !(1..=10_000).contains(candidates) => {
                 wrong("--candidates must be from 1 to 10000")
             }
@@ -212,7 +206,7 @@ impl MakeArguments {
             seed: self.seed,
             ..Options::default()
         };
-        options.map.threshold = self.threshold.unwrap_or(options.map.threshold);
+        options.threshold = self.threshold;
         options.timeline.longest_ms = (self.step_length * 1000.0) as u64;
         options.timeline.fastest = self.speed_up;
         options
@@ -288,14 +282,14 @@ fn print(demonstration: &Demonstration, files: &[PathBuf], setup: &Setup) {
     }
     let row = |(number, step): (usize, &demonstrate::Step)| {
         let (source, when, fit) = match &step.chosen {
-            Some(choice) => (name(choice), when(choice), format!("{:.2}", choice.similarity.fused)),
+            Some(choice) => (name(choice), when(choice), table::percent(choice.similarity.probability)),
             None => ("nothing in the library shows this".into(), String::new(), String::new()),
         };
         vec![(number + 1).to_string(), clipped(&step.text, 44), source, when, fit]
     };
     let rows: Vec<_> = demonstration.steps.iter().enumerate().map(row).collect();
     let right = [true, false, false, true, true];
-    table::print(&["", "step", "shown by", "when", "fit"], &right, &rows);
+    table::print(&["", "step", "shown by", "when", "likely"], &right, &rows);
     println!();
     println!("{}", summary(demonstration));
     files.iter().for_each(|file| println!("  {}", file.display()));

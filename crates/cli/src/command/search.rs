@@ -4,6 +4,7 @@ use clap::Args;
 use serde_json::json;
 use stitch_core::map::Match;
 use stitch_core::pool::Pool;
+use stitch_engine::calibration::Calibration;
 use stitch_engine::demonstrate::{Options, step_map};
 use stitch_engine::library::Library;
 use stitch_engine::progress::Progress;
@@ -34,12 +35,14 @@ pub fn run(arguments: &SearchArguments, setup: &Setup) -> Result<u8, Failure> {
     let pool = library.pool()?;
     let texts = [arguments.text.clone()];
     let mut options = Options::default();
-    options.map.top = arguments.number;
-    options.map.threshold = -1.0;
+    options.top = arguments.number;
+    options.threshold = Some(0.0);
+    options.k_best.switch_cost = f64::INFINITY;
     let (text, clip) =
         (sentences.encoder.encode(&texts)?, encoder.encode_text(&[arguments.text.as_str()])?);
     let query = Query { texts: &texts, text: &text, clip: &clip, map: None };
-    let found = step_map(&query, &pool, |_| true, &options)?;
+    let calibration = Calibration::of(&encoder.id().name);
+    let found = step_map(&query, &pool, |_| true, calibration, &options)?;
     setup.progress.finish();
     print(&found.steps[0], &pool, &library, setup)
 }
@@ -55,18 +58,19 @@ fn print(found: &[Match], pool: &Pool, library: &Library, setup: &Setup) -> Resu
                 "{}",
                 json!({"clip": m.clip.0, "video": video.id, "path": video.path,
                     "title": video.video.title, "start_ms": start, "end_ms": end,
-                    "text": clip.text, "similarity": m.similarity})
+                    "text": clip.text, "probability": m.probability(),
+                    "text_similarity": m.evidence.text, "clip_similarity": m.evidence.clip})
             );
         }
         rows.push(vec![
-            format!("{:.2}", m.similarity),
+            table::percent(m.probability()),
             clip.span.to_string(),
             clipped(&clip.text, 48),
             clipped(&video.path.file_name().unwrap_or_default().to_string_lossy(), 36),
         ]);
     }
     if !setup.json {
-        table::print(&["fit", "when", "what", "video"], &[true, true, false, false], &rows);
+        table::print(&["likely", "when", "what", "video"], &[true, true, false, false], &rows);
     }
     Ok(0)
 }

@@ -1,6 +1,7 @@
 //! Made-up inputs for the benchmarks, the same on every run.
 
 use stitch_core::align::Costs;
+use stitch_core::belief::Evidence;
 use stitch_core::clip::{Clip, ClipId, Span, VideoId};
 use stitch_core::features::Features;
 use stitch_core::map::{Match, StepMap};
@@ -68,10 +69,10 @@ fn matches(
         }
         // Mostly in the order of the procedure, with some disorder.
         let place = (step * 50 / steps + (numbers.next() * 5.0) as usize).min(49);
-        let similarity = (0.3 + 0.6 * numbers.next()) as f32;
+        let worth = (0.3 + 0.6 * numbers.next()) as f32;
         let clip = ClipId((video * 50 + place) as u32);
-        matches.push(Match { clip, text: similarity, clip_similarity: similarity, similarity });
+        matches.push(Match { clip, evidence: Evidence::default(), worth });
     }
-    matches.sort_by(|a, b| b.similarity.total_cmp(&a.similarity).then(a.clip.cmp(&b.clip)));
+    matches.sort_by(|a, b| b.worth.total_cmp(&a.worth).then(a.clip.cmp(&b.clip)));
     matches
 }

@@ -26,7 +26,7 @@ pub(super) struct State {
     pub clip: ClipId,
     pub source: VideoId,
     pub start: u64,
-    /// Its similarity, in parts.
+    /// Its worth, in parts.
     pub gain: i64,
 }
 
@@ -184,11 +184,12 @@ impl Graph {
 
 fn state(found: &Match, pool: &Pool) -> State {
     let clip = pool.clip(found.clip);
-    let gain = gain(found.similarity);
+    let gain = gain(found.worth);
     State { clip: found.clip, source: clip.video, start: clip.span.start(), gain }
 }
 
-/// Cosines lie between -1 and 1; the rest is rounding or a mistake that must not overflow.
-fn gain(similarity: f32) -> i64 {
-    parts(f64::from(similarity.clamp(-2.0, 2.0)))
+/// The worth of a match is the logarithm of a probability: what is beyond one in a billion, or no
+/// logarithm of a probability at all, must not overflow.
+fn gain(worth: f32) -> i64 {
+    parts(f64::from(worth.clamp(-20.0, 2.0)))
 }

@@ -1,7 +1,7 @@
 //! The paper's adaptive search-space reduction: the sequences of many small set covers.
 
-use super::graph::{Graph, Weights, parts};
-use super::k_best::best_paths;
+use super::graph::{Graph, Weights};
+use super::k_best::{KBestOptions, best_paths};
 use super::sequence::Sequence;
 use super::sources::{Cover, Sources};
 use super::suffix::Suffixes;
@@ -11,18 +11,18 @@ use crate::pool::Pool;
 use std::collections::HashSet;
 
 /// Up to `most` sequences, each showing every step that has a match, fewest changes of source
-/// first, then the most similar.
+/// first, then the most likely.
 ///
 /// Videos that show everything come first. Then covers by several videos: grown greedily from
 /// every video, by what they add and by how far they serve without a break, runners-up included.
 /// Each cover gives its best sequence: fewest changes, then fewest steps back in time within a
-/// source, then most similar; and the one in which every change is worth its while. Where there are too few covers, their next-best sequences follow,
-/// so that `most` come whenever there are so many.
-pub fn greedy(map: &StepMap, pool: &Pool, most: usize) -> Vec<Sequence> {
+/// source, then most likely; and the one in which every change is worth its `costs`. Where there are
+/// too few covers, their next-best sequences follow, so that `most` come whenever there are so many.
+pub fn greedy(map: &StepMap, pool: &Pool, most: usize, costs: &KBestOptions) -> Vec<Sequence> {
     let graph = Graph::new(map, pool);
     let sources = Sources::new(&graph);
-    let mut chosen = Chosen::new(&graph, &sources, most);
-    // A cover's sequence may be less similar than the cover promised: look at more than asked.
+    let mut chosen = Chosen::new(&graph, &sources, most, costs);
+    // A cover's sequence may be less likely than the cover promised: look at more than asked.
     let plenty = most.saturating_add(most / 4);
     let mut covers = sources.whole(plenty);
     if covers.len() < most {
@@ -40,47 +40,44 @@ pub fn greedy(map: &StepMap, pool: &Pool, most: usize) -> Vec<Sequence> {
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Found {
     changes: usize,
-    /// The similarity with its sign turned, so that the most similar sorts first.
+    /// The worth with its sign turned, so that the most likely sorts first.
     distance: i64,
     clips: Vec<ClipId>,
 }
 
 impl Found {
     /// The distance, and what the changes are worth.
-    fn cost(&self) -> i64 {
-        self.distance + self.changes as i64 * worth_a_change().switch
+    fn cost(&self, costs: &Weights) -> i64 {
+        self.distance + self.changes as i64 * costs.switch
     }
-}
-
-/// A change of source, or a step back within one, for a tenth more of similarity.
-fn worth_a_change() -> Weights {
-    Weights { switch: parts(0.1), order: parts(0.1) }
 }
 
 /// The distinct sequences chosen so far.
 struct Chosen<'a> {
     graph: &'a Graph,
     sources: &'a Sources,
-    weights: Weights,
+    fewest: Weights,
+    costs: Weights,
     most: usize,
     sequences: Vec<Found>,
     seen: HashSet<Vec<ClipId>>,
 }
 
 impl<'a> Chosen<'a> {
-    fn new(graph: &'a Graph, sources: &'a Sources, most: usize) -> Self {
-        let weights = fewest_changes_first(graph);
-        Self { graph, sources, weights, most, sequences: Vec::new(), seen: HashSet::new() }
+    fn new(graph: &'a Graph, sources: &'a Sources, most: usize, costs: &KBestOptions) -> Self {
+        let (fewest, costs) = (fewest_changes_first(graph), Weights::new(costs));
+        let (sequences, seen) = (Vec::new(), HashSet::new());
+        Self { graph, sources, fewest, costs, most, sequences, seen }
     }
 
     /// The best sequences from these videos: with the fewest changes, and with changes where
-    /// another video is much more similar.
+    /// another video is much more likely.
     fn add_best(&mut self, cover: &Cover) {
         let part = self.sources.part(self.graph, cover);
-        let best = Suffixes::new(&part, &self.weights).best();
+        let best = Suffixes::new(&part, &self.fewest).best();
         self.add(&part, &best);
         if cover.len() > 1 {
-            self.add(&part, &Suffixes::new(&part, &worth_a_change()).best());
+            self.add(&part, &Suffixes::new(&part, &self.costs).best());
         }
     }
 
@@ -98,7 +95,7 @@ impl<'a> Chosen<'a> {
     }
 
     /// Keeps as many as asked: every whole video, then by turns those with the fewest changes and
-    /// those whose similarity is worth their changes, so that neither kind crowds out the other.
+    /// those whose likelihood is worth their changes, so that neither kind crowds out the other.
     fn select(&mut self) {
         self.sequences.sort_unstable();
         if self.sequences.len() <= self.most {
@@ -108,7 +105,7 @@ impl<'a> Chosen<'a> {
         let others = self.sequences.split_off(whole.min(self.most));
         let room = self.most - self.sequences.len();
         let mut by_worth: Vec<usize> = (0..others.len()).collect();
-        by_worth.sort_by_key(|at| others[*at].cost());
+        by_worth.sort_by_key(|at| others[*at].cost(&self.costs));
         let turns = (0..others.len()).zip(by_worth).flat_map(|(fewest, worth)| [fewest, worth]);
         let mut kept = HashSet::new();
         for at in turns {
@@ -137,7 +134,7 @@ impl<'a> Chosen<'a> {
     }
 
     fn fill_from(&mut self, part: &Graph, k: usize) {
-        for path in best_paths(part, &self.weights, k) {
+        for path in best_paths(part, &self.fewest, k) {
             if self.sequences.len() < self.most {
                 self.add(part, &path.states);
             }
@@ -145,7 +142,7 @@ impl<'a> Chosen<'a> {
     }
 }
 
-/// One change outweighs all steps back, one step back outweighs all similarity, for as many steps
+/// One change outweighs all steps back, one step back outweighs all worth, for as many steps
 /// as a procedure may have.
 fn fewest_changes_first(graph: &Graph) -> Weights {
     let steps = graph.len().max(1) as i64;

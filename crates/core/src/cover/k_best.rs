@@ -1,4 +1,4 @@
-//! The exact K best sequences by similarity, changes of source and order within a source.
+//! The exact K best sequences by worth, changes of source and order within a source.
 //!
 //! Every way on from a match is ranked; a path is the list of ranks it takes, and the best path
 //! takes rank 0 throughout. Raising the last rank that is not 0, or any rank after it, gives each
@@ -13,7 +13,8 @@ use crate::pool::Pool;
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BinaryHeap, HashMap};
 
-/// What makes a sequence worse, in units of similarity; beyond a million counts as a million.
+/// What makes a sequence worse, in units of a match's worth (natural logarithms of
+/// probability: 0.7 is a factor of two); beyond a million counts as a million.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct KBestOptions {
     /// For every change of source between shown steps.
@@ -27,8 +28,15 @@ pub struct KBestOptions {
 pub struct Candidate {
     /// One clip per step.
     pub sequence: Sequence,
-    /// The sum of similarities less the costs.
+    /// The sum of worths less the costs.
     pub score: f64,
+}
+
+impl Weights {
+    /// These costs in parts.
+    pub fn new(costs: &KBestOptions) -> Self {
+        Self { switch: parts(costs.switch_cost), order: parts(costs.order_cost) }
+    }
 }
 
 /// The `k` best sequences, best first; among equals the one with the earlier clips in the pool.
@@ -36,7 +44,7 @@ pub struct Candidate {
 /// Steps without a match are gaps: they neither change the source nor break the order. Scores are
 /// exact to 2⁻³⁰ a step.
 pub fn k_best(map: &StepMap, pool: &Pool, k: usize, options: &KBestOptions) -> Vec<Candidate> {
-    let weights = Weights { switch: parts(options.switch_cost), order: parts(options.order_cost) };
+    let weights = Weights::new(options);
     let graph = Graph::new(map, pool);
     let best = best_paths(&graph, &weights, k).into_iter();
     best.map(|path| Candidate { sequence: graph.sequence(&path.clips), score: score(path.score) })

@@ -1,7 +1,7 @@
 //! V'_R: candidate sequences from few sources that together show every step.
 //!
 //! [`greedy`] is the paper's adaptive search-space reduction: set covers, each from other sources.
-//! [`k_best`] is exact: the best sequences by similarity, less a cost for every change of source
+//! [`k_best`] is exact: the most likely sequences, less a cost for every change of source
 //! and for every step back in time within a source.
 
 mod sequence;
@@ -13,4 +13,4 @@ mod greedy;
 
 pub use greedy::greedy;
 pub use k_best::{Candidate, KBestOptions, k_best};
-pub use sequence::{Sequence, source_changes};
+pub use sequence::{Sequence, source_changes, steps_back};

@@ -1,11 +1,18 @@
 //! One candidate: a clip for each step, or an honest gap.
 
-use crate::clip::{ClipId, VideoId};
+use crate::clip::{Clip, ClipId, VideoId};
 use crate::pool::Pool;
 
 /// V'_R: for each step its clip; none where nothing shows it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Sequence(pub Vec<Option<ClipId>>);
+
+/// How often a shown step's clip starts before the previous shown step's of the same source.
+pub fn steps_back(sequence: &Sequence, pool: &Pool) -> usize {
+    let clips: Vec<&Clip> = sequence.0.iter().flatten().map(|clip| pool.clip(*clip)).collect();
+    let back = |a: &Clip, b: &Clip| a.video == b.video && b.span.start() < a.span.start();
+    clips.windows(2).filter(|pair| back(pair[0], pair[1])).count()
+}
 
 /// How often the source changes from one shown step to the next.
 pub fn source_changes(sequence: &Sequence, pool: &Pool) -> usize {

@@ -34,7 +34,7 @@ impl Partial {
         self.covered.iter().map(|word| word.count_ones()).sum()
     }
 
-    /// Sorts the partial covers that show the most first, then the most similar.
+    /// Sorts the partial covers that show the most first, then the most likely.
     fn key(&self) -> (Reverse<u32>, i64, Cover) {
         (Reverse(self.count()), -self.gain, self.sources.clone())
     }
@@ -76,7 +76,7 @@ impl Sources {
         })
     }
 
-    /// The videos that show every step, the most similar first.
+    /// The videos that show every step, the most likely first.
     pub fn whole(&self, most: usize) -> Vec<Cover> {
         let mut whole: Vec<Partial> = self.singles().filter(|one| self.is_complete(one)).collect();
         whole.sort_by_cached_key(Partial::key);
@@ -164,7 +164,7 @@ impl Sources {
     }
 
     /// The partial cover with each of the `width` videos that add the most to it, then the most
-    /// similar.
+    /// likely.
     fn grow(&self, partial: &Partial, width: usize) -> Vec<Partial> {
         let counts = self.new_counts(&partial.covered);
         let least = self.least_of_the_greatest(&counts, width);

@@ -100,15 +100,19 @@ impl From<stitch_core::clip::Span> for Interval {
     }
 }
 
-/// How well a clip fits a step: cosines, and what the method made of them.
+/// How well a clip fits a step: what each sense says, nothing where it has nothing to go by, and
+/// what the method made of it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Similarity {
-    /// Of the step's text to the clip's text.
-    pub text: f32,
-    /// Of the step's text to the clip's picture (or what the encoder takes for it).
-    pub clip: f32,
-    /// Of the two together; the threshold and the ranking use this one.
-    pub fused: f32,
+    /// The cosine of the step's text with the clip's; none for a clip without words.
+    pub text: Option<f32>,
+    /// How much of the rare words the two texts share, 0 to 1; none for a clip without words.
+    pub words: Option<f32>,
+    /// The cosine of the step's text with the clip's picture (or what the encoder takes for it);
+    /// none where there is nothing to see (or to hear).
+    pub clip: Option<f32>,
+    /// How likely the clip shows the step, from all of them: the threshold and the ranking use this.
+    pub probability: f32,
 }
 
 impl Demonstration {

@@ -110,9 +110,10 @@ impl Clerk<'_> {
             text: clip.text.clone(),
             narration: self.narration(clip.video, span)?,
             similarity: Similarity {
-                text: found.text,
-                clip: found.clip_similarity,
-                fused: found.similarity,
+                text: found.evidence.text,
+                words: found.evidence.words,
+                clip: found.evidence.clip,
+                probability: found.probability(),
             },
         })
     }

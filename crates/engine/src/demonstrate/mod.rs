@@ -9,12 +9,12 @@ use std::collections::BTreeMap;
 use stitch_core::clip::{ClipId, VideoId};
 use stitch_core::cover::{self, KBestOptions, Sequence};
 use stitch_core::features::Features;
-use stitch_core::map::{self, MapError, MapOptions, Match, StepMap};
+use stitch_core::map::{self, MapError, MapOptions, StepMap, Steps};
 use stitch_core::pool::Pool;
 use stitch_core::procedure::Procedure;
 use stitch_core::timeline::{self, TimelineOptions};
-use stitch_core::words;
 
+use crate::calibration::Calibration;
 use crate::encoder::{Encoder, EncoderError};
 use crate::library::{Library, LibraryError, VideoRecord};
 use crate::scorer::{Query, Scorer, ScorerError};
@@ -39,13 +39,15 @@ pub struct Demonstrator<'a> {
 /// What a person may ask for.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// How clips are found for a step.
-    pub map: MapOptions,
-    /// The weight of shared words against 1 for the meaning.
-    pub word_weight: f32,
+    /// S: the most clips that are thought of for a step.
+    pub top: usize,
+    /// How likely the best clip must show its step, or the step is a gap; the encoder's own where
+    /// none is given.
+    pub threshold: Option<f32>,
     /// How many candidate sequences are compared.
     pub candidates: usize,
-    /// The price, in similarity, of a source change and of going backwards in a source: when
+    /// The price of a source change and of going backwards in a source, in natural logarithms of
+    /// probability (a change at 0.7 must make the clips twice as likely to be right): when
     /// candidates are made, and when they are ranked by a scorer that does not judge coherence.
     pub k_best: KBestOptions,
     /// How clips become cuts.
@@ -63,10 +65,10 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Self {
         Self {
-            map: MapOptions { top: 50, threshold: 0.48, text_weight: 0.7 },
-            word_weight: 0.5,
+            top: 50,
+            threshold: None,
             candidates: 200,
-            k_best: KBestOptions { switch_cost: 0.2, order_cost: 0.1 },
+            k_best: KBestOptions { switch_cost: 5.5, order_cost: 3.0 },
             timeline: TimelineOptions::default(),
             length_ms: None,
             alternatives: 3,
@@ -107,8 +109,9 @@ pub fn demonstrate(
     let (text, clip) = encode(with, procedure)?;
     let mut query = Query { texts: procedure.steps(), text: &text, clip: &clip, map: None };
     let allowed = |id| videos.contains_key(&pool.clip(id).video);
-    let step_map = step_map(&query, &pool, allowed, options)?;
-    let candidates = candidates(&step_map, &pool, options);
+    let calibration = Calibration::of(&with.encoder.id().name);
+    let step_map = step_map(&query, &pool, allowed, calibration, options)?;
+    let candidates = candidates(&step_map, &pool, with.scorer, options);
     query.map = Some(&step_map);
     let scores = with.scorer.score(&query, &pool, &candidates)?;
     let scores = with_price_of_changes(with.scorer, scores, &candidates, &pool, options);
@@ -147,58 +150,57 @@ fn encode(
     Ok((with.sentence.encode(&texts)?, with.encoder.encode_text(&texts)?))
 }
 
-/// M by meaning and by words. More is taken by meaning than is kept, so that words can raise a clip.
+/// M, with this calibration. A clip is a match as long as taking it can cost less than leaving its
+/// source for the best one and coming back.
 pub fn step_map(
     query: &Query<'_>,
     pool: &Pool,
     allowed: impl Fn(ClipId) -> bool,
+    calibration: &Calibration,
     options: &Options,
 ) -> Result<StepMap, MapError> {
-    let wide = MapOptions { top: options.map.top * 4, threshold: -1.0, ..options.map };
-    let mut step_map = map::map(query.text, query.clip, pool, allowed, &wide)?;
-    words::weigh(&mut step_map, query.texts, pool, options.word_weight);
-    for matches in &mut step_map.steps {
-        keep_what_shows(matches, &options.map);
-    }
-    Ok(step_map)
+    let steps = Steps { texts: query.texts, text: query.text, clip: query.clip };
+    let limits = MapOptions {
+        top: options.top,
+        threshold: options.threshold.unwrap_or(calibration.threshold),
+        margin: (2.0 * options.k_best.switch_cost) as f32,
+    };
+    map::map(&steps, pool, allowed, &calibration.belief(), &limits)
 }
 
-/// A step whose best clip is below the threshold is a gap. For one that is shown, clips somewhat less
-/// similar stay: they may be right too, in other words, and spare a change of source.
-fn keep_what_shows(matches: &mut Vec<Match>, options: &MapOptions) {
-    const SLACK: f32 = 0.13;
-    let shown = matches.first().is_some_and(|best| best.similarity >= options.threshold);
-    let least = if shown { options.threshold - SLACK } else { f32::INFINITY };
-    matches.retain(|found| found.similarity >= least);
-    matches.truncate(options.top);
-}
-
-/// V'_R: the covers by few sources, and the exact best by similarity less the price of changes.
-fn candidates(step_map: &StepMap, pool: &Pool, options: &Options) -> Vec<Sequence> {
+/// V'_R: the covers by few sources, and the exact most likely less the price of changes.
+fn candidates(
+    step_map: &StepMap,
+    pool: &Pool,
+    scorer: &dyn Scorer,
+    options: &Options,
+) -> Vec<Sequence> {
     let half = options.candidates.div_ceil(2);
-    let mut candidates = cover::greedy(step_map, pool, half);
+    let mut candidates = cover::greedy(step_map, pool, half, &options.k_best);
     for candidate in cover::k_best(step_map, pool, 2 * options.candidates, &options.k_best) {
         if !candidates.contains(&candidate.sequence) {
             candidates.push(candidate.sequence);
         }
     }
-    // One clip for two steps is footage seen twice; it is taken only where there is nothing else.
-    if candidates.iter().any(|sequence| !repeats(sequence)) {
-        candidates.retain(|sequence| !repeats(sequence));
+    // One clip for two steps is footage seen twice; where no price can be put on it, it is taken
+    // only where there is nothing else.
+    if scorer.judges_coherence() && candidates.iter().any(|sequence| repeats(sequence) == 0) {
+        candidates.retain(|sequence| repeats(sequence) == 0);
     }
     candidates.truncate(options.candidates);
     candidates
 }
 
-/// Whether two steps have the same clip.
-fn repeats(sequence: &Sequence) -> bool {
+/// How often a clip is shown that another step has shown already.
+fn repeats(sequence: &Sequence) -> usize {
     let mut clips: Vec<ClipId> = sequence.0.iter().flatten().copied().collect();
     clips.sort_unstable();
-    clips.windows(2).any(|pair| pair[0] == pair[1])
+    clips.windows(2).filter(|pair| pair[0] == pair[1]).count()
 }
 
 /// The scores as they are from a scorer that judges coherence itself; else less the price of the
-/// source changes, shared among the steps as the similarity is.
+/// source changes and of going backwards in a source, shared among the steps as the similarity is. To
+/// show a clip again is to go back to it.
 fn with_price_of_changes(
     scorer: &dyn Scorer,
     scores: Vec<f32>,
@@ -210,8 +212,10 @@ fn with_price_of_changes(
         return scores;
     }
     let price = |sequence: &Sequence| {
-        let changes = cover::source_changes(sequence, pool) as f64;
-        (options.k_best.switch_cost * changes / sequence.0.len().max(1) as f64) as f32
+        let changes = cover::source_changes(sequence, pool) as f64 * options.k_best.switch_cost;
+        let back = cover::steps_back(sequence, pool) + repeats(sequence);
+        let back = back as f64 * options.k_best.order_cost;
+        ((changes + back) / sequence.0.len().max(1) as f64) as f32
     };
     scores.iter().zip(candidates).map(|(score, sequence)| score - price(sequence)).collect()
 }

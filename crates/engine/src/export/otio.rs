@@ -93,7 +93,7 @@ fn clip(
         "OTIO_SCHEMA": "Clip.2",
         "name": choice.source.title,
         "metadata": {"stitch": {
-            "similarity": choice.similarity.fused,
+            "probability": choice.similarity.probability,
             "licence": choice.source.licence,
             "url": choice.source.url,
         }},

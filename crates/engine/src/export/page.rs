@@ -159,10 +159,10 @@ fn why(choice: &Choice, hues: &BTreeMap<&Path, u32>) -> String {
     format!(
         "<div class=\"why\"><p><span class=\"dot\" style=\"--hue:{hue}\"></span>\
          <span class=\"source\">{}</span> <span>{cut}{speed}</span></p>{said}\
-         <div class=\"fit\">{}<span>{} similarity</span></div></div>\n",
+         <div class=\"fit\">{}<span>{} likely to show it</span></div></div>\n",
         escape(&source.title),
         meter(choice),
-        percent(choice.similarity.fused)
+        percent(choice.similarity.probability)
     )
 }
 
@@ -177,7 +177,7 @@ fn others(export: &Export, step: &Step) -> String {
             shot(export, choice, None),
             escape(&choice.source.title),
             tenths(choice.cut.start_ms),
-            percent(choice.similarity.fused),
+            percent(choice.similarity.probability),
             meter(choice)
         )
     };
@@ -187,7 +187,7 @@ fn others(export: &Export, step: &Step) -> String {
 }
 
 fn meter(choice: &Choice) -> String {
-    let share = f64::from(choice.similarity.fused).clamp(0.0, 1.0) * 100.0;
+    let share = f64::from(choice.similarity.probability).clamp(0.0, 1.0) * 100.0;
     format!("<div class=\"meter\" aria-hidden=\"true\"><i style=\"width:{share:.0}%\"></i></div>")
 }
 

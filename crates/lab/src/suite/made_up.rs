@@ -11,7 +11,7 @@ use stitch_engine::demonstrate::{
 use stitch_engine::progress::{Progress, Stopped};
 
 use super::metrics::{Estimate, ratio};
-use crate::world::library::{MixedProcedure, MixedStep, Source};
+use crate::world::library::{MixedProcedure, MixedStep, Source, fewest_changes};
 
 /// How the answers to mixed procedures fared.
 #[derive(Clone, Debug, Serialize)]
@@ -24,9 +24,15 @@ pub struct Report {
     pub right: Estimate,
     /// Share of steps called a gap although the library shows them.
     pub false_gaps: Estimate,
-    /// Source changes of the answers against the fewest that right clips allow.
+    /// Source changes, on average: of the answers.
     pub changes: Estimate,
-    /// Procedures whose answer has more source changes than that.
+    /// Of the sequences that the procedures were mixed from.
+    pub true_changes: Estimate,
+    /// The fewest that right clips allow.
+    pub fewest_changes: Estimate,
+    /// The answers' against the truths'.
+    pub changes_to_truth: Estimate,
+    /// Procedures whose answer has more source changes than its truth.
     pub more_changes: usize,
     /// Every wrong step, for looking at.
     pub wrong: Vec<Wrong>,
@@ -81,6 +87,7 @@ struct Verdict {
     right: usize,
     gaps: usize,
     changes: usize,
+    true_changes: usize,
     fewest_changes: usize,
     wrong: Vec<Wrong>,
 }
@@ -91,7 +98,7 @@ fn judge(mixed: &MixedProcedure, answer: &Demonstration) -> Verdict {
     for (step, answered) in mixed.steps.iter().zip(&answer.steps) {
         let chosen = answered.chosen.as_ref();
         gaps += usize::from(chosen.is_none());
-        if !chosen.is_some_and(|choice| is_right(choice, step)) {
+        if !chosen.is_some_and(|choice| chosen_rightly(choice, step)) {
             let shown = chosen.map(|choice| (file_name(&choice.source.path), choice.text.clone()));
             wrong.push(Wrong { procedure: mixed.title.clone(), step: step.text.clone(), shown });
         }
@@ -101,16 +108,20 @@ fn judge(mixed: &MixedProcedure, answer: &Demonstration) -> Verdict {
         right: mixed.steps.len() - wrong.len(),
         gaps,
         changes: answer.source_changes,
+        true_changes: mixed.changes,
         fewest_changes: fewest_changes(&mixed.steps),
         wrong,
     }
 }
 
+fn chosen_rightly(choice: &Choice, step: &MixedStep) -> bool {
+    let span = Span::new(choice.span.start_ms, choice.span.end_ms);
+    span.is_some_and(|span| is_right(&file_name(&choice.source.path), span, step))
+}
+
 /// A clip is right if it is from a video that shows the step, where it shows it: at least half of
 /// the shorter of the two spans is common.
-fn is_right(choice: &Choice, step: &MixedStep) -> bool {
-    let file = file_name(&choice.source.path);
-    let Some(span) = Span::new(choice.span.start_ms, choice.span.end_ms) else { return false };
+pub(super) fn is_right(file: &str, span: Span, step: &MixedStep) -> bool {
     let covers = |source: &Source| {
         let both = span.end().min(source.end_ms).saturating_sub(span.start().max(source.start_ms));
         let shorter = span.length().min(source.end_ms.saturating_sub(source.start_ms));
@@ -119,25 +130,8 @@ fn is_right(choice: &Choice, step: &MixedStep) -> bool {
     step.sources.iter().any(|source| source.file == file && covers(source))
 }
 
-fn file_name(path: &Path) -> String {
+pub(super) fn file_name(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
-}
-
-/// The fewest source changes with which right clips can show all steps: stay with a set of sources
-/// as long as one of them still serves.
-fn fewest_changes(steps: &[MixedStep]) -> usize {
-    let mut changes = 0;
-    let mut serving: Option<Vec<&str>> = None;
-    for step in steps {
-        let files: Vec<&str> = step.sources.iter().map(|source| source.file.as_str()).collect();
-        let still: Vec<&str> = match &serving {
-            Some(serving) => serving.iter().copied().filter(|file| files.contains(file)).collect(),
-            None => files.clone(),
-        };
-        changes += usize::from(still.is_empty());
-        serving = Some(if still.is_empty() { files } else { still });
-    }
-    changes
 }
 
 fn report(judged: &[Verdict], seed: u64) -> Report {
@@ -150,8 +144,11 @@ fn report(judged: &[Verdict], seed: u64) -> Report {
         steps: judged.iter().map(|v| v.steps).sum(),
         right: share(|v| v.right, |v| v.steps),
         false_gaps: share(|v| v.gaps, |v| v.steps),
-        changes: share(|v| v.changes, |v| v.fewest_changes),
-        more_changes: judged.iter().filter(|v| v.changes > v.fewest_changes).count(),
+        changes: share(|v| v.changes, |_| 1),
+        true_changes: share(|v| v.true_changes, |_| 1),
+        fewest_changes: share(|v| v.fewest_changes, |_| 1),
+        changes_to_truth: share(|v| v.changes, |v| v.true_changes),
+        more_changes: judged.iter().filter(|v| v.changes > v.true_changes).count(),
         wrong: judged.iter().flat_map(|v| v.wrong.clone()).collect(),
     }
 }

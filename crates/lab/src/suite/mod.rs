@@ -4,3 +4,5 @@ pub mod metrics;
 pub mod made_up;
 pub mod speech;
 pub mod encoder;
+pub mod logistic;
+pub mod calibrate;

@@ -25,6 +25,9 @@ pub struct MixedProcedure {
     pub steps: Vec<MixedStep>,
     /// How many videos are needed at least to show every step.
     pub fewest_sources: usize,
+    /// How often the source changes in the sequence of clips that it was mixed from.
+    #[serde(default)]
+    pub changes: usize,
 }
 
 /// A step to ask for.
@@ -61,7 +64,7 @@ pub fn examples(truth: &Truth) -> Vec<MixedProcedure> {
         steps.iter().map(find).collect()
     };
     let build =
-        |(title, steps): &(&str, &[(Verb, Kind)])| procedure(title, &actions(steps)?, 0, truth);
+        |(title, steps): &(&str, &[(Verb, Kind)])| procedure(title, &actions(steps)?, 0, None, truth);
     EXAMPLES.iter().filter_map(build).collect()
 }
 
@@ -210,12 +213,15 @@ fn same_steps(a: &MixedProcedure, b: &MixedProcedure) -> bool {
 fn mix(truth: &Truth, attempt: usize, dice: &mut Dice) -> Option<MixedProcedure> {
     let sources = pick_sources(truth, dice)?;
     let mut chosen: Vec<&StepTruth> = Vec::new();
+    let mut serving = 0;
     for video in &sources {
+        let before = chosen.len();
         for step in stretch(video, dice) {
             let again =
                 chosen.iter().any(|each| each.verb == step.verb && each.things == step.things);
             chosen.extend((!again).then_some(step));
         }
+        serving += usize::from(chosen.len() > before);
     }
     if chosen.len() < 4 || flow_problem(chosen.iter().map(|s| s.things.as_slice())).is_some() {
         return None;
@@ -226,7 +232,7 @@ fn mix(truth: &Truth, attempt: usize, dice: &mut Dice) -> Option<MixedProcedure>
     };
     let steps: Vec<&Lesson> = chosen.iter().map(lesson).collect::<Option<_>>()?;
     let names: Vec<&str> = sources.iter().map(|video| video.title.as_str()).collect();
-    procedure(&names.join(" meets "), &steps, attempt, truth)
+    procedure(&names.join(" meets "), &steps, attempt, Some(serving - 1), truth)
 }
 
 /// Two or three videos of different tasks, mostly of one field of work.
@@ -253,11 +259,13 @@ fn stretch<'a>(video: &'a VideoTruth, dice: &mut Dice) -> &'a [StepTruth] {
 }
 
 /// The procedure of these lessons with every right answer; none if a step is nowhere to be seen or a
-/// single video shows all of it.
+/// single video shows all of it. Where it was mixed from no clips, its source changes are the fewest
+/// there can be.
 fn procedure(
     title: &str,
     lessons: &[&Lesson],
     wording: usize,
+    changes: Option<usize>,
     truth: &Truth,
 ) -> Option<MixedProcedure> {
     let steps: Vec<MixedStep> = lessons
@@ -272,7 +280,8 @@ fn procedure(
     let mut domains: Vec<Domain> = truth.videos.iter().filter(shows).map(|v| v.domain).collect();
     domains.sort_unstable();
     domains.dedup();
-    let made = MixedProcedure { title: title.to_owned(), domains, steps, fewest_sources };
+    let changes = changes.unwrap_or_else(|| fewest_changes(&steps));
+    let made = MixedProcedure { title: title.to_owned(), domains, steps, fewest_sources, changes };
     (fewest_sources >= 2).then_some(made)
 }
 
@@ -318,6 +327,33 @@ fn fewest_sources(steps: &[MixedStep], truth: &Truth) -> Option<usize> {
         reached = next;
     }
     None
+}
+
+/// The fewest source changes with which right clips can show all steps: stay with a set of sources
+/// as long as one of them still serves.
+pub fn fewest_changes(steps: &[MixedStep]) -> usize {
+    let mut changes = 0;
+    let mut serving: Option<Vec<&str>> = None;
+    for step in steps {
+        let files: Vec<&str> = step.sources.iter().map(|source| source.file.as_str()).collect();
+        let still: Vec<&str> = match &serving {
+            Some(serving) => serving.iter().copied().filter(|file| files.contains(file)).collect(),
+            None => files.clone(),
+        };
+        changes += usize::from(still.is_empty());
+        serving = Some(if still.is_empty() { files } else { still });
+    }
+    changes
+}
+
+/// Everything one can ask for, in every wording, with every right answer; by lesson. A step that this
+/// library does not show has none.
+pub fn questions(truth: &Truth) -> Vec<(usize, MixedStep)> {
+    let wordings = |(number, lesson): (usize, &'static Lesson)| {
+        let ask = move |wording| (number, mixed_step(lesson, wording, truth));
+        (0..lesson.asked.len()).map(ask).collect::<Vec<_>>()
+    };
+    lessons().into_iter().enumerate().flat_map(wordings).collect()
 }
 
 /// The procedure as a text one can hand to the tool: the title, an empty line, numbered steps.
@@ -390,6 +426,8 @@ mod tests {
             let truth = truth(seed, videos);
             for made in examples(&truth).into_iter().chain(mixed(&truth, 20, seed)) {
                 prop_assert!(made.fewest_sources >= 2);
+                let least = fewest_changes(&made.steps);
+                prop_assert!(least + 1 >= made.fewest_sources && made.changes >= least);
                 prop_assert!(made.steps.iter().all(|step| !step.sources.is_empty()));
                 for video in &truth.videos {
                     let shows = |step: &MixedStep| step.sources.iter().any(|s| s.file == video.file);

@@ -1,0 +1,110 @@
+//! How likely it is that a clip shows a step: what each sense says, weighed by a small logistic
+//! model.
+//!
+//! A clip may lack a sense (no words in a silent video, no picture in a library of narration), and
+//! what one sense is worth depends on whether the other spoke too. So there is one model for each
+//! case, and a clip of which no sense knows anything is never believed.
+
+/// What the senses say of a step and a clip; none where a sense has nothing to go by.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Evidence {
+    /// The cosine of the step's text with the clip's own.
+    pub text: Option<f32>,
+    /// How much of the rarity in the two texts is in words they share, 0 to 1.
+    pub words: Option<f32>,
+    /// The cosine of the step's text with what F_M makes of the clip.
+    pub clip: Option<f32>,
+}
+
+/// The log-odds that a clip shows a step: a sum of what the senses say, each with its weight.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Logit {
+    /// The log-odds when every sense says 0.
+    pub bias: f32,
+    /// Of [`Evidence::text`].
+    pub text: f32,
+    /// Of [`Evidence::words`].
+    pub words: f32,
+    /// Of [`Evidence::clip`].
+    pub clip: f32,
+}
+
+/// A model for each set of senses that spoke.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Belief {
+    /// Text and clip.
+    pub both: Logit,
+    /// Text alone.
+    pub text: Logit,
+    /// The clip alone.
+    pub clip: Logit,
+}
+
+impl Belief {
+    /// One model whichever senses spoke.
+    pub const fn always(logit: Logit) -> Self {
+        Self { both: logit, text: logit, clip: logit }
+    }
+
+    /// The log-odds that the clip shows the step; none where no sense spoke.
+    pub fn log_odds(&self, evidence: &Evidence) -> Option<f32> {
+        let logit = match (evidence.text, evidence.clip) {
+            (Some(_), Some(_)) => self.both,
+            (Some(_), None) => self.text,
+            (None, Some(_)) => self.clip,
+            (None, None) => return None,
+        };
+        let part = |weight: f32, says: Option<f32>| weight * says.unwrap_or(0.0);
+        let sum = part(logit.text, evidence.text)
+            + part(logit.words, evidence.words)
+            + part(logit.clip, evidence.clip);
+        Some(logit.bias + sum)
+    }
+}
+
+/// The probability of log-odds.
+pub fn probability(log_odds: f32) -> f32 {
+    (1.0 + (-log_odds).exp()).recip()
+}
+
+/// The natural logarithm of the probability of log-odds; at most 0, and finite however small.
+pub fn log_probability(log_odds: f32) -> f32 {
+    // ln(1 + e^-x), without overflow on either side
+    -((-log_odds.abs()).exp().ln_1p() + (-log_odds).max(0.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn belief() -> Belief {
+        let logit = |bias, text, words, clip| Logit { bias, text, words, clip };
+        Belief {
+            both: logit(-3.0, 2.0, 1.0, 4.0),
+            text: logit(-1.0, 3.0, 1.0, 0.0),
+            clip: logit(-5.0, 0.0, 0.0, 6.0),
+        }
+    }
+
+    #[test]
+    fn each_set_of_senses_has_its_model() {
+        let says = |text, words, clip| belief().log_odds(&Evidence { text, words, clip });
+        assert_eq!(says(Some(0.5), Some(1.0), Some(0.5)), Some(1.0));
+        assert_eq!(says(Some(0.5), Some(1.0), None), Some(1.5));
+        assert_eq!(says(Some(0.5), None, None), Some(0.5));
+        assert_eq!(says(None, None, Some(0.5)), Some(-2.0));
+        assert_eq!(says(None, None, None), None);
+    }
+
+    #[test]
+    fn probabilities_are_exact_in_the_middle_and_finite_at_the_ends() {
+        assert_eq!(probability(0.0), 0.5);
+        for log_odds in [-8.0f32, -1.0, 0.0, 0.3, 5.0] {
+            let plain = f64::from(probability(log_odds)).ln();
+            assert!((f64::from(log_probability(log_odds)) - plain).abs() < 1e-5, "{log_odds}");
+        }
+        assert_eq!(log_probability(-1e30), -1e30);
+        assert_eq!(log_probability(1e30), 0.0);
+        assert_eq!((probability(-1e30), probability(1e30)), (0.0, 1.0));
+    }
+}

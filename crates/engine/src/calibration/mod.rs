@@ -1,0 +1,115 @@
+//! What an encoder's cosines are worth: the weights with which the senses become a probability that
+//! a clip shows a step, and below which probability a step is a gap.
+//!
+//! `weights.json` beside this file holds them by encoder, as `stitch eval calibrate` prints them; it
+//! says for each what it was learnt from.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use serde::{Deserialize, Serialize};
+use stitch_core::belief::{Belief, Logit};
+
+/// What is known of an encoder.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Calibration {
+    /// What it was learnt from.
+    pub from: String,
+    /// How likely the best clip must show its step, or the step is a gap.
+    pub threshold: f32,
+    /// Where text and clip speak.
+    pub both: Weights,
+    /// Where only the text does.
+    pub text: Weights,
+    /// Where only the clip does.
+    pub clip: Weights,
+}
+
+/// A [`Logit`] as it stands in the file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Weights {
+    /// The log-odds when every sense says 0.
+    pub bias: f32,
+    /// Of the texts' cosine.
+    pub text: f32,
+    /// Of the shared words.
+    pub words: f32,
+    /// Of the clip's cosine.
+    pub clip: f32,
+}
+
+/// For an encoder that nobody has measured.
+const UNKNOWN: &str = "unknown";
+
+impl Calibration {
+    /// Of the encoder of this name; a cautious one where nobody has measured it.
+    pub fn of(encoder: &str) -> &'static Self {
+        let all = &*ALL;
+        all.get(encoder).or_else(|| all.get(UNKNOWN)).unwrap_or(&LAST_RESORT)
+    }
+
+    /// The model.
+    pub fn belief(&self) -> Belief {
+        Belief { both: self.both.into(), text: self.text.into(), clip: self.clip.into() }
+    }
+}
+
+impl From<Weights> for Logit {
+    fn from(Weights { bias, text, words, clip }: Weights) -> Self {
+        Self { bias, text, words, clip }
+    }
+}
+
+impl From<Logit> for Weights {
+    fn from(Logit { bias, text, words, clip }: Logit) -> Self {
+        Self { bias, text, words, clip }
+    }
+}
+
+static ALL: LazyLock<BTreeMap<String, Calibration>> =
+    LazyLock::new(|| serde_json::from_str(include_str!("weights.json")).unwrap_or_default());
+
+/// Never used while the file can be read, which a test makes sure of.
+static LAST_RESORT: LazyLock<Calibration> = LazyLock::new(|| {
+    let weights = Weights { bias: -10.0, text: 10.0, words: 5.0, clip: 2.0 };
+    Calibration {
+        from: "nothing".into(),
+        threshold: 0.3,
+        both: weights,
+        text: weights,
+        clip: weights,
+    }
+});
+
+#[cfg(test)]
+mod tests {
+    use stitch_core::belief::{Evidence, probability};
+
+    use super::*;
+
+    #[test]
+    fn the_file_is_sound_and_has_a_place_for_the_unknown() {
+        assert!(ALL.contains_key("narration") && ALL.contains_key(UNKNOWN));
+        assert_eq!(Calibration::of("someone-else"), &ALL[UNKNOWN]);
+        for (name, found) in &*ALL {
+            assert!((0.05..0.95).contains(&found.threshold), "{name}");
+            for weights in [found.both, found.text, found.clip] {
+                let all = [weights.text, weights.words, weights.clip];
+                assert!(all.iter().all(|w| (0.0..60.0).contains(w)), "{name}: {weights:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn more_agreement_is_never_less_likely() {
+        for found in ALL.values() {
+            let likely = |says: f32| {
+                let says = Some(says);
+                let evidence = Evidence { text: says, words: says, clip: says };
+                probability(found.belief().log_odds(&evidence).unwrap())
+            };
+            assert!(likely(0.0) < 0.01 && likely(0.9) > 0.9, "{}", found.from);
+        }
+    }
+}
