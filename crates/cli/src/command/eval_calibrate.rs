@@ -76,13 +76,25 @@ fn print(encoder: &str, made: &Made, setup: &Setup) {
     let rows: Vec<_> = made.held_out.iter().map(row).collect();
     println!("steps that were not learnt from, in {} folds:", calibrate::FOLDS);
     let header = [
-        "senses", "pairs", "log loss", "ECE", "best right", "ECE of best", "threshold",
-        "false gaps", "true gaps",
+        "senses",
+        "pairs",
+        "log loss",
+        "ECE",
+        "best right",
+        "ECE of best",
+        "threshold",
+        "false gaps",
+        "true gaps",
     ];
     table::print(&header, &[false, true, true, true, true, true, true, true, true], &rows);
     println!("\nthe best clip of a step, where it is shown and where no video shows it:");
     let row = |r: &Reliability| {
-        vec![format!("{:.1}-{:.1}", r.from, r.to), r.count.to_string(), number(r.said), number(r.was)]
+        vec![
+            format!("{:.1}-{:.1}", r.from, r.to),
+            r.count.to_string(),
+            number(r.said),
+            number(r.was),
+        ]
     };
     let rows: Vec<_> = made.reliability.iter().map(row).collect();
     table::print(&["likely", "steps", "said", "was"], &[false, true, true, true], &rows);

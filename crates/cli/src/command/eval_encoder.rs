@@ -26,9 +26,9 @@ use crate::table::{self, count};
 /// What the numbers are (shares are fractions of 1; intervals are of 95 %, from 2000 bootstrap
 /// samples of whole videos):
 ///
-///   order_greedy   share of videos, of those with two steps or more, in which every text is more
-///                  similar to its own picture than to any other of the video (two texts may
-///                  choose the same picture)
+///   order_greedy   share of videos, of those with two steps or more, in which every text gets its own
+///                  picture when the texts, first to last, take the most similar picture that is
+///                  still free
 ///   order_optimal  the same, when texts and pictures are matched one to one so that the sum of
 ///                  similarities is largest; right if that is the true order and no other matching
 ///                  reaches the same sum
@@ -106,8 +106,8 @@ fn rows(report: &Report) -> Vec<Vec<String>> {
     };
     let ends = &report.intervals;
     let mut rows = vec![
-        share("order, each text alone (order_greedy)", report.order_greedy, ends.order_greedy),
-        share("order, one to one (order_optimal)", report.order_optimal, ends.order_optimal),
+        share("order, text after text (order_greedy)", report.order_greedy, ends.order_greedy),
+        share("order, all at once (order_optimal)", report.order_optimal, ends.order_optimal),
     ];
     let sides = [
         ("text to picture", &report.text_to_frame, &ends.text_to_frame),

@@ -1,13 +1,13 @@
-//! Which text goes with which picture: each text for itself, and all of them one to one.
+//! Which text goes with which picture: one after the other, and all of them at once.
 
 /// Sums of similarities that differ by less are equal: they are made of numbers of seven digits.
 const EQUAL: f64 = 1e-6;
 
-/// Whether in every row the entry on the diagonal is larger than all others.
-pub fn each_row_prefers_its_own(table: &[Vec<f64>]) -> bool {
-    let own = |(i, row): (usize, &Vec<f64>)| {
-        row.iter().enumerate().all(|(j, value)| j == i || *value < row[i])
-    };
+/// Whether every row gets its own column when the rows, first to last, take the largest entry among
+/// the columns that are still free. A tie is no preference.
+pub fn greedy_is_in_order(table: &[Vec<f64>]) -> bool {
+    let own = |(i, row): (usize, &Vec<f64>)| row[i + 1..].iter().all(|other| *other < row[i]);
+    // As long as all rows before it took their own, the columns from i on are free.
     table.iter().enumerate().all(own)
 }
 
@@ -113,10 +113,10 @@ mod tests {
     }
 
     #[test]
-    fn greedy_asks_each_row_alone() {
-        let table = vec![vec![0.9, 0.1], vec![0.8, 0.7]];
-        assert!(!each_row_prefers_its_own(&table));
-        assert!(best_is_in_order(&table));
-        assert!(!each_row_prefers_its_own(&[vec![0.5, 0.5], vec![0.0, 1.0]]), "a tie");
+    fn greedy_takes_what_is_left() {
+        let table = |rows: [[f64; 3]; 3]| rows.map(Vec::from).to_vec();
+        assert!(greedy_is_in_order(&table([[0.9, 0.1, 0.2], [0.8, 0.7, 0.1], [0.9, 0.9, 0.3]])));
+        assert!(!greedy_is_in_order(&table([[0.5, 0.6, 0.2], [0.1, 0.7, 0.1], [0.1, 0.1, 0.3]])));
+        assert!(!greedy_is_in_order(&table([[0.5, 0.5, 0.2], [0.1, 0.7, 0.1], [0.1, 0.1, 0.3]])));
     }
 }
