@@ -31,6 +31,8 @@ fn align_with_missing_steps(bencher: Bencher, (steps, seconds): (usize, usize)) 
     });
 }
 
+const COSTS: KBestOptions = KBestOptions { switch_cost: 0.1, order_cost: 0.2 };
+
 /// 20 steps, 1,000 videos, each of which shows a step with this probability.
 #[divan::bench(args = [1.0, 0.5, 0.2, 0.05])]
 fn greedy_500(bencher: Bencher, share: f64) {
