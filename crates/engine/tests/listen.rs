@@ -182,8 +182,10 @@ fn the_real_model_hears_words_in_odd_sound() {
     let model = home.or_else(cache).unwrap_or_default().join("models/whisper-base");
     let folder = tempfile::tempdir().unwrap();
     let spoken = folder.path().join("spoken.wav");
-    let text = "Chop the onion finely. Then fry it in a hot pan with butter.";
-    let espeak = Command::new("espeak-ng").arg("-w").arg(&spoken).arg(text).status();
+    let text = "Hello and welcome back. Today we chop the onion finely, and then we fry it in a hot \
+                pan with butter.";
+    let voice = ["-v", "en-us", "-s", "150", "-w"];
+    let espeak = Command::new("espeak-ng").args(voice).arg(&spoken).arg(text).status();
     if !model.join("model.safetensors").exists() || !espeak.is_ok_and(|status| status.success()) {
         eprintln!("skipped: install espeak-ng and run `stitch models pull whisper-base` first");
         return;
