@@ -6,7 +6,6 @@ use clap::Args;
 use serde_json::json;
 use stitch_engine::library::Library;
 use stitch_engine::media::Decode;
-use stitch_engine::progress::Progress;
 use stitch_lab::suite::calibrate::{self, Made, Reliability};
 use stitch_lab::world::truth::Truth;
 
