@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 use crate::command::{
-    dataset::DatasetCommand, eval::EvalCommand, index::IndexArguments, library::LibraryCommand, listen::ListenArguments,
-    make::MakeArguments, models::ModelsCommand, search::SearchArguments, world::WorldCommand,
+    dataset::DatasetCommand, eval::EvalCommand, index::IndexArguments, library::LibraryCommand,
+    listen::ListenArguments, make::MakeArguments, models::ModelsCommand, search::SearchArguments,
+    world::WorldCommand,
 };
 use crate::common::Common;
 

@@ -15,8 +15,8 @@ use stitch_engine::library::Library;
 use stitch_engine::listen::Listener;
 use stitch_engine::media::Decode;
 use stitch_engine::models::{ModelError, Store, hash_of, hub};
-use stitch_engine::progress::Progress;
 use stitch_engine::onnx::Runtime;
+use stitch_engine::progress::Progress;
 use stitch_engine::scorer::{AverageSimilarity, Scorer};
 use stitch_engine::sentence::SentenceEncoder;
 

@@ -244,8 +244,7 @@ mod tests {
     use crate::clip::{Clip, Span, VideoId};
     use proptest::prelude::*;
 
-    const BELIEF: Belief =
-        Belief::always(Logit { bias: -2.0, text: 3.0, words: 2.0, clip: 2.0 });
+    const BELIEF: Belief = Belief::always(Logit { bias: -2.0, text: 3.0, words: 2.0, clip: 2.0 });
 
     fn pool(text: Features, clip: Features) -> Pool {
         let span = Span::new(0, 1000).unwrap();

@@ -127,7 +127,9 @@ fn mine(arguments: &MineArguments, setup: &Setup) -> Result<u8, Failure> {
         group.iter().map(|at| recipes[*at].title.as_str()).collect()
     };
     if setup.json {
-        groups.iter().for_each(|group| println!("{}", json!({"videos": contents(group, &recipes)})));
+        groups
+            .iter()
+            .for_each(|group| println!("{}", json!({"videos": contents(group, &recipes)})));
         return Ok(0);
     }
     let mut sizes: BTreeMap<usize, usize> = BTreeMap::new();

@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use serde_json::json;
 use stitch_engine::demonstrate::Options;
-use stitch_engine::progress::Progress;
 use stitch_lab::suite::made_up::{self, Report};
 use stitch_lab::suite::metrics::Estimate;
 use stitch_lab::world::library::mixed;

@@ -129,7 +129,6 @@ impl IndexArguments {
         let made_with = || Library::open(library).ok().map(|made| made.encoder().name.clone());
         self.encoder.clone().or_else(made_with).unwrap_or_else(|| mini::NAME.into())
     }
-
 }
 
 impl From<DecodeName> for Decode {

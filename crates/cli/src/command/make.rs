@@ -6,9 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use serde_json::json;
 use stitch_core::procedure::Procedure;
-use stitch_engine::demonstrate::{
-    self, Choice, Demonstration, Options, SourceFilter, demonstrate,
-};
+use stitch_engine::demonstrate::{self, Choice, Demonstration, Options, SourceFilter, demonstrate};
 use stitch_engine::export::thumbnails::Thumbnails;
 use stitch_engine::export::{self, Export, Format};
 use stitch_engine::files::FileError;
@@ -282,7 +280,9 @@ fn print(demonstration: &Demonstration, files: &[PathBuf], setup: &Setup) {
     }
     let row = |(number, step): (usize, &demonstrate::Step)| {
         let (source, when, fit) = match &step.chosen {
-            Some(choice) => (name(choice), when(choice), table::percent(choice.similarity.probability)),
+            Some(choice) => {
+                (name(choice), when(choice), table::percent(choice.similarity.probability))
+            }
             None => ("nothing in the library shows this".into(), String::new(), String::new()),
         };
         vec![(number + 1).to_string(), clipped(&step.text, 44), source, when, fit]

@@ -79,10 +79,8 @@ impl Picture {
     pub fn resized(&self, width: u32, height: u32, filter: Filter) -> Self {
         // Each pass rounds, so their order shows. This is when Pillow 13 goes down first; older
         // ones never do.
-        let (less_wide, less_high) = (
-            i64::from(self.width) - i64::from(width),
-            i64::from(self.height) - i64::from(height),
-        );
+        let (less_wide, less_high) =
+            (i64::from(self.width) - i64::from(width), i64::from(self.height) - i64::from(height));
         match less_high > 0 && less_high > 2 * less_wide {
             true => self.with_height(height, filter).with_width(width, filter),
             false => self.with_width(width, filter).with_height(height, filter),

@@ -63,7 +63,12 @@ pub fn choice(path: &Path, start_ms: u64, end_ms: u64) -> Choice {
         speed: 1.0,
         text: "a step".into(),
         narration: String::new(),
-        similarity: Similarity { text: Some(0.8), words: Some(0.5), clip: Some(0.3), probability: 0.6 },
+        similarity: Similarity {
+            text: Some(0.8),
+            words: Some(0.5),
+            clip: Some(0.3),
+            probability: 0.6,
+        },
     }
 }
 

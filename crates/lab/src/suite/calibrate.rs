@@ -302,9 +302,9 @@ impl Table {
                 logistic::fit(&others.map(|(sample, _)| *sample).collect::<Vec<_>>())
             })
             .collect();
-        let said = heard.iter().map(|(pair, numbers)| {
-            logistic::probability(&models[pair.lesson % FOLDS], numbers)
-        });
+        let said = heard
+            .iter()
+            .map(|(pair, numbers)| logistic::probability(&models[pair.lesson % FOLDS], numbers));
         let said = said.collect();
         Self { senses, said, pairs: heard.into_iter().map(|(pair, _)| pair).collect(), samples }
     }

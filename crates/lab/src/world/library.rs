@@ -63,8 +63,9 @@ pub fn examples(truth: &Truth) -> Vec<MixedProcedure> {
     let actions = |steps: &[(Verb, Kind)]| -> Option<Vec<&'static Lesson>> {
         steps.iter().map(find).collect()
     };
-    let build =
-        |(title, steps): &(&str, &[(Verb, Kind)])| procedure(title, &actions(steps)?, 0, None, truth);
+    let build = |(title, steps): &(&str, &[(Verb, Kind)])| {
+        procedure(title, &actions(steps)?, 0, None, truth)
+    };
     EXAMPLES.iter().filter_map(build).collect()
 }
 

@@ -209,7 +209,8 @@ fn choose<'a>(names: impl Iterator<Item = &'a str>, key: Option<&str>) -> Result
 }
 
 fn read_hdf5(path: &Path, key: Option<&str>) -> Result<Array, ArrayError> {
-    let wrong = |error: hdf5_reader::error::Error| unusable(path, format!("not readable HDF5 ({error})"));
+    let wrong =
+        |error: hdf5_reader::error::Error| unusable(path, format!("not readable HDF5 ({error})"));
     // Opened here first, so that a missing file is told as such.
     File::open(path).map_err(FileError::at(path))?;
     let file = Hdf5File::open(path).map_err(wrong)?;
