@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use serde_json::json;
+use serde_json::{Value, json};
 use stitch_engine::library::Library;
 use stitch_engine::media::Decode;
 use stitch_lab::suite::calibrate::{self, Made, Reliability};
@@ -86,7 +86,7 @@ fn print(encoder: &str, made: &Made, setup: &Setup) {
         "true gaps",
     ];
     table::print(&header, &[false, true, true, true, true, true, true, true, true], &rows);
-    println!("\nthe best clip of a step, where it is shown and where no video shows it:");
+    println!("\nhow likely it was said that a clip shows a step, and how often it did:");
     let row = |r: &Reliability| {
         vec![
             format!("{:.1}-{:.1}", r.from, r.to),
@@ -96,6 +96,19 @@ fn print(encoder: &str, made: &Made, setup: &Setup) {
         ]
     };
     let rows: Vec<_> = made.reliability.iter().map(row).collect();
-    table::print(&["likely", "steps", "said", "was"], &[false, true, true, true], &rows);
-    println!("\n{}", json!({ encoder: made.calibration }));
+    table::print(&["likely", "pairs", "said", "was"], &[false, true, true, true], &rows);
+    println!("\n{}", json!({ encoder: rounded(json!(made.calibration)) }));
+}
+
+/// Numbers as they go into the file, without the dust of single precision.
+fn rounded(value: Value) -> Value {
+    match value {
+        Value::Object(entries) => {
+            Value::Object(entries.into_iter().map(|(key, value)| (key, rounded(value))).collect())
+        }
+        Value::Number(number) => {
+            json!(number.as_f64().map(|number| (number * 100.0).round() / 100.0))
+        }
+        other => other,
+    }
 }
