@@ -210,8 +210,8 @@ mod tests {
     }
 
     impl Case {
-        /// The positive is the first video whole; the procedure is what it shows.
-        fn new(videos: &[Vec<usize>]) -> Self {
+        /// The positive is some clips of the first video; the procedure is what they show.
+        fn new(videos: &[Vec<usize>], some: &[bool]) -> Self {
             let (mut clips, mut rows) = (Vec::new(), Features::empty(KINDS));
             let mut by_video: HashMap<VideoId, Vec<ClipId>> = HashMap::new();
             for (video, kinds) in videos.iter().enumerate() {
@@ -223,8 +223,11 @@ mod tests {
                     rows.push(&one_hot(*kind));
                 }
             }
+            let places = 0..videos[0].len();
+            let used: Vec<usize> =
+                places.filter(|at| some.get(*at).copied().unwrap_or(true)).collect();
             let mut steps = Features::empty(KINDS);
-            videos[0].iter().for_each(|kind| steps.push(&one_hot(*kind)));
+            used.iter().for_each(|at| steps.push(&one_hot(videos[0][*at])));
             let pool = Pool::new(clips, rows.clone(), rows).unwrap();
             let all = (0..pool.len() as u32).map(ClipId);
             let shows = |step: usize| {
@@ -234,7 +237,7 @@ mod tests {
                 all.clone().filter(near).collect()
             };
             let showing = (0..steps.len()).map(shows).collect();
-            let positive = by_video[&VideoId(0)].clone();
+            let positive = used.iter().map(|at| by_video[&VideoId(0)][*at]).collect();
             Self { pool, steps, videos: by_video, showing, positive }
         }
 
@@ -257,7 +260,8 @@ mod tests {
     #[test]
     fn each_kind_can_be_made() {
         // The second video does 2 before 0, and 1 in between.
-        let case = Case::new(&[vec![0, 1, 2, 0, 3], vec![2, 1, 0, 4], vec![4, 1]]);
+        let some = [true, true, false];
+        let case = Case::new(&[vec![0, 1, 4, 2, 0, 3], vec![2, 1, 0, 4], vec![4, 1]], &some);
         let ground = case.ground();
         for (number, constraint) in Constraint::ALL.into_iter().enumerate() {
             let mut random = ChaCha8Rng::seed_from_u64(7);
@@ -270,7 +274,7 @@ mod tests {
 
     #[test]
     fn where_nothing_can_be_broken_there_is_no_negative() {
-        let case = Case::new(&[vec![0]]);
+        let case = Case::new(&[vec![0]], &[]);
         let mut random = ChaCha8Rng::seed_from_u64(1);
         for constraint in Constraint::ALL {
             assert_eq!(negative(constraint, &case.positive, &case.ground(), &mut random), None);
@@ -281,9 +285,10 @@ mod tests {
         #[test]
         fn a_negative_breaks_its_constraint_and_no_other(
             videos in prop::collection::vec(prop::collection::vec(0..KINDS, 1..7), 1..5),
+            some in prop::collection::vec(any::<bool>(), 0..7),
             seed in 0u64..20,
         ) {
-            let case = Case::new(&videos);
+            let case = Case::new(&videos, &some);
             let ground = case.ground();
             let was = ground.faults(&case.positive);
             for (number, constraint) in Constraint::ALL.into_iter().enumerate() {
