@@ -247,9 +247,9 @@ impl<'a> Session<'a> {
     fn finish(mut self, ending: Ending) -> Listened {
         self.cues.sort_by_key(|cue| cue.start_ms);
         let languages = self.listener.tokens.languages.iter();
-        let language =
-            languages.filter(|(id, _)| Some(*id) == self.language).map(|(_, l)| l.clone());
-        let language = language.last().or_else(|| self.language.is_none().then(|| "en".into()));
+        let mut named = languages.filter(|(id, _)| Some(*id) == self.language);
+        let language = named.next_back().map(|(_, name)| name.clone());
+        let language = language.or_else(|| self.language.is_none().then(|| "en".into()));
         let in_ms = |samples: u64| samples * 1000 / HEARD_RATE as u64;
         Listened {
             // Nothing said is the only thing that can be wrong with cues of our own.

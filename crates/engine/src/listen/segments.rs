@@ -149,6 +149,7 @@ fn ms(samples: u64) -> u64 {
 }
 
 #[cfg(test)]
+#[allow(clippy::single_range_in_vec_init)] // one stretch is meant, not its numbers
 mod tests {
     use super::*;
 

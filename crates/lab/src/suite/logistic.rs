@@ -85,9 +85,8 @@ fn solve(mut a: [[f64; NUMBERS + 1]; NUMBERS + 1], mut b: Weights) -> Weights {
     for pivot in 0..size {
         for row in pivot + 1..size {
             let factor = a[row][pivot] / a[pivot][pivot].max(1e-12);
-            for column in pivot..size {
-                a[row][column] -= factor * a[pivot][column];
-            }
+            let above = a[pivot];
+            a[row].iter_mut().zip(above).skip(pivot).for_each(|(x, y)| *x -= factor * y);
             b[row] -= factor * b[pivot];
         }
     }

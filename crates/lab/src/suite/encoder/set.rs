@@ -178,7 +178,7 @@ impl Set {
     /// The bytes of a picture: of a file by its path, or of an archive's member.
     pub fn picture(&self, image: &str) -> Result<Vec<u8>, String> {
         let places = [self.folder.join(image), self.folder.join("images").join(image)];
-        for path in places.iter().filter(|path| path.is_file()) {
+        if let Some(path) = places.iter().find(|path| path.is_file()) {
             let length = path.metadata().map_err(|error| error.to_string())?.len();
             if length > LONGEST_PICTURE {
                 return Err(format!("it has {length} bytes, more than a picture should"));
