@@ -35,7 +35,7 @@ pub fn run(arguments: &SearchArguments, setup: &Setup) -> Result<u8, Failure> {
     let pool = library.pool()?;
     let texts = [arguments.text.clone()];
     let (top, threshold) = (arguments.number, Some(0.0));
-    let options = Options { top, threshold, ..Options::default() };
+    let mut options = Options { top, threshold, ..Options::default() };
     options.k_best.switch_cost = f64::INFINITY;
     let (text, clip) =
         (sentences.encoder.encode(&texts)?, encoder.encode_text(&[arguments.text.as_str()])?);
