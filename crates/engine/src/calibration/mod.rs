@@ -13,6 +13,7 @@ use stitch_core::map::Thresholds;
 
 /// What is known of an encoder.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Calibration {
     /// What it was learnt from.
     pub from: String,
@@ -85,7 +86,9 @@ mod tests {
 
     #[test]
     fn the_file_is_sound_and_has_a_place_for_the_unknown() {
-        assert!(ALL.contains_key("narration") && ALL.contains_key(UNKNOWN));
+        assert!(
+            ALL.contains_key("narration") && ALL.contains_key("mini") && ALL.contains_key(UNKNOWN)
+        );
         assert_eq!(Calibration::of("someone-else"), &ALL[UNKNOWN]);
         for (name, found) in &*ALL {
             for weights in [found.both, found.text, found.clip] {
