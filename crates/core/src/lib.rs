@@ -28,7 +28,7 @@
 //! use stitch_core::clip::{Clip, Span, VideoId};
 //! use stitch_core::cover::{KBestOptions, k_best};
 //! use stitch_core::features::Features;
-//! use stitch_core::map::{MapOptions, Steps, map};
+//! use stitch_core::map::{MapOptions, Steps, Thresholds, map};
 //! use stitch_core::pool::Pool;
 //! use stitch_core::procedure::Procedure;
 //! use stitch_core::timeline::{TimelineOptions, timeline};
@@ -47,7 +47,7 @@
 //! let pool = Pool::new(clips.to_vec(), rows.clone(), rows)?;
 //!
 //! let belief = Belief::always(Logit { bias: -5.0, text: 5.0, words: 1.0, clip: 5.0 });
-//! let options = MapOptions { top: 10, threshold: 0.5, margin: 1.0 };
+//! let options = MapOptions { top: 10, threshold: Thresholds::always(0.5), margin: 1.0 };
 //! let query = Steps { texts: procedure.steps(), text: &steps, clip: &steps };
 //! let step_map = map(&query, &pool, |_| true, &belief, &options)?;
 //! assert_eq!(step_map.gaps(), [2]); // said plainly: nothing shows "Add honey"

@@ -12,11 +12,38 @@ use std::cmp::Ordering;
 pub struct MapOptions {
     /// S: the most matches of a step.
     pub top: usize,
-    /// How likely the best clip must show its step, 0 to 1; below that the step is a gap.
-    pub threshold: f32,
+    /// How likely the best clip must show its step; below that the step is a gap.
+    pub threshold: Thresholds,
     /// How much less than the best clip another may be worth and still be a match: one that costs
     /// more than leaving for the best and coming back is never chosen.
     pub margin: f32,
+}
+
+/// Probabilities below which a step is a gap, 0 to 1, by the senses that spoke for its best clip: a
+/// sense that tells steps apart less well is less sure of right clips too.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Thresholds {
+    /// Text and clip.
+    pub both: f32,
+    /// Text alone.
+    pub text: f32,
+    /// The clip alone.
+    pub clip: f32,
+}
+
+impl Thresholds {
+    /// One threshold whichever senses spoke.
+    pub const fn always(threshold: f32) -> Self {
+        Self { both: threshold, text: threshold, clip: threshold }
+    }
+
+    fn of(&self, evidence: &Evidence) -> f32 {
+        match (evidence.text, evidence.clip) {
+            (Some(_), Some(_)) => self.both,
+            (Some(_), None) => self.text,
+            _ => self.clip,
+        }
+    }
 }
 
 /// The query as M needs it; row i of both features belongs to text i.
@@ -78,10 +105,10 @@ pub enum MapError {
         pool: usize,
     },
     /// The threshold is no probability, or the margin no distance.
-    #[error("the threshold {threshold} must be from 0 to 1, the margin {margin} at least 0")]
+    #[error("thresholds ({threshold:?}) must be from 0 to 1, the margin ({margin}) at least 0")]
     Limits {
-        /// The threshold.
-        threshold: f32,
+        /// The thresholds.
+        threshold: Thresholds,
         /// The margin.
         margin: f32,
     },
@@ -175,7 +202,8 @@ fn by_words(found: &mut [Vec<Match>], texts: &[String], pool: &Pool, belief: &Be
 
 /// Nothing if the best is too unlikely; else those that may pay.
 fn keep_what_shows(matches: &mut Vec<Match>, options: &MapOptions) {
-    let best = matches.first().filter(|best| best.probability() >= options.threshold);
+    let shows = |best: &&Match| best.probability() >= options.threshold.of(&best.evidence);
+    let best = matches.first().filter(shows);
     let least = best.map_or(f32::INFINITY, |best| best.worth - options.margin);
     matches.retain(|found| found.worth >= least);
     matches.truncate(options.top);
@@ -193,7 +221,9 @@ fn check(steps: &Steps<'_>, pool: &Pool, options: &MapOptions) -> Result<(), Map
     same("sentence", steps.text, pool.text_features())?;
     same("clip", steps.clip, pool.clip_features())?;
     let MapOptions { threshold, margin, .. } = *options;
-    if !(0.0..=1.0).contains(&threshold) || !(0.0..=f32::INFINITY).contains(&margin) {
+    let Thresholds { both, text, clip } = threshold;
+    let probable = [both, text, clip].iter().all(|each| (0.0..=1.0).contains(each));
+    if !probable || !(0.0..=f32::INFINITY).contains(&margin) {
         return Err(MapError::Limits { threshold, margin });
     }
     Ok(())
@@ -291,7 +321,7 @@ mod tests {
                 .collect();
             all.sort_by(|a, b| b.worth.total_cmp(&a.worth).then_with(|| a.clip.cmp(&b.clip)));
             let best = all.first().map_or(f32::NEG_INFINITY, |best| best.worth);
-            let shown = best.exp() >= options.threshold;
+            let shown = best.exp() >= options.threshold.both; // all alike here
             all.retain(|found| shown && found.worth >= best - options.margin);
             all.truncate(options.top);
             all
@@ -308,6 +338,7 @@ mod tests {
             let mut turned = rows.as_slice().to_vec();
             turned.rotate_left(1);
             let pool = pool(rows.clone(), Features::new(3, turned).unwrap());
+            let threshold = Thresholds::always(threshold);
             let options = MapOptions { top, threshold, margin };
             let allowed = |clip: ClipId| clip.row() % 5 != 4;
             let steps = Steps { texts: &texts(steps.len()), text: &steps, clip: &steps };
@@ -321,7 +352,7 @@ mod tests {
         let rows = Features::new(2, vec![1.0, 0.0, 0.8, 0.6, 0.0, 0.0]).unwrap();
         let steps = Features::new(2, vec![1.0, 0.0, 0.0, -1.0]).unwrap();
         let steps = Steps { texts: &["x".into(), "y".into()], text: &steps, clip: &steps };
-        let options = MapOptions { top: 5, threshold: 0.5, margin: 9.0 };
+        let options = MapOptions { top: 5, threshold: Thresholds::always(0.5), margin: 9.0 };
         let pool = pool(rows.clone(), rows);
         let found = map(&steps, &pool, |_| true, &BELIEF, &options).unwrap();
         assert_eq!(found.gaps(), [1]);
@@ -337,7 +368,7 @@ mod tests {
         let rows = Features::new(2, vec![1.0, 0.0]).unwrap();
         let pool = pool(rows.clone(), rows.clone());
         let wide = Features::new(3, vec![1.0; 3]).unwrap();
-        let options = MapOptions { top: 5, threshold: 0.0, margin: 1.0 };
+        let options = MapOptions { top: 5, threshold: Thresholds::always(0.0), margin: 1.0 };
         let texts = texts(1);
         let steps = Steps { texts: &texts, text: &rows, clip: &wide };
         let dimensions = MapError::Dimensions { which: "clip", query: 3, pool: 2 };
@@ -348,9 +379,10 @@ mod tests {
         assert_eq!(map(&steps, &pool, |_| true, &BELIEF, &options), Err(counts));
         let steps = Steps { texts: &texts, text: &rows, clip: &rows };
         for (threshold, margin) in [(f32::NAN, 1.0), (1.5, 1.0), (0.5, -1.0), (0.5, f32::NAN)] {
+            let threshold = Thresholds { text: threshold, ..options.threshold };
             let wrong = MapOptions { threshold, margin, ..options };
             let found = map(&steps, &pool, |_| true, &BELIEF, &wrong);
-            assert!(matches!(found, Err(MapError::Limits { .. })), "{threshold} {margin}");
+            assert!(matches!(found, Err(MapError::Limits { .. })), "{threshold:?} {margin}");
         }
     }
 }

@@ -9,14 +9,14 @@ use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
 use stitch_core::belief::{Belief, Logit};
+use stitch_core::map::Thresholds;
 
 /// What is known of an encoder.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Calibration {
     /// What it was learnt from.
     pub from: String,
-    /// How likely the best clip must show its step, or the step is a gap.
-    pub threshold: f32,
     /// Where text and clip speak.
     pub both: Weights,
     /// Where only the text does.
@@ -37,6 +37,8 @@ pub struct Weights {
     pub words: f32,
     /// Of the clip's cosine.
     pub clip: f32,
+    /// How likely the best clip must show its step, or the step is a gap.
+    pub threshold: f32,
 }
 
 /// For an encoder that nobody has measured.
@@ -49,6 +51,12 @@ impl Calibration {
         all.get(encoder).or_else(|| all.get(UNKNOWN)).unwrap_or(&LAST_RESORT)
     }
 
+    /// Below which probability a step is a gap.
+    pub fn thresholds(&self) -> Thresholds {
+        let [both, text, clip] = [self.both, self.text, self.clip].map(|each| each.threshold);
+        Thresholds { both, text, clip }
+    }
+
     /// The model.
     pub fn belief(&self) -> Belief {
         Belief { both: self.both.into(), text: self.text.into(), clip: self.clip.into() }
@@ -56,13 +64,7 @@ impl Calibration {
 }
 
 impl From<Weights> for Logit {
-    fn from(Weights { bias, text, words, clip }: Weights) -> Self {
-        Self { bias, text, words, clip }
-    }
-}
-
-impl From<Logit> for Weights {
-    fn from(Logit { bias, text, words, clip }: Logit) -> Self {
+    fn from(Weights { bias, text, words, clip, .. }: Weights) -> Self {
         Self { bias, text, words, clip }
     }
 }
@@ -72,14 +74,8 @@ static ALL: LazyLock<BTreeMap<String, Calibration>> =
 
 /// Never used while the file can be read, which a test makes sure of.
 static LAST_RESORT: LazyLock<Calibration> = LazyLock::new(|| {
-    let weights = Weights { bias: -10.0, text: 10.0, words: 5.0, clip: 2.0 };
-    Calibration {
-        from: "nothing".into(),
-        threshold: 0.3,
-        both: weights,
-        text: weights,
-        clip: weights,
-    }
+    let weights = Weights { bias: -10.0, text: 10.0, words: 5.0, clip: 2.0, threshold: 0.3 };
+    Calibration { from: "nothing".into(), both: weights, text: weights, clip: weights }
 });
 
 #[cfg(test)]
@@ -90,11 +86,13 @@ mod tests {
 
     #[test]
     fn the_file_is_sound_and_has_a_place_for_the_unknown() {
-        assert!(ALL.contains_key("narration") && ALL.contains_key(UNKNOWN));
+        assert!(
+            ALL.contains_key("narration") && ALL.contains_key("mini") && ALL.contains_key(UNKNOWN)
+        );
         assert_eq!(Calibration::of("someone-else"), &ALL[UNKNOWN]);
         for (name, found) in &*ALL {
-            assert!((0.05..0.95).contains(&found.threshold), "{name}");
             for weights in [found.both, found.text, found.clip] {
+                assert!((0.01..0.95).contains(&weights.threshold), "{name}");
                 let all = [weights.text, weights.words, weights.clip];
                 assert!(all.iter().all(|w| (0.0..60.0).contains(w)), "{name}: {weights:?}");
             }

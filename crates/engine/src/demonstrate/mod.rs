@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use stitch_core::clip::{ClipId, VideoId};
 use stitch_core::cover::{self, KBestOptions, Sequence};
 use stitch_core::features::Features;
-use stitch_core::map::{self, MapError, MapOptions, StepMap, Steps};
+use stitch_core::map::{self, MapError, MapOptions, StepMap, Steps, Thresholds};
 use stitch_core::pool::Pool;
 use stitch_core::procedure::Procedure;
 use stitch_core::timeline::{self, TimelineOptions};
@@ -162,7 +162,7 @@ pub fn step_map(
     let steps = Steps { texts: query.texts, text: query.text, clip: query.clip };
     let limits = MapOptions {
         top: options.top,
-        threshold: options.threshold.unwrap_or(calibration.threshold),
+        threshold: options.threshold.map_or(calibration.thresholds(), Thresholds::always),
         margin: (2.0 * options.k_best.switch_cost) as f32,
     };
     map::map(&steps, pool, allowed, &calibration.belief(), &limits)

@@ -9,8 +9,8 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use stitch_core::belief::{Belief, Evidence, Logit};
-use stitch_core::map::{MapError, MapOptions, Steps, map};
-use stitch_engine::calibration::Calibration;
+use stitch_core::map::{MapError, MapOptions, Steps, Thresholds, map};
+use stitch_engine::calibration::{Calibration, Weights};
 use stitch_engine::encoder::{Encoder, EncoderError};
 use stitch_engine::files::FileError;
 use stitch_engine::library::{Library, LibraryError};
@@ -177,7 +177,8 @@ fn judged(
         files.insert(video.id, file_name(&video.path));
     }
     // Every clip is wanted: any belief will do.
-    let everything = MapOptions { top: pool.len(), threshold: 0.0, margin: f32::INFINITY };
+    let everything =
+        MapOptions { top: pool.len(), threshold: Thresholds::always(0.0), margin: f32::INFINITY };
     let found = map(steps, &pool, |_| true, &Belief::always(Logit::default()), &everything)?;
     let mut pairs = Vec::new();
     for (at, ((lesson, step), matches)) in questions.iter().zip(found.steps).enumerate() {
@@ -218,7 +219,7 @@ pub fn learn(asked: &Asked) -> Result<Made, CalibrateError> {
     let held_out: Vec<HeldOut> = tables.iter().map(Table::figures).collect();
     let shipped = |at: usize| {
         let [bias, text, words, clip] = logistic::fit(&tables[at].samples).map(rounded);
-        Logit { bias, text, words, clip }.into()
+        Weights { bias, text, words, clip, threshold: held_out[at].threshold as f32 }
     };
     let calibration = Calibration {
         from: format!(
@@ -227,7 +228,6 @@ pub fn learn(asked: &Asked) -> Result<Made, CalibrateError> {
             asked.pairs.iter().filter(|pair| pair.right).count(),
             asked.pictures.len()
         ),
-        threshold: held_out[0].threshold as f32,
         both: shipped(0),
         text: shipped(1),
         clip: shipped(2),
@@ -461,7 +461,7 @@ mod tests {
             .collect();
         let real = learn(&asked).unwrap().calibration;
         assert!(real.clip.clip < drawn.clip.clip && real.both.clip < drawn.both.clip);
-        assert_eq!(real.text, drawn.text);
+        assert_eq!(real.text, drawn.text, "words are not touched by pictures");
     }
 
     #[test]
