@@ -105,6 +105,7 @@ pub fn demonstrate(
     options: &Options,
 ) -> Result<Demonstration, DemonstrateError> {
     let pool = with.library.pool()?;
+    let options = &suited(options, &pool);
     let videos = usable_videos(with.library, &options.sources)?;
     let (text, clip) = encode(with, procedure)?;
     let mut query = Query { texts: procedure.steps(), text: &text, clip: &clip, map: None };
@@ -124,6 +125,17 @@ pub fn demonstrate(
     );
     let ranked: Vec<_> = order.iter().map(|&i| (&candidates[i], scores[i])).collect();
     describe::describe(with, procedure, &pool, &videos, &step_map, &ranked, &cuts, options)
+}
+
+/// What was asked for, suited to a library without words: what pictures alone say of clips lies
+/// closer together, so a source change may only cost so much, or no source is ever left.
+fn suited(options: &Options, pool: &Pool) -> Options {
+    const MOST_BY_PICTURES: f64 = 1.5;
+    let mut options = options.clone();
+    if pool.clips().iter().all(|clip| clip.text.is_empty()) {
+        options.k_best.switch_cost = options.k_best.switch_cost.min(MOST_BY_PICTURES);
+    }
+    options
 }
 
 /// The videos that may be used, by number.
