@@ -177,8 +177,8 @@ impl Setup {
             ))),
             Err(_) => Err(Failure::new(format!(
                 "there is no encoder `{wanted}`; there are `mini`, which looks at the pictures, \
-                 `narration`, which goes by what is said, and the folders of CLIP, SigLIP and \
-                 MobileCLIP models or of ONNX pairs, by path or by `owner/name` once pulled"
+                 `narration`, which goes by what is said, and the folders of CLIP and SigLIP \
+                 models or of ONNX pairs, by path or by `owner/name` once pulled"
             ))),
         }
     }

@@ -29,6 +29,10 @@ fn explain(error: &io::Error) -> String {
             "the disk is full; free some space and run the same command again".into()
         }
         io::ErrorKind::ReadOnlyFilesystem => "the file system is read-only".into(),
+        io::ErrorKind::NotFound => "there is no such file or folder; check the path".into(),
+        io::ErrorKind::PermissionDenied => {
+            "this may not be read or written here; check its permissions".into()
+        }
         _ => error.to_string(),
     }
 }

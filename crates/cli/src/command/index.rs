@@ -13,6 +13,7 @@ use stitch_engine::progress::Progress;
 use crate::chat::{ChatArguments, Domain};
 use crate::failure::Failure;
 use crate::setup::{Sentences, Setup};
+use crate::table::count;
 
 /// Read videos into the library, once; run it again for new ones
 #[derive(Args)]
@@ -147,11 +148,11 @@ fn print(report: &Report, setup: &Setup) {
         return;
     }
     println!(
-        "{} videos found: {} indexed now ({} clips), {} known already, {} the same as another, {} \
+        "{} found: {} indexed now ({}), {} known already, {} the same as another, {} \
          failed",
-        report.found,
+        count(report.found, "video"),
         report.indexed,
-        report.clips,
+        count(report.clips, "clip"),
         report.unchanged,
         report.duplicates,
         report.failed.len()

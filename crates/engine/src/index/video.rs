@@ -310,8 +310,8 @@ fn bad_video(error: MediaError) -> Result<Outcome, IndexError> {
         | MediaError::NotStarted { .. }
         | MediaError::CodecMissing { .. }
         | MediaError::DiskFull { .. } => Err(IndexError::Media(error)),
-        MediaError::Failed { .. } | MediaError::Unusable { .. } | MediaError::File(_) => {
-            Ok(Outcome::Failed(error.to_string()))
-        }
+        // Whoever tells the reason says which video it is of.
+        MediaError::Unusable { reason, .. } => Ok(Outcome::Failed(reason)),
+        MediaError::Failed { .. } | MediaError::File(_) => Ok(Outcome::Failed(error.to_string())),
     }
 }

@@ -46,60 +46,48 @@ impl<'a> Rows<'a> {
 
 /// out = x Wᵀ (+ out, where `add`), on this thread. `weight` is \[out width, x width\].
 pub fn product(x: Rows, weight: Rows, out: &mut [f32], out_stride: usize, add: bool) {
-    x.check();
-    weight.check();
     assert_eq!(x.width, weight.width, "a product of unequal widths");
-    let end = x.count.saturating_sub(1) * out_stride + weight.count;
-    assert!(x.count == 0 || end <= out.len(), "a product has no room for its result");
-    // SAFETY: every row of the three lies inside its slice, as checked above.
-    unsafe {
-        gemm(
-            x.count,
-            weight.count,
-            x.width,
-            out.as_mut_ptr(),
-            1,
-            out_stride as isize,
-            add,
-            x.data.as_ptr(),
-            1,
-            x.stride as isize,
-            weight.data.as_ptr(),
-            weight.stride as isize,
-            1,
-            1.0,
-            1.0,
-            false,
-            false,
-            false,
-            Parallelism::None,
-        );
-    }
+    let strides = (1, weight.stride);
+    multiply(x, weight, weight.count, strides, out, (out_stride, add));
 }
 
 /// out = Σ share · value: shares \[n, m\] times values \[m, width\], on this thread.
 pub fn weighted(shares: Rows, values: Rows, out: &mut [f32], out_stride: usize) {
-    shares.check();
-    values.check();
     assert_eq!(shares.width, values.count, "a product of unequal lengths");
-    let end = shares.count.saturating_sub(1) * out_stride + values.width;
-    assert!(shares.count == 0 || end <= out.len(), "a product has no room for its result");
+    let strides = (values.stride, 1);
+    multiply(shares, values, values.width, strides, out, (out_stride, false));
+}
+
+/// out = left · right (+ out, where `add`), of so many columns; `right` is walked down and across by
+/// these strides, so that it may be taken as it stands or turned.
+fn multiply(
+    left: Rows,
+    right: Rows,
+    columns: usize,
+    (down, across): (usize, usize),
+    out: &mut [f32],
+    (out_stride, add): (usize, bool),
+) {
+    left.check();
+    right.check();
+    let end = left.count.saturating_sub(1) * out_stride + columns;
+    assert!(left.count == 0 || end <= out.len(), "a product has no room for its result");
     // SAFETY: every row of the three lies inside its slice, as checked above.
     unsafe {
         gemm(
-            shares.count,
-            values.width,
-            shares.width,
+            left.count,
+            columns,
+            left.width,
             out.as_mut_ptr(),
             1,
             out_stride as isize,
-            false,
-            shares.data.as_ptr(),
+            add,
+            left.data.as_ptr(),
             1,
-            shares.stride as isize,
-            values.data.as_ptr(),
-            1,
-            values.stride as isize,
+            left.stride as isize,
+            right.data.as_ptr(),
+            across as isize,
+            down as isize,
             1.0,
             1.0,
             false,

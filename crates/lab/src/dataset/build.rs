@@ -76,6 +76,15 @@ pub enum BuildError {
         /// What happened to the groups.
         why: String,
     },
+    /// A language model was to mix, and never answered.
+    #[error(
+        "the language model answered for none of {groups} groups; check --llm-url and --llm-model \
+         (`--verbose` shows what it said), or mix with `--builder rules`"
+    )]
+    NoAnswer {
+        /// How many it was asked about.
+        groups: usize,
+    },
     /// The work was asked to stop.
     #[error(transparent)]
     Stopped(#[from] Stopped),
@@ -104,6 +113,10 @@ pub fn build(
             let (part, why) = (name(split), format!("{} videos: {:?}", own.len(), report.rejected));
             return Err(BuildError::EmptyPart { part, why });
         }
+    }
+    let groups: usize = report.groups.values().sum();
+    if groups > 0 && report.rejected.get(&Rejected::NoAnswer) == Some(&groups) {
+        return Err(BuildError::NoAnswer { groups });
     }
     for example in &examples {
         let kind = format!("{}, {}", name(example.split), example.builder);

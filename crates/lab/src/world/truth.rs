@@ -97,7 +97,7 @@ pub enum OtherKind {
 #[derive(Debug, thiserror::Error)]
 pub enum TruthError {
     /// It could not be read.
-    #[error(transparent)]
+    #[error("{0}; `stitch world render --out DIR` writes a library with its truth")]
     File(#[from] FileError),
     /// It is not in this format.
     #[error("{path} is not a truth.json of version {VERSION}: {source}; render the library again")]

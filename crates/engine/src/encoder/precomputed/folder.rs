@@ -115,6 +115,7 @@ impl Folder {
 
     /// Finds the files. What is said here goes before what features.toml says.
     pub fn open(folder: &Path, said: &About) -> Result<Self, PrecomputedError> {
+        std::fs::read_dir(folder).map_err(FileError::at(folder))?;
         let written = read_about(folder)?;
         let rate = said.rate.or(written.rate);
         let rate = rate.ok_or_else(|| PrecomputedError::NoRate { folder: folder.into() })?;
