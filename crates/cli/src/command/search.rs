@@ -5,7 +5,7 @@ use serde_json::json;
 use stitch_core::map::Match;
 use stitch_core::pool::Pool;
 use stitch_engine::calibration::Calibration;
-use stitch_engine::demonstrate::{Options, step_map};
+use stitch_engine::demonstrate::{Options, copies, step_map};
 use stitch_engine::library::Library;
 use stitch_engine::progress::Progress;
 use stitch_engine::scorer::Query;
@@ -34,7 +34,8 @@ pub fn run(arguments: &SearchArguments, setup: &Setup) -> Result<u8, Failure> {
     let (library, encoder) = setup.open_library(&sentences)?;
     let pool = library.pool()?;
     let texts = [arguments.text.clone()];
-    let (top, threshold) = (arguments.number, Some(0.0));
+    // Copies of the same footage make place for others.
+    let (top, threshold) = (2 * arguments.number, Some(0.0));
     let mut options = Options { top, threshold, ..Options::default() };
     options.k_best.switch_cost = f64::INFINITY;
     let (text, clip) =
@@ -42,8 +43,10 @@ pub fn run(arguments: &SearchArguments, setup: &Setup) -> Result<u8, Failure> {
     let query = Query { texts: &texts, text: &text, clip: &clip, map: None };
     let calibration = Calibration::of(&encoder.id().name);
     let found = step_map(&query, &pool, |_| true, calibration, &options)?;
+    let (found, _) = copies::collapse(found, &pool, &library)?;
     setup.progress.finish();
-    print(&found.steps[0], &pool, &library, setup)
+    let found = &found.steps[0];
+    print(&found[..found.len().min(arguments.number)], &pool, &library, setup)
 }
 
 fn print(found: &[Match], pool: &Pool, library: &Library, setup: &Setup) -> Result<u8, Failure> {

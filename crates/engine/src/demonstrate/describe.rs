@@ -4,32 +4,40 @@ use std::collections::BTreeMap;
 
 use stitch_core::clip::{ClipId, VideoId};
 use stitch_core::cover::{self, Sequence};
+use stitch_core::features::similarity;
 use stitch_core::map::{Match, StepMap};
 use stitch_core::pool::Pool;
 use stitch_core::procedure::Procedure;
 use stitch_core::timeline::Cut;
 
+use super::copies::Copies;
 use super::{
-    Choice, DemonstrateError, Demonstration, Demonstrator, Interval, Options, Similarity, Source,
-    Step,
+    Choice, DemonstrateError, Demonstration, Demonstrator, Elsewhere, Interval, Options,
+    Similarity, Source, Step,
 };
 use crate::library::{Library, LibraryError, VideoRecord};
 use crate::sentence::SentenceEncoder;
 
+/// What the query found in the library.
+pub(super) struct Found<'a> {
+    pub pool: &'a Pool,
+    pub videos: &'a BTreeMap<VideoId, VideoRecord>,
+    pub step_map: &'a StepMap,
+    pub copies: &'a Copies,
+}
+
 /// The record of the answer. `ranked` holds the candidates best first and is never empty.
-#[allow(clippy::too_many_arguments)] // everything the query found goes into its record
 pub(super) fn describe(
     with: &Demonstrator<'_>,
     procedure: &Procedure,
-    pool: &Pool,
-    videos: &BTreeMap<VideoId, VideoRecord>,
-    step_map: &StepMap,
+    found: &Found<'_>,
     ranked: &[(&Sequence, f32)],
     cuts: &[Cut],
     options: &Options,
 ) -> Result<Demonstration, DemonstrateError> {
+    let Found { pool, videos, step_map, copies } = *found;
     let (best, score) = ranked[0];
-    let clerk = Clerk { library: with.library, pool, videos };
+    let clerk = Clerk { library: with.library, pool, videos, copies };
     let mut steps = Vec::with_capacity(procedure.steps().len());
     for (number, text) in procedure.steps().iter().enumerate() {
         let matches = &step_map.steps[number];
@@ -39,7 +47,10 @@ pub(super) fn describe(
         let others = alternatives(number, best.0[number], matches, ranked, options.alternatives);
         let alternatives =
             others.into_iter().map(|m| clerk.choice(m, None)).collect::<Result<_, _>>()?;
-        steps.push(Step { text: text.clone(), chosen, alternatives });
+        steps.push(Step { text: text.clone(), chosen, alternatives, join: None });
+    }
+    if with.encoder.sees() {
+        clerk.look_at_joins(&mut steps)?;
     }
     Ok(Demonstration {
         version: Demonstration::VERSION,
@@ -95,9 +106,32 @@ struct Clerk<'a> {
     library: &'a Library,
     pool: &'a Pool,
     videos: &'a BTreeMap<VideoId, VideoRecord>,
+    copies: &'a Copies,
 }
 
 impl Clerk<'_> {
+    /// Subject consistency: the last second before each cut against the first one after it.
+    fn look_at_joins(&self, steps: &mut [Step]) -> Result<(), LibraryError> {
+        let mut before: Option<Vec<f32>> = None;
+        for step in steps {
+            let Some(choice) = &step.chosen else {
+                before = None;
+                continue;
+            };
+            let seconds = self.library.seconds(VideoId(choice.source.video))?;
+            let last = seconds.len().saturating_sub(1);
+            let row = |ms: u64| seconds.row(((ms / 1000) as usize).min(last)).to_vec();
+            if seconds.is_empty() {
+                before = None;
+                continue;
+            }
+            let first = row(choice.cut.start_ms);
+            step.join = before.as_ref().map(|before| similarity(before, &first).clamp(0.0, 1.0));
+            before = Some(row(choice.cut.end_ms.saturating_sub(1)));
+        }
+        Ok(())
+    }
+
     fn choice(&self, found: &Match, cut: Option<&Cut>) -> Result<Choice, LibraryError> {
         let clip = self.pool.clip(found.clip);
         let span = Interval::from(clip.span);
@@ -115,7 +149,18 @@ impl Clerk<'_> {
                 clip: found.evidence.clip,
                 probability: found.probability(),
             },
+            copies: self.elsewhere(found.clip)?,
         })
+    }
+
+    /// Where else the footage of this clip is.
+    fn elsewhere(&self, clip: ClipId) -> Result<Vec<Elsewhere>, LibraryError> {
+        let place = |copy: &ClipId| {
+            let clip = self.pool.clip(*copy);
+            let Source { video, title, .. } = self.source(clip.video)?;
+            Ok(Elsewhere { video, title, start_ms: clip.span.start() })
+        };
+        self.copies.of(clip).iter().map(place).collect()
     }
 
     fn source(&self, video: VideoId) -> Result<Source, LibraryError> {

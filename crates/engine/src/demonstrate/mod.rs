@@ -2,6 +2,7 @@
 
 pub mod demonstration;
 pub mod sources;
+pub mod copies;
 mod describe;
 
 use std::collections::BTreeMap;
@@ -19,7 +20,7 @@ use crate::encoder::{Encoder, EncoderError};
 use crate::library::{Library, LibraryError, VideoRecord};
 use crate::scorer::{Query, Scorer, ScorerError};
 use crate::sentence::SentenceEncoder;
-pub use demonstration::{Choice, Demonstration, Interval, Similarity, Source, Step};
+pub use demonstration::{Choice, Demonstration, Elsewhere, Interval, Similarity, Source, Step};
 pub use sources::SourceFilter;
 
 /// What a query works with.
@@ -112,6 +113,7 @@ pub fn demonstrate(
     let allowed = |id| videos.contains_key(&pool.clip(id).video);
     let calibration = Calibration::of(&with.encoder.id().name);
     let step_map = step_map(&query, &pool, allowed, calibration, options)?;
+    let (step_map, copies) = copies::collapse(step_map, &pool, with.library)?;
     let candidates = candidates(&step_map, &pool, with.scorer, options);
     query.map = Some(&step_map);
     let scores = with.scorer.score(&query, &pool, &candidates)?;
@@ -124,7 +126,9 @@ pub fn demonstrate(
         &fitted(&options.timeline, options.length_ms, &candidates[order[0]]),
     );
     let ranked: Vec<_> = order.iter().map(|&i| (&candidates[i], scores[i])).collect();
-    describe::describe(with, procedure, &pool, &videos, &step_map, &ranked, &cuts, options)
+    let found =
+        describe::Found { pool: &pool, videos: &videos, step_map: &step_map, copies: &copies };
+    describe::describe(with, procedure, &found, &ranked, &cuts, options)
 }
 
 /// What was asked for, suited to a library without words: what pictures alone say of clips lies
