@@ -2,5 +2,6 @@
 
 pub mod world;
 pub mod dataset;
+pub mod collection;
 pub mod negatives;
 pub mod suite;
