@@ -1,6 +1,13 @@
 //! Measuring: how good the answers are, as tables with intervals.
 
 pub mod metrics;
+pub mod ranks;
+#[cfg(test)]
+mod fixture;
+pub mod test_set;
+pub mod plain;
+pub mod distractors;
+pub mod baselines;
 pub mod made_up;
 pub mod speech;
 pub mod encoder;
