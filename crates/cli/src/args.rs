@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 use crate::command::{
-    dataset::DatasetCommand, eval::EvalCommand, index::IndexArguments, library::LibraryCommand,
+    dataset::DatasetCommand, eval::EvalArguments, index::IndexArguments, library::LibraryCommand,
     listen::ListenArguments, make::MakeArguments, models::ModelsCommand, search::SearchArguments,
     world::WorldCommand,
 };
@@ -50,9 +50,7 @@ pub enum Command {
     /// Mix procedures to learn from, out of the library's videos
     #[command(subcommand)]
     Dataset(DatasetCommand),
-    /// Measure how good the answers are
-    #[command(subcommand)]
-    Eval(EvalCommand),
+    Eval(EvalArguments),
     /// Draw the made-up library of instructional videos
     #[command(subcommand)]
     World(WorldCommand),

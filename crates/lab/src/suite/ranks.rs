@@ -8,7 +8,7 @@
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::metrics::Estimate;
 
@@ -16,7 +16,7 @@ use super::metrics::Estimate;
 pub const RESAMPLES: usize = 10_000;
 
 /// Where the truth stands among its candidates; 1 is the first place.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Rank {
     /// How many candidates are better.
     pub better: u32,
@@ -64,7 +64,7 @@ impl Rank {
 }
 
 /// The figures of many ranks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Figures {
     /// The median of the expected ranks; the mean of the middle two of an even number.
     pub medr: f64,
@@ -153,7 +153,7 @@ fn median(values: &mut [f64]) -> f64 {
 }
 
 /// The ends of the 95 % intervals of [`Figures`].
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Intervals {
     /// Of the median rank.
     pub medr: [f64; 2],
@@ -221,7 +221,7 @@ impl Samples {
 }
 
 /// Differences of figures with their intervals.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Difference {
     /// Of the median ranks.
     pub medr: Estimate,
@@ -256,7 +256,7 @@ fn ends(samples: impl Iterator<Item = [f64; 6]>) -> [[f64; 2]; 6] {
 }
 
 /// The figures when every tie is broken for the truth, and when every tie is broken against it.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Bounds {
     /// In its favour.
     pub optimistic: Figures,
