@@ -15,7 +15,7 @@ use super::eval_data::{self, DataArguments};
 use super::eval_encoder::{self, EncoderArguments};
 use super::eval_speech::{self, SpeechArguments};
 use crate::failure::Failure;
-use crate::setup::Setup;
+use crate::setup::{ScorerArguments, Setup};
 use crate::table;
 
 /// Measure how good the answers are
@@ -61,9 +61,8 @@ pub struct WorldArguments {
     /// The seed of the procedures
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// What decides between candidates
-    #[arg(long, value_name = "NAME", value_parser = ["evaluator", "average-similarity"])]
-    scorer: Option<String>,
+    #[command(flatten)]
+    scorer: ScorerArguments,
     /// How likely a clip must show its step, or the step is called a gap
     #[arg(long, value_name = "PROBABILITY")]
     threshold: Option<f32>,
@@ -90,7 +89,7 @@ pub fn run(arguments: &EvalArguments, setup: &Setup) -> Result<u8, Failure> {
 
 fn run_world(arguments: &WorldArguments, setup: &Setup) -> Result<u8, Failure> {
     let truth = Truth::read(&arguments.world.join("truth.json"))?;
-    let opened = setup.open(arguments.scorer.as_deref())?;
+    let opened = setup.open(&arguments.scorer)?;
     let mut options = Options { threshold: arguments.threshold, ..Options::default() };
     options.k_best.switch_cost = arguments.switch_cost.unwrap_or(options.k_best.switch_cost);
     options.k_best.order_cost = arguments.order_cost.unwrap_or(options.k_best.order_cost);
