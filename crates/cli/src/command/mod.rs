@@ -8,6 +8,7 @@ pub mod library;
 pub mod models;
 pub mod world;
 pub mod dataset;
+pub mod train;
 pub mod eval_calibrate;
 pub mod eval_data;
 pub mod eval_encoder;

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use candle_core::Device;
 use stitch_engine::encoder::EncoderId;
 use stitch_engine::evaluator::{Config, Evaluator};
 use stitch_engine::models::Store;
@@ -10,7 +9,7 @@ use stitch_engine::scorer::Scorer;
 
 /// The evaluator in this folder; its features must have the length of these.
 pub fn named(folder: &Path, encoder: &EncoderId) -> Result<Box<dyn Scorer>, String> {
-    let found = Evaluator::load(folder, &Device::Cpu).map_err(|error| error.to_string())?;
+    let found = Evaluator::load(folder).map_err(|error| error.to_string())?;
     // Who names an evaluator may know that features of another name are the same ones.
     match found.config().encoder.dim == encoder.dim {
         true => Ok(Box::new(found)),

@@ -103,14 +103,15 @@ impl Checkpoint<'_> {
             ("second", &self.state.second),
             ("best", &self.best),
         ];
-        let bytes = rows.map(|(name, row)| (name, little_endian(row), row.len()));
-        let view = |(name, bytes, count): &'_ (&'static str, Vec<u8>, usize)| {
-            TensorView::new(Dtype::F32, vec![*count], bytes).map(|view| (*name, view))
-        };
-        let views: Result<Vec<_>, _> = bytes.iter().map(view).collect();
+        let bytes = rows.map(|(_, row)| little_endian(row));
+        let mut views = Vec::new();
+        for ((name, row), bytes) in rows.iter().zip(&bytes) {
+            let view = TensorView::new(Dtype::F32, vec![row.len()], bytes);
+            views.push((*name, view.map_err(|error| broken(error.to_string()))?));
+        }
         let told = Some(HashMap::from([("stitch".to_owned(), head)]));
-        let file = views.and_then(|views| safetensors::serialize(views, told));
-        let file = file.map_err(|error| broken(error.to_string()))?;
+        let file =
+            safetensors::serialize(views, told).map_err(|error| broken(error.to_string()))?;
         Ok(write_whole(&path, &file)?)
     }
 }
@@ -181,7 +182,9 @@ fn differences(name: &str, there: &Value, here: &Value, all: &mut Vec<String>) {
                 differences(key, &of(a), &of(b), all);
             }
         }
-        _ if there != here => all.push(format!("{name} {} there, {} here", short(there), short(here))),
+        _ if there != here => {
+            all.push(format!("{name} {} there, {} here", short(there), short(here)))
+        }
         _ => {}
     }
 }

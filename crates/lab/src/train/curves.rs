@@ -39,7 +39,13 @@ pub fn svg(lines: &[Line]) -> String {
     };
     let loss = lines.iter().filter_map(loss).collect();
     let panels = [
-        Panel { title: "loss (train)", colour: "#b4532a", points: loss, logarithmic: false, best: None },
+        Panel {
+            title: "loss (train)",
+            colour: "#b4532a",
+            points: loss,
+            logarithmic: false,
+            best: None,
+        },
         Panel {
             title: "median rank of 500 (held out; lower is better)",
             colour: "#1f6f8b",
@@ -126,7 +132,10 @@ impl Panel {
         for ((epoch, _), (x, y)) in self.points.iter().zip(&points) {
             let kept = self.best == Some(*epoch);
             let size = if kept { 5.0 } else { 2.0 };
-            let _ = writeln!(out, "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{size}\" fill=\"{colour}\"/>");
+            let _ = writeln!(
+                out,
+                "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{size}\" fill=\"{colour}\"/>"
+            );
             if kept {
                 text(out, *x, y - 8.0, "middle", "kept");
             }
@@ -180,7 +189,8 @@ fn line(out: &mut String, from: (f64, f64), to: (f64, f64), colour: &str) {
 }
 
 fn text(out: &mut String, x: f64, y: f64, anchor: &str, words: &str) {
-    let _ = writeln!(out, "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{words}</text>");
+    let _ =
+        writeln!(out, "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{words}</text>");
 }
 
 #[cfg(test)]

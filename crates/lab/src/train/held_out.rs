@@ -85,7 +85,8 @@ impl<'a> HeldOut<'a> {
     fn figures(&self, questions: &[Question], scorer: &dyn Scorer) -> Result<Figures, ScorerError> {
         let rank = |question: &Question| {
             let instance = &self.collection.instances[question.instance];
-            let scores = scorer.score(&query(instance), &self.collection.pool, &question.candidates)?;
+            let scores =
+                scorer.score(&query(instance), &self.collection.pool, &question.candidates)?;
             Ok(Rank::of_first(&scores))
         };
         let ranks: Result<Vec<Option<Rank>>, ScorerError> = questions.iter().map(rank).collect();

@@ -5,9 +5,7 @@ use std::borrow::Cow;
 use candle_core::backprop::GradStore;
 use candle_core::{DType, Device, Tensor, Var};
 use rayon::prelude::*;
-use stitch_engine::evaluator::{
-    Batch, DeviceNetwork, Dropout, Evaluator, EvaluatorError, Tape,
-};
+use stitch_engine::evaluator::{Batch, DeviceNetwork, Dropout, Evaluator, EvaluatorError, Tape};
 
 /// Adam's constants, as everybody has them.
 const BETA1: f64 = 0.9;
@@ -254,7 +252,8 @@ mod tests {
 
     fn evaluator() -> Evaluator {
         let encoder = EncoderId { name: "test".into(), dim: 6, weights: "00".into() };
-        let config = Config { width: 16, hidden: 24, heads: 4, layers: 2, ..Config::paper(encoder, "x") };
+        let config =
+            Config { width: 16, hidden: 24, heads: 4, layers: 2, ..Config::paper(encoder, "x") };
         Evaluator::fresh(config, 1).unwrap()
     }
 
@@ -271,9 +270,8 @@ mod tests {
         ];
         for number in 0..5 {
             let (batch, labels) = batch(number);
-            let mut step = |i: usize| {
-                learners[i].step(&batch, &labels, 1e-3, Dropout::none()).unwrap()
-            };
+            let mut step =
+                |i: usize| learners[i].step(&batch, &labels, 1e-3, Dropout::none()).unwrap();
             let (ours, theirs) = (step(0), step(1));
             assert!((ours - theirs).abs() < 1e-4, "{ours} {theirs}");
         }
@@ -293,9 +291,7 @@ mod tests {
     fn what_is_learnt_again_and_again_is_known() {
         let mut learner = OnCpu::new(evaluator(), None);
         let (batch, labels) = batch(0);
-        let mut step = |seed| {
-            learner.step(&batch, &labels, 3e-3, Dropout::new(0.1, seed)).unwrap()
-        };
+        let mut step = |seed| learner.step(&batch, &labels, 3e-3, Dropout::new(0.1, seed)).unwrap();
         let first = step(0);
         let last = (1..150).map(&mut step).last().unwrap();
         assert!(last < 0.1 && last < first / 4.0, "{first} {last}");

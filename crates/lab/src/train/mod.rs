@@ -84,13 +84,22 @@ pub struct Where {
     /// The model's folder.
     pub folder: PathBuf,
     /// CPU, or a GPU.
-    pub device: Device,
+    pub machine: Machine,
     /// In how many bits the weights are saved at the end.
     pub precision: Precision,
     /// A checkpoint after so many steps, and after every epoch.
     pub checkpoint_every: u64,
     /// The licence that the card names.
     pub licence: String,
+}
+
+/// What learns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Machine {
+    /// All cores of the CPU; the same weights every time.
+    Cpu,
+    /// The first CUDA GPU.
+    Cuda,
 }
 
 /// Why nothing was learnt.
@@ -125,6 +134,12 @@ pub enum TrainError {
         /// The rate then.
         rate: f64,
     },
+    /// There is no GPU to learn on.
+    #[error(
+        "there is no CUDA GPU that this program can use ({0}); build it with `--features cuda` on a \
+         machine that has one, or leave out `--device cuda`"
+    )]
+    NoCuda(#[source] candle_core::Error),
     /// The folder holds another model.
     #[error(
         "{} holds a model of another training; choose another `--out`, or remove that folder",
@@ -200,8 +215,7 @@ pub fn train(
     }
 
     let best = run.best_evaluator()?;
-    let (evaluator, report) =
-        held_out.report(best, &AverageSimilarity, negatives, options.seed)?;
+    let (evaluator, report) = held_out.report(best, &AverageSimilarity, negatives, options.seed)?;
     run.finish(&evaluator, report, collection, place)
 }
 
@@ -296,9 +310,12 @@ impl Run {
             }
         };
         let steps = state.as_ref().map_or(0, |state| state.steps);
-        let learner: Box<dyn Learner> = match place.device.is_cpu() {
-            true => Box::new(OnCpu::new(fresh, state)),
-            false => Box::new(OnDevice::new(fresh, state, &place.device)?),
+        let learner: Box<dyn Learner> = match place.machine {
+            Machine::Cpu => Box::new(OnCpu::new(fresh, state)),
+            Machine::Cuda => {
+                let device = Device::new_cuda(0).map_err(TrainError::NoCuda)?;
+                Box::new(OnDevice::new(fresh, state, &device)?)
+            }
         };
         let now = Instant::now();
         Ok(Self {

@@ -230,7 +230,8 @@ impl<'a> Sampler<'a> {
         piece: usize,
         random: &mut ChaCha8Rng,
     ) -> Option<Vec<ClipId>> {
-        let make = |_| negative(constraint, &self.pieces[piece].truth, &self.grounds[piece], random);
+        let make =
+            |_| negative(constraint, &self.pieces[piece].truth, &self.grounds[piece], random);
         (0..TRIES).map_while(make).find(|clips| !self.truths.contains(clips.as_slice()))
     }
 
