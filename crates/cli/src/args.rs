@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 use crate::command::{
-    dataset::DatasetCommand, eval::EvalCommand, index::IndexArguments, library::LibraryCommand,
+    dataset::DatasetCommand, eval::EvalArguments, index::IndexArguments, library::LibraryCommand,
     listen::ListenArguments, make::MakeArguments, models::ModelsCommand, search::SearchArguments,
-    world::WorldCommand,
+    train::TrainArguments, world::WorldCommand,
 };
 use crate::common::Common;
 
@@ -50,9 +50,8 @@ pub enum Command {
     /// Mix procedures to learn from, out of the library's videos
     #[command(subcommand)]
     Dataset(DatasetCommand),
-    /// Measure how good the answers are
-    #[command(subcommand)]
-    Eval(EvalCommand),
+    Train(Box<TrainArguments>),
+    Eval(EvalArguments),
     /// Draw the made-up library of instructional videos
     #[command(subcommand)]
     World(WorldCommand),

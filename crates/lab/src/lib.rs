@@ -2,5 +2,7 @@
 
 pub mod world;
 pub mod dataset;
+pub mod collection;
 pub mod negatives;
 pub mod suite;
+pub mod train;
