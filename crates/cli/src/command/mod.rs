@@ -14,3 +14,4 @@ pub mod eval_speech;
 pub mod eval;
 pub mod doctor;
 pub mod shell;
+pub mod serve;
