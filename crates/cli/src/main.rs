@@ -37,6 +37,7 @@ fn run(command: Command, setup: &Setup) -> Result<u8, Failure> {
         Command::Index(index) => command::index::run(&index, setup),
         Command::Make(make) => command::make::run(&make, setup),
         Command::Search(search) => command::search::run(&search, setup),
+        Command::Serve(serve) => command::serve::run(&serve, setup),
         Command::Listen(listen) => command::listen::run(&listen, setup),
         Command::Library(library) => command::library::run(&library, setup),
         Command::Models(models) => command::models::run(&models, setup),

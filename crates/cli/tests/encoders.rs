@@ -159,7 +159,8 @@ fn the_same_footage_under_another_name_is_found_once() {
     assert!(found.contains("long.mp4") && found.contains("other.mp4"), "{found}");
     assert!(!found.contains("part.mp4"), "{found}");
     home.write("steps.txt", "A pattern\nBars of colour\n");
-    home.run(&["make", "steps.txt", "--threshold=0", "--no-video", "-o", "out/new/d.mp4"]).success();
+    home.run(&["make", "steps.txt", "--threshold=0", "--no-video", "-o", "out/new/d.mp4"])
+        .success();
     let made = std::fs::read_to_string(home.path("out/new/d.json")).unwrap();
     let made: serde_json::Value = serde_json::from_str(&made).unwrap();
     let step = &made["steps"][0];

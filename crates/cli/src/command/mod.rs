@@ -16,3 +16,4 @@ pub mod eval_speech;
 pub mod eval;
 pub mod doctor;
 pub mod shell;
+pub mod serve;

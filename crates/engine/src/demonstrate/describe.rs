@@ -5,46 +5,40 @@ use std::collections::BTreeMap;
 use stitch_core::clip::{ClipId, VideoId};
 use stitch_core::cover::{self, Sequence};
 use stitch_core::features::similarity;
-use stitch_core::map::{Match, StepMap};
-use stitch_core::pool::Pool;
+use stitch_core::map::Match;
 use stitch_core::procedure::Procedure;
 use stitch_core::timeline::Cut;
 
 use super::copies::Copies;
+use super::wishes::Kept;
 use super::{
-    Choice, DemonstrateError, Demonstration, Demonstrator, Elsewhere, Interval, Options,
-    Similarity, Source, Step,
+    Choice, DemonstrateError, Demonstration, Demonstrator, Elsewhere, Interval, Options, Place,
+    Similarity, Source, Step, Stock, Wishes,
 };
-use crate::library::{Library, LibraryError, VideoRecord};
+use crate::library::{Library, LibraryError};
 use crate::sentence::SentenceEncoder;
-
-/// What the query found in the library.
-pub(super) struct Found<'a> {
-    pub pool: &'a Pool,
-    pub videos: &'a BTreeMap<VideoId, VideoRecord>,
-    pub step_map: &'a StepMap,
-    pub copies: &'a Copies,
-}
 
 /// The record of the answer. `ranked` holds the candidates best first and is never empty.
 pub(super) fn describe(
     with: &Demonstrator<'_>,
+    stock: &Stock,
     procedure: &Procedure,
-    found: &Found<'_>,
+    map: &Kept,
     ranked: &[(&Sequence, f32)],
     cuts: &[Cut],
     options: &Options,
 ) -> Result<Demonstration, DemonstrateError> {
-    let Found { pool, videos, step_map, copies } = *found;
     let (best, score) = ranked[0];
-    let clerk = Clerk { library: with.library, pool, videos, copies };
+    let clerk =
+        Clerk { library: with.library, stock, wishes: &options.wishes, copies: &map.copies };
     let mut steps = Vec::with_capacity(procedure.steps().len());
     for (number, text) in procedure.steps().iter().enumerate() {
-        let matches = &step_map.steps[number];
-        let found = |clip: ClipId| matches.iter().find(|m| m.clip == clip);
+        let found = |clip: ClipId| map.used.steps[number].iter().find(|m| m.clip == clip);
         let cut = cuts.iter().find(|cut| cut.step == number && worth_seeing(cut));
-        let chosen = best.0[number].and_then(found).map(|m| clerk.choice(m, cut)).transpose()?;
-        let others = alternatives(number, best.0[number], matches, ranked, options.alternatives);
+        let shown = best.0[number].and_then(found);
+        let chosen = shown.map(|m| clerk.chosen(number, m, cut)).transpose()?;
+        let offered = &map.offered.steps[number];
+        let others = alternatives(number, best.0[number], offered, ranked, options.alternatives);
         let alternatives =
             others.into_iter().map(|m| clerk.choice(m, None)).collect::<Result<_, _>>()?;
         steps.push(Step { text: text.clone(), chosen, alternatives, join: None });
@@ -59,7 +53,7 @@ pub(super) fn describe(
         scorer: with.scorer.name().to_owned(),
         score,
         candidates: ranked.len(),
-        source_changes: cover::source_changes(best, pool),
+        source_changes: cover::source_changes(best, &stock.pool),
         seed: options.seed,
         models: models(with),
     })
@@ -104,8 +98,8 @@ fn models(with: &Demonstrator<'_>) -> BTreeMap<String, String> {
 /// Writes choices out of what the library knows.
 struct Clerk<'a> {
     library: &'a Library,
-    pool: &'a Pool,
-    videos: &'a BTreeMap<VideoId, VideoRecord>,
+    stock: &'a Stock,
+    wishes: &'a Wishes,
     copies: &'a Copies,
 }
 
@@ -132,8 +126,21 @@ impl Clerk<'_> {
         Ok(())
     }
 
+    /// The clip of a step, cut as the person wants it where they have said so.
+    fn chosen(&self, step: usize, m: &Match, cut: Option<&Cut>) -> Result<Choice, LibraryError> {
+        let mut choice = self.choice(m, cut)?;
+        let trim = self.wishes.get(&step).and_then(|wish| wish.trim);
+        if let Some(trim) = trim.filter(|trim| trim.of == Place::from(&choice)) {
+            let video = VideoId(choice.source.video);
+            let length = self.stock.videos.get(&video).map_or(0, |record| record.video.length_ms);
+            choice.cut = trim.within(length).unwrap_or(choice.cut);
+            choice.speed = 1.0;
+        }
+        Ok(choice)
+    }
+
     fn choice(&self, found: &Match, cut: Option<&Cut>) -> Result<Choice, LibraryError> {
-        let clip = self.pool.clip(found.clip);
+        let clip = self.stock.pool.clip(found.clip);
         let span = Interval::from(clip.span);
         Ok(Choice {
             clip: found.clip.0,
@@ -156,7 +163,7 @@ impl Clerk<'_> {
     /// Where else the footage of this clip is.
     fn elsewhere(&self, clip: ClipId) -> Result<Vec<Elsewhere>, LibraryError> {
         let place = |copy: &ClipId| {
-            let clip = self.pool.clip(*copy);
+            let clip = self.stock.pool.clip(*copy);
             let Source { video, title, .. } = self.source(clip.video)?;
             Ok(Elsewhere { video, title, start_ms: clip.span.start() })
         };
@@ -165,7 +172,7 @@ impl Clerk<'_> {
 
     fn source(&self, video: VideoId) -> Result<Source, LibraryError> {
         let wanted = || LibraryError::NoSuchVideo { wanted: video.0.to_string() };
-        let record = self.videos.get(&video).ok_or_else(wanted)?;
+        let record = self.stock.videos.get(&video).ok_or_else(wanted)?;
         Ok(Source {
             video: record.id,
             path: record.path.clone(),
