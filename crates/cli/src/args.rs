@@ -7,7 +7,7 @@ use clap::{Parser, Subcommand};
 use crate::command::{
     dataset::DatasetCommand, eval::EvalCommand, index::IndexArguments, library::LibraryCommand,
     listen::ListenArguments, make::MakeArguments, models::ModelsCommand, search::SearchArguments,
-    serve::ServeArguments, world::WorldCommand,
+    serve::ServeArguments, study::StudyCommand, world::WorldCommand,
 };
 use crate::common::Common;
 
@@ -54,6 +54,9 @@ pub enum Command {
     /// Measure how good the answers are
     #[command(subcommand)]
     Eval(EvalCommand),
+    /// Ask people which of two methods' videos they prefer
+    #[command(subcommand)]
+    Study(StudyCommand),
     /// Draw the made-up library of instructional videos
     #[command(subcommand)]
     World(WorldCommand),

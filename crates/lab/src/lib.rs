@@ -4,3 +4,4 @@ pub mod world;
 pub mod dataset;
 pub mod negatives;
 pub mod suite;
+pub mod study;
