@@ -26,9 +26,6 @@ READERS, JOBS, READS = 200, 20, 25
 class Load(Site):
     """The server under load."""
 
-    def make_study(self):
-        return None
-
     def start(self):
         import subprocess
         command = [self.stitch, "serve", "--port", str(getattr(self, "port", 0)), "--json", "--library", self.library, "--root", str(self.out)]
@@ -80,7 +77,7 @@ def main():
     arguments = parser.parse_args()
     out = arguments.out.resolve()
     out.mkdir(parents=True, exist_ok=True)
-    site = Load(arguments.stitch, out, arguments.library)
+    site = Load(arguments.stitch, out, arguments.library, study=False)
     videos = [video["id"] for video in site.json("/api/videos") if video["status"] == "ready"]
     steps = ["Dice a tomato", "Squeeze a lime", "Mash the avocado", "Wash the lettuce"]
     first = site.json("/api/demonstrations", {"procedure": {"title": "Load", "steps": steps}})

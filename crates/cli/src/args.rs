@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 use crate::command::{
-    dataset::DatasetCommand, eval::EvalCommand, index::IndexArguments, library::LibraryCommand,
+    dataset::DatasetCommand, eval::EvalArguments, index::IndexArguments, library::LibraryCommand,
     listen::ListenArguments, make::MakeArguments, models::ModelsCommand, search::SearchArguments,
-    serve::ServeArguments, study::StudyCommand, world::WorldCommand,
+    serve::ServeArguments, study::StudyCommand, train::TrainArguments, world::WorldCommand,
 };
 use crate::common::Common;
 
@@ -51,9 +51,8 @@ pub enum Command {
     /// Mix procedures to learn from, out of the library's videos
     #[command(subcommand)]
     Dataset(DatasetCommand),
-    /// Measure how good the answers are
-    #[command(subcommand)]
-    Eval(EvalCommand),
+    Train(Box<TrainArguments>),
+    Eval(EvalArguments),
     /// Ask people which of two methods' videos they prefer
     #[command(subcommand)]
     Study(StudyCommand),

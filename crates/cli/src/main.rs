@@ -42,6 +42,7 @@ fn run(command: Command, setup: &Setup) -> Result<u8, Failure> {
         Command::Library(library) => command::library::run(&library, setup),
         Command::Models(models) => command::models::run(&models, setup),
         Command::Dataset(dataset) => command::dataset::run(&dataset, setup),
+        Command::Train(train) => command::train::run(&train, setup),
         Command::Eval(eval) => command::eval::run(&eval, setup),
         Command::Study(study) => command::study::run(&study, setup),
         Command::World(world) => {

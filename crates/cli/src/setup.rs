@@ -4,13 +4,14 @@ use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use clap::Args;
 use serde::Serialize;
 use stitch_engine::demonstrate::Demonstrator;
 use stitch_engine::encoder::precomputed::TextsOf;
 use stitch_engine::encoder::{
     Encoder, Narration, Precomputed, TextTower, TwoTowers, clip, foreign, mini,
 };
-use stitch_engine::evaluator::Evaluator;
+use stitch_engine::evaluator::Evaluators;
 use stitch_engine::library::Library;
 use stitch_engine::listen::Listener;
 use stitch_engine::media::Decode;
@@ -214,33 +215,50 @@ impl Setup {
     }
 
     /// Everything a query works with; `scorer` by name, or the best there is.
-    pub fn open(&self, scorer: Option<&str>) -> Result<Opened, Failure> {
+    pub fn open(&self, scorer: &ScorerArguments) -> Result<Opened, Failure> {
         self.progress.begin("loading models", 0);
         let sentences = self.sentence()?;
         let (library, encoder) = self.open_library(&sentences)?;
-        let scorer = self.scorer(scorer, encoder.as_ref())?;
+        let scorer = self.scorer(scorer, encoder.as_ref(), &sentences)?;
         Ok(Opened { library, encoder, sentences, scorer })
     }
 
-    /// What decides between candidates: the evaluator made for this encoder where there is one.
+    /// What decides between candidates: the evaluators made for this encoder where there are any.
     pub fn scorer(
         &self,
-        wanted: Option<&str>,
+        wanted: &ScorerArguments,
         encoder: &dyn Encoder,
+        sentences: &Sentences,
     ) -> Result<Box<dyn Scorer>, Failure> {
-        let evaluator = match wanted {
+        let domain = wanted.domain.as_deref();
+        let evaluators = match wanted.scorer.as_deref() {
             Some("average-similarity") => None,
-            _ => Evaluator::for_encoder(&self.store(), encoder.id())?,
+            _ => Evaluators::find(&self.store(), encoder.id(), domain, &sentences.encoder)?,
         };
-        match (wanted, evaluator) {
-            (_, Some(evaluator)) => Ok(Box::new(evaluator)),
+        match (wanted.scorer.as_deref(), evaluators) {
+            (_, Some(evaluators)) => Ok(Box::new(evaluators)),
             (Some("evaluator"), None) => Err(Failure::new(format!(
-                "there is no evaluator for the encoder `{}`; leave out `--scorer evaluator`",
+                "there is no evaluator for the encoder `{}`; leave out `--scorer evaluator`, or make one \
+                 with `stitch train`",
                 encoder.id().name
             ))),
             _ => Ok(Box::new(AverageSimilarity)),
         }
     }
+}
+
+/// What decides between candidates.
+#[derive(Args, Default)]
+pub struct ScorerArguments {
+    /// What decides between candidates: evaluator or average-similarity [default: the evaluator
+    /// where there is one for the library's encoder]
+    #[arg(long, value_name = "NAME", help_heading = "Choosing",
+        value_parser = ["evaluator", "average-similarity"])]
+    pub scorer: Option<String>,
+    /// Whose evaluator: cooking, woodworking, gardening, or what `stitch train --domain` was told
+    /// [default: the one whose description is nearest to the procedure]
+    #[arg(long, value_name = "NAME", help_heading = "Choosing")]
+    pub domain: Option<String>,
 }
 
 /// A folder of the XDG base directories.

@@ -10,9 +10,14 @@ use stitch_core::cover::Sequence;
 use stitch_core::features::Features;
 use stitch_core::pool::Pool;
 use stitch_engine::encoder::EncoderId;
-use stitch_engine::evaluator::{Config, Dropout, Evaluator, EvaluatorError};
+use stitch_engine::evaluator::{
+    Batch, Calibration, Channels, Config, DeviceNetwork, Dropout, Evaluator, EvaluatorError,
+    Evaluators, Inputs, Precision, Tape, cross_entropy,
+};
+use stitch_engine::kernels::Activation;
 use stitch_engine::models::{Card, Role, Store};
 use stitch_engine::scorer::{Query, Scorer};
+use stitch_engine::sentence::SentenceEncoder;
 
 #[derive(serde::Deserialize)]
 struct Golden {
@@ -26,7 +31,7 @@ fn data(name: &str) -> PathBuf {
 }
 
 fn tiny(name: &str) -> Evaluator {
-    Evaluator::load(&data(name), &Device::Cpu).unwrap()
+    Evaluator::load(&data(name)).unwrap()
 }
 
 fn golden(name: &str) -> Golden {
@@ -43,22 +48,122 @@ fn assert_near(ours: &[f32], theirs: &[f32]) {
     }
 }
 
+/// The golden sequences without their padding.
+fn batch(golden: &Golden) -> Batch {
+    let rows = golden.steps.chunks_exact(5 * 12).zip(&golden.lengths);
+    let inputs = rows.flat_map(|(rows, length)| &rows[..12 * length]).copied().collect();
+    Batch { inputs, lengths: golden.lengths.clone() }
+}
+
 #[test]
-fn logits_are_those_of_pytorch_with_and_without_gradients() {
+fn logits_are_those_of_pytorch_by_hand_and_by_tensors() {
     for name in BOTH {
         let (evaluator, golden) = (tiny(name), golden(name));
-        let steps = Tensor::from_slice(&golden.steps, (4, 5, 12), &Device::Cpu).unwrap();
-        let fused = evaluator.logits(&steps, &golden.lengths, None).unwrap();
-        assert_near(&fused.to_vec1::<f32>().unwrap(), &golden.logits);
-        let variable = candle_core::Var::from_tensor(&steps).unwrap();
-        let tracked = evaluator.logits(variable.as_tensor(), &golden.lengths, None).unwrap();
-        assert_near(&tracked.to_vec1::<f32>().unwrap(), &golden.logits);
-        let gradients = tracked.sum_all().unwrap().backward().unwrap();
-        let gradient = gradients.get(variable.as_tensor()).unwrap();
-        let padded = gradient.narrow(0, 1, 1).unwrap().narrow(1, 1, 4).unwrap();
-        let padded = padded.abs().unwrap().sum_all().unwrap().to_scalar::<f32>().unwrap();
-        assert_eq!(padded, 0.0, "padding has no influence");
+        let batch = batch(&golden);
+        assert_near(&evaluator.logits(&batch), &golden.logits);
+        let (config, numbers) = (evaluator.config(), evaluator.numbers());
+        let tensors = DeviceNetwork::new(config, numbers, &Device::Cpu).unwrap();
+        let logits = tensors.logits(&batch, Dropout::none()).unwrap();
+        assert_near(&logits.to_vec1::<f32>().unwrap(), &golden.logits);
     }
+}
+
+/// Evaluators of every shape that there is.
+fn shapes() -> impl Iterator<Item = Config> {
+    let all = [
+        (false, Activation::Relu, 1),
+        (false, Activation::Gelu, 3),
+        (true, Activation::Relu, 3),
+        (true, Activation::Gelu, 1),
+    ];
+    all.into_iter().map(|(norm_first, activation, layers)| Config {
+        norm_first,
+        activation,
+        layers,
+        channels: Channels { similarity: norm_first, standing: false, source: true },
+        ..config()
+    })
+}
+
+/// Sequences of different lengths, and what they are.
+fn training_batch(config: &Config) -> (Batch, Vec<f32>) {
+    let lengths = vec![5, 1, 3, 4, 2];
+    let number = |i: usize| ((i + 1) as f32 * 12.9898).sin();
+    let inputs = (0..15 * config.inputs()).map(number).collect();
+    (Batch { inputs, lengths }, vec![1.0, 0.0, 0.0, 1.0, 0.0])
+}
+
+/// A fresh evaluator, moved a little so that nothing is 0 or 1.
+fn moved(config: Config) -> Evaluator {
+    let mut evaluator = Evaluator::fresh(config, 3).unwrap();
+    let number = |i: usize| 0.1 * ((i + 1) as f32 * 7.77).sin();
+    evaluator.numbers_mut().iter_mut().enumerate().for_each(|(i, x)| *x += number(i));
+    evaluator
+}
+
+#[test]
+fn gradients_by_hand_are_those_of_tensors() {
+    for config in shapes() {
+        let (batch, labels) = training_batch(&config);
+        let evaluator = moved(config.clone());
+        let mut gradient = vec![f32::NAN; evaluator.layout().len()];
+        let mut tape = Tape::new(&config);
+        let loss = evaluator.loss(&batch, &labels, Dropout::none(), &mut tape, &mut gradient);
+        assert!((loss - cross_entropy(&evaluator.logits(&batch), &labels)).abs() < 1e-6);
+        let tensors = DeviceNetwork::new(&config, evaluator.numbers(), &Device::Cpu).unwrap();
+        let logits = tensors.logits(&batch, Dropout::none()).unwrap();
+        let labels = Tensor::from_slice(&labels, labels.len(), &Device::Cpu).unwrap();
+        let theirs = candle_nn::loss::binary_cross_entropy_with_logit(&logits, &labels).unwrap();
+        let theirs = theirs.backward().unwrap();
+        for (place, variable) in evaluator.layout().places().iter().zip(tensors.variables()) {
+            let theirs = theirs.get(variable.as_tensor()).unwrap().flatten_all().unwrap();
+            let theirs = theirs.to_vec1::<f32>().unwrap();
+            for (a, b) in gradient[place.range.clone()].iter().zip(&theirs) {
+                assert!((a - b).abs() < 2e-5 + 1e-3 * b.abs(), "{}: {a} {b}", place.name);
+            }
+        }
+    }
+}
+
+/// The gradient is the slope of the loss, also where numbers are left out.
+#[test]
+fn gradients_are_slopes_with_dropout() {
+    for config in shapes() {
+        let (batch, labels) = training_batch(&config);
+        let dropout = Dropout::new(0.3, 5);
+        let mut evaluator = moved(config.clone());
+        let mut gradient = vec![0.0; evaluator.layout().len()];
+        let mut tape = Tape::new(&config);
+        evaluator.loss(&batch, &labels, dropout, &mut tape, &mut gradient);
+        let steep: f64 = gradient.iter().map(|g| f64::from(*g).powi(2)).sum();
+        let step = 1e-3 / steep.sqrt();
+        let mut other = gradient.clone();
+        let mut loss_at = |way: f64| {
+            let was = evaluator.numbers().to_vec();
+            for (x, g) in evaluator.numbers_mut().iter_mut().zip(&gradient) {
+                *x += (way * step * f64::from(*g)) as f32;
+            }
+            let loss = evaluator.loss(&batch, &labels, dropout, &mut tape, &mut other);
+            evaluator.numbers_mut().copy_from_slice(&was);
+            f64::from(loss)
+        };
+        let slope = (loss_at(1.0) - loss_at(-1.0)) / (2.0 * step);
+        assert!((slope / steep - 1.0).abs() < 0.02, "{slope} {steep}");
+    }
+}
+
+#[test]
+fn a_second_pass_on_the_same_tape_gives_the_same_gradient() {
+    let config = config();
+    let evaluator = moved(config.clone());
+    let (batch, labels) = training_batch(&config);
+    let short = Batch { inputs: batch.inputs[..config.inputs()].to_vec(), lengths: vec![1] };
+    let mut tape = Tape::new(&config);
+    let mut gradients = [(); 2].map(|()| vec![0.0; evaluator.layout().len()]);
+    evaluator.loss(&batch, &labels, Dropout::new(0.1, 1), &mut tape, &mut gradients[0]);
+    evaluator.loss(&short, &[1.0], Dropout::new(0.1, 2), &mut tape, &mut gradients[1]);
+    evaluator.loss(&batch, &labels, Dropout::new(0.1, 1), &mut tape, &mut gradients[1]);
+    assert!(gradients[0] == gradients[1]);
 }
 
 /// Rows that look random and are the same every time.
@@ -75,12 +180,11 @@ fn pool(clips: usize) -> Pool {
 
 /// The slow way: every candidate alone, nothing shared.
 fn alone(evaluator: &Evaluator, steps: &Features, pool: &Pool, sequence: &Sequence) -> f32 {
-    let shown = steps.rows().zip(&sequence.0).filter_map(|(step, clip)| Some((step, (*clip)?)));
-    let rows = shown.map(|(step, clip)| [step, pool.clip_features().row(clip.row())].concat());
-    let rows: Vec<Vec<f32>> = rows.collect();
-    let tensor = Tensor::from_vec(rows.concat(), (1, rows.len(), 12), &Device::Cpu).unwrap();
-    let logit = evaluator.logits(&tensor, &[rows.len()], None).unwrap();
-    1.0 / (1.0 + (-logit.to_vec1::<f32>().unwrap()[0]).exp())
+    let shown: Vec<_> =
+        sequence.0.iter().enumerate().filter_map(|(i, clip)| Some((i, (*clip)?))).collect();
+    let mut batch = Batch::default();
+    Inputs::new(evaluator.config().channels, steps, pool).add(&shown, &mut batch);
+    evaluator.config().calibration.probability(evaluator.logits(&batch)[0])
 }
 
 proptest! {
@@ -89,9 +193,10 @@ proptest! {
     fn sharing_work_among_candidates_changes_no_score(
         candidates in proptest::collection::vec(
             proptest::collection::vec(proptest::option::weighted(0.8, 0u32..7), 5), 1..90),
-        pre in proptest::bool::ANY,
+        which in 0usize..4,
     ) {
-        let evaluator = tiny(BOTH[usize::from(pre)]);
+        let calibration = Calibration { scale: 0.5, shift: 0.1 };
+        let evaluator = moved(shapes().nth(which).unwrap()).calibrated(calibration);
         let (pool, steps) = (pool(7), features(5, 6, 3));
         let sequence = |clips: Vec<Option<u32>>| {
             Sequence(clips.into_iter().map(|clip| clip.map(ClipId)).collect())
@@ -142,14 +247,16 @@ fn a_saved_evaluator_is_found_by_its_encoder_and_gives_the_same_numbers() {
     let folder = tempfile::tempdir().unwrap();
     let store = Store::new(folder.path());
     let encoder = config().encoder;
-    let find = |encoder: &EncoderId| Evaluator::for_encoder(&store, encoder).unwrap();
+    let sentence = SentenceEncoder::load(&data("tiny-mpnet")).unwrap();
+    let find = |encoder: &EncoderId| Evaluators::find(&store, encoder, None, &sentence).unwrap();
     assert!(find(&encoder).is_none());
-    let fresh = Evaluator::fresh(config(), 3, &Device::Cpu).unwrap();
-    fresh.save(&folder.path().join("mine"), card()).unwrap();
-    let found = find(&encoder).unwrap();
-    let steps = Tensor::from_slice(&golden(BOTH[0]).steps, (4, 5, 12), &Device::Cpu).unwrap();
-    let logits = |e: &Evaluator| e.logits(&steps, &[5, 1, 3, 4], None).unwrap().to_vec1().unwrap();
-    assert_near(&logits(&found), &logits(&fresh));
+    let fresh = moved(config());
+    fresh.save(&folder.path().join("mine"), card(), Precision::F32).unwrap();
+    assert_eq!(find(&encoder).unwrap().domains().collect::<Vec<_>>(), ["cooking"]);
+    let found = Evaluator::load(&folder.path().join("mine")).unwrap();
+    let (batch, _) = training_batch(fresh.config());
+    assert_eq!(found.logits(&batch), fresh.logits(&batch));
+    assert_eq!(found.config(), fresh.config());
     assert_eq!(store.list().iter().filter(|entry| entry.role == Role::Evaluator).count(), 1);
     let other = EncoderId { weights: "01".into(), ..encoder.clone() };
     assert!(find(&other).is_none());
@@ -159,17 +266,66 @@ fn a_saved_evaluator_is_found_by_its_encoder_and_gives_the_same_numbers() {
 }
 
 #[test]
-fn a_seed_fixes_the_first_numbers_and_the_dropout() {
-    let logits = |seed, dropout| {
-        let fresh = Evaluator::fresh(config(), seed, &Device::Cpu).unwrap();
-        let steps = Tensor::from_slice(&golden(BOTH[0]).steps, (4, 5, 12), &Device::Cpu).unwrap();
-        let mut dropout = Dropout::new(0.1, dropout);
-        let logits = fresh.logits(&steps, &[5, 1, 3, 4], Some(&mut dropout)).unwrap();
-        logits.to_vec1::<f32>().unwrap()
+fn half_precision_halves_the_file_and_hardly_changes_a_logit() {
+    let folder = tempfile::tempdir().unwrap();
+    let evaluator = moved(config());
+    let size = |name: &str, precision| {
+        evaluator.save(&folder.path().join(name), card(), precision).unwrap();
+        folder.path().join(name).join("model.safetensors").metadata().unwrap().len()
     };
-    assert_eq!(logits(1, 2), logits(1, 2));
-    assert_ne!(logits(1, 2), logits(1, 3));
-    assert_ne!(logits(1, 2), logits(2, 2));
+    let (whole, half) = (size("whole", Precision::F32), size("half", Precision::F16));
+    assert!(half < whole * 6 / 10, "{half} {whole}");
+    let (batch, _) = training_batch(evaluator.config());
+    let halved = Evaluator::load(&folder.path().join("half")).unwrap();
+    for (a, b) in halved.logits(&batch).iter().zip(evaluator.logits(&batch)) {
+        assert!((a - b).abs() < 0.01, "{a} {b}");
+    }
+}
+
+#[test]
+fn of_two_domains_the_one_asked_for_or_the_nearest_judges() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::new(folder.path());
+    let abouts = [("cooking", "Fry the onion in a pan."), ("woodworking", "Saw the board.")];
+    for (seed, (domain, about)) in abouts.into_iter().enumerate() {
+        let config = Config { domain: domain.into(), ..config() };
+        let card = Card { about: about.into(), ..card() };
+        let evaluator = Evaluator::fresh(config, seed as u64).unwrap();
+        evaluator.save(&folder.path().join(domain), card, Precision::F16).unwrap();
+    }
+    let sentence = SentenceEncoder::load(&data("tiny-mpnet")).unwrap();
+    let encoder = config().encoder;
+    let (pool, steps) = (pool(7), features(2, 6, 3));
+    let candidates = [Sequence(vec![Some(ClipId(0)), Some(ClipId(3))])];
+    let score = |scorer: &dyn Scorer, said: &str| {
+        let texts = [said.to_owned(), said.to_owned()];
+        let text = sentence.encode(&texts).unwrap();
+        let query = Query { texts: &texts, text: &text, clip: &steps, map: None };
+        scorer.score(&query, &pool, &candidates).unwrap()
+    };
+    let alone = |domain: &str| Evaluator::load(&folder.path().join(domain)).unwrap();
+    let all = Evaluators::find(&store, &encoder, None, &sentence).unwrap().unwrap();
+    for (domain, about) in abouts {
+        assert_eq!(score(&all, about), score(&alone(domain), about));
+        let asked = Evaluators::find(&store, &encoder, Some(domain), &sentence).unwrap().unwrap();
+        for (_, other) in abouts {
+            assert_eq!(score(&asked, other), score(&alone(domain), about));
+        }
+    }
+    // A second one of a domain is averaged with the first.
+    let second = Evaluator::fresh(config(), 9).unwrap();
+    second.save(&folder.path().join("cooking-2"), card(), Precision::F32).unwrap();
+    let asked = Evaluators::find(&store, &encoder, Some("cooking"), &sentence).unwrap().unwrap();
+    let mean = (score(&alone("cooking"), "a")[0] + score(&second, "a")[0]) / 2.0;
+    assert!((score(&asked, "a")[0] - mean).abs() < 1e-6);
+    let error = Evaluators::find(&store, &encoder, Some("knots"), &sentence).err().unwrap();
+    insta::assert_snapshot!(error, @"there is no evaluator of the domain `knots` for this encoder (there is cooking, woodworking); leave out `--domain`, or train one with `stitch train --domain knots`");
+}
+
+#[test]
+fn a_seed_fixes_the_first_numbers() {
+    let numbers = |seed| Evaluator::fresh(config(), seed).unwrap().numbers().to_vec();
+    assert!(numbers(1) == numbers(1) && numbers(1) != numbers(2));
 }
 
 /// A copy of the small evaluator with one file changed.
@@ -180,7 +336,7 @@ fn broken(name: &str, change: impl Fn(Vec<u8>) -> Vec<u8>) -> String {
     }
     let path = folder.path().join(name);
     std::fs::write(&path, change(std::fs::read(&path).unwrap())).unwrap();
-    let error = Evaluator::load(folder.path(), &Device::Cpu).err().expect("it is refused");
+    let error = Evaluator::load(folder.path()).err().expect("it is refused");
     assert!(matches!(error, EvaluatorError::Weights(_)), "{error}");
     error.to_string().replace(&folder.path().display().to_string(), "MODEL")
 }

@@ -2,6 +2,8 @@
 
 pub mod world;
 pub mod dataset;
+pub mod collection;
 pub mod negatives;
 pub mod suite;
+pub mod train;
 pub mod study;

@@ -416,10 +416,7 @@ class Player {
 
   state() {
     $('#stage').classList.toggle('playing', this.playing);
-    $$('#stage [data-action=play]').forEach((button) => {
-      button.setAttribute('aria-label', this.playing ? 'Pause' : 'Play');
-      button.textContent = this.playing ? '⏸' : '▶';
-    });
+    $$('#stage [data-action=play]').forEach((button) => button.setAttribute('aria-label', this.playing ? 'Pause' : 'Play'));
   }
 
   seek(ms) {

@@ -11,11 +11,35 @@ use stitch_lab::world::library::mixed;
 use stitch_lab::world::truth::Truth;
 
 use super::eval_calibrate::{self, CalibrateArguments};
+use super::eval_data::{self, DataArguments};
 use super::eval_encoder::{self, EncoderArguments};
 use super::eval_speech::{self, SpeechArguments};
 use crate::failure::Failure;
-use crate::setup::Setup;
+use crate::setup::{ScorerArguments, Setup};
 use crate::table;
+
+/// Measure how good the answers are
+///
+/// With --data, every method ranks the truth of each procedure of a set among 499 distractors: the
+/// evaluator, and what it is compared with. DIR holds videos.jsonl, a line per video:
+///
+///   {"video": "v1", "recipe_type": "101", "duration": 90, "domain": "cooking",
+///    "steps": [{"text": "chop the onion", "start": 3, "end": 9, "image": "v1/0.webp"}, ...]}
+///
+/// and the pictures (JPEG, PNG, WebP) by these paths, under images/, or in images.tar; `images` may
+/// list several of a step, `narration` may hold what is said meanwhile. Instead of pictures there may
+/// be features: a folder features/ with a file per video (npy, npz, h5, safetensors; a row a step, or
+/// rows of seconds with `rate` in features.toml), or one features.npy with a row for every step; texts/
+/// or texts.npy beside them for the steps' texts by the same model. Only `video`, `steps` and their
+/// `text` must be there. What cannot be used is listed and left out.
+#[derive(Args)]
+#[command(verbatim_doc_comment, args_conflicts_with_subcommands = true)]
+pub struct EvalArguments {
+    #[command(flatten)]
+    data: DataArguments,
+    #[command(subcommand)]
+    command: Option<EvalCommand>,
+}
 
 #[derive(Subcommand)]
 pub enum EvalCommand {
@@ -37,9 +61,8 @@ pub struct WorldArguments {
     /// The seed of the procedures
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// What decides between candidates
-    #[arg(long, value_name = "NAME", value_parser = ["evaluator", "average-similarity"])]
-    scorer: Option<String>,
+    #[command(flatten)]
+    scorer: ScorerArguments,
     /// How likely a clip must show its step, or the step is called a gap
     #[arg(long, value_name = "PROBABILITY")]
     threshold: Option<f32>,
@@ -52,7 +75,10 @@ pub struct WorldArguments {
 }
 
 /// Runs the command.
-pub fn run(command: &EvalCommand, setup: &Setup) -> Result<u8, Failure> {
+pub fn run(arguments: &EvalArguments, setup: &Setup) -> Result<u8, Failure> {
+    let Some(command) = &arguments.command else {
+        return eval_data::run(&arguments.data, setup);
+    };
     match command {
         EvalCommand::World(arguments) => run_world(arguments, setup),
         EvalCommand::Encoder(arguments) => eval_encoder::run(arguments, setup),
@@ -63,7 +89,7 @@ pub fn run(command: &EvalCommand, setup: &Setup) -> Result<u8, Failure> {
 
 fn run_world(arguments: &WorldArguments, setup: &Setup) -> Result<u8, Failure> {
     let truth = Truth::read(&arguments.world.join("truth.json"))?;
-    let opened = setup.open(arguments.scorer.as_deref())?;
+    let opened = setup.open(&arguments.scorer)?;
     let mut options = Options { threshold: arguments.threshold, ..Options::default() };
     options.k_best.switch_cost = arguments.switch_cost.unwrap_or(options.k_best.switch_cost);
     options.k_best.order_cost = arguments.order_cost.unwrap_or(options.k_best.order_cost);

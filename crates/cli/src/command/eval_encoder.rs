@@ -6,8 +6,8 @@ use clap::Args;
 use serde_json::json;
 use stitch_engine::media::Decode;
 use stitch_engine::progress::Progress;
-use stitch_lab::suite::encoder::set::Set;
 use stitch_lab::suite::encoder::{self, Report};
+use stitch_lab::suite::plain::set::{Needs, Set};
 
 use crate::failure::Failure;
 use crate::setup::Setup;
@@ -54,7 +54,7 @@ pub struct EncoderArguments {
 
 /// Runs the command.
 pub fn run(arguments: &EncoderArguments, setup: &Setup) -> Result<u8, Failure> {
-    let set = Set::open(&arguments.data)?;
+    let set = Set::open(&arguments.data, Needs::Pictures)?;
     setup.progress.begin("loading models", 0);
     let sentences = setup.sentence()?;
     let encoder = setup.encoder(&arguments.encoder, &sentences, Decode::Exact)?;

@@ -15,7 +15,7 @@ use stitch_lab::world::library::mixed;
 use stitch_lab::world::truth::Truth;
 
 use crate::failure::Failure;
-use crate::setup::Setup;
+use crate::setup::{ScorerArguments, Setup};
 use crate::table;
 
 /// Listen to files with subtitles beside them and count the errors; with --against compare two indexes
@@ -89,7 +89,7 @@ fn compare(
     setup.progress.begin("loading models", 0);
     let sentences = setup.sentence()?;
     let (library, encoder) = setup.open_library(&sentences)?;
-    let scorer = setup.scorer(None, encoder.as_ref())?;
+    let scorer = setup.scorer(&ScorerArguments::default(), encoder.as_ref(), &sentences)?;
     let other = Library::open(against)?;
     other.check_encoder(encoder.id())?;
     let with = |library| Demonstrator {

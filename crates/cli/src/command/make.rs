@@ -15,7 +15,7 @@ use stitch_engine::recipe;
 use stitch_engine::render::{self, Aspect, Captions, Plan, RenderOptions};
 
 use crate::failure::{Failure, GAPS};
-use crate::setup::Setup;
+use crate::setup::{ScorerArguments, Setup};
 use crate::table::{self, clipped, clock, count};
 
 /// Make one video that shows every step of a procedure
@@ -62,11 +62,8 @@ pub struct MakeArguments {
     /// measured for the library's encoder]
     #[arg(long, value_name = "PROBABILITY", help_heading = "Choosing")]
     threshold: Option<f32>,
-    /// What decides between candidates: evaluator or average-similarity [default: the evaluator
-    /// where there is one for the library's encoder]
-    #[arg(long, value_name = "NAME", help_heading = "Choosing",
-        value_parser = ["evaluator", "average-similarity"])]
-    scorer: Option<String>,
+    #[command(flatten)]
+    scorer: ScorerArguments,
     /// The seed of everything random
     #[arg(long, default_value_t = 0, help_heading = "Choosing")]
     seed: u64,
@@ -131,7 +128,7 @@ fn size(text: &str) -> Result<(u32, u32), String> {
 pub fn run(arguments: &MakeArguments, setup: &Setup) -> Result<u8, Failure> {
     arguments.check()?;
     let procedure = read(&arguments.procedure)?;
-    let opened = setup.open(arguments.scorer.as_deref())?;
+    let opened = setup.open(&arguments.scorer)?;
     setup.progress.begin("choosing clips", 0);
     let demonstration = demonstrate(&opened.demonstrator(), &procedure, &arguments.options())?;
     let gaps = demonstration.gaps().count();
@@ -251,6 +248,9 @@ fn write(
 ) -> Result<Vec<PathBuf>, Failure> {
     let (output, options) = (&arguments.output, arguments.render_options());
     let (cache, progress) = (setup.cache.join("cuts"), &setup.progress);
+    if let Some(folder) = output.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        std::fs::create_dir_all(folder).map_err(FileError::at(folder))?;
+    }
     let mut files = Vec::new();
     let plan = if arguments.no_video {
         Plan::new(demonstration, &options, progress)?

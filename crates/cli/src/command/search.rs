@@ -32,7 +32,7 @@ pub fn run(arguments: &SearchArguments, setup: &Setup) -> Result<u8, Failure> {
     let (library, encoder) = setup.open_library(&sentences)?;
     let stock = Stock::load(&library)?;
     let (text, number) = (arguments.text.trim(), arguments.number);
-    let found = stock.search(text, number, encoder.as_ref(), &sentences.encoder)?;
+    let found = stock.search(&library, text, number, encoder.as_ref(), &sentences.encoder)?;
     setup.progress.finish();
     print(&found, &stock.pool, &library, setup)
 }

@@ -13,7 +13,7 @@ use stitch_server::settings::{Kit, Settings};
 use stitch_server::state::{StartError, State};
 
 use crate::failure::Failure;
-use crate::setup::Setup;
+use crate::setup::{ScorerArguments, Setup};
 use crate::stop;
 
 /// Open the page: paste a procedure, watch, swap, export
@@ -115,7 +115,8 @@ impl ServeArguments {
         let name = name.unwrap_or_else(|| mini::NAME.into());
         let encoder = setup.encoder(&name, &sentences, Decode::Exact)?;
         let library = Library::open_or_create(&setup.library, encoder.id())?;
-        let scorer = setup.scorer(None, encoder.as_ref())?;
+        let wanted = ScorerArguments::default();
+        let scorer = setup.scorer(&wanted, encoder.as_ref(), &sentences)?;
         Ok(Kit {
             library,
             encoder,

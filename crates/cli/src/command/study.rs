@@ -5,17 +5,18 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use stitch_core::procedure::Procedure;
-use stitch_engine::demonstrate::{Demonstration, Options, demonstrate};
+use stitch_engine::demonstrate::{Demonstration, Demonstrator, Options, demonstrate};
 use stitch_engine::export::json;
 use stitch_engine::files::FileError;
 use stitch_engine::progress::Progress;
 use stitch_engine::recipe;
 use stitch_engine::render::{self, RenderOptions};
+use stitch_engine::scorer::Scorer;
 use stitch_lab::study::{Judgement, Preference, Report};
 use stitch_server::study::{Plan, Rendered, Sample, Study};
 
 use crate::failure::Failure;
-use crate::setup::{Opened, Setup};
+use crate::setup::{Opened, ScorerArguments, Setup};
 use crate::table::count;
 
 #[derive(Subcommand)]
@@ -65,7 +66,9 @@ pub fn run(command: &StudyCommand, setup: &Setup) -> Result<u8, Failure> {
 }
 
 fn new(arguments: &NewArguments, setup: &Setup) -> Result<u8, Failure> {
-    let methods = arguments.methods(setup)?;
+    let usual = ScorerArguments { scorer: Some("average-similarity".into()), domain: None };
+    let opened = setup.open(&usual)?;
+    let methods = arguments.methods(&opened, setup)?;
     let out = &arguments.out;
     std::fs::create_dir_all(out).map_err(FileError::at(out))?;
     let mut samples = Vec::new();
@@ -87,22 +90,22 @@ fn new(arguments: &NewArguments, setup: &Setup) -> Result<u8, Failure> {
 }
 
 /// A way to a demonstration.
-struct Method {
+struct Method<'a> {
     name: String,
-    way: Way,
+    way: Way<'a>,
 }
 
-enum Way {
+enum Way<'a> {
     /// Found here.
-    Found(Box<Opened>, Box<Options>),
+    Found(&'a Opened, Box<dyn Scorer>, Box<Options>),
     /// Found elsewhere, and kept in this folder.
     Kept(PathBuf),
 }
 
 impl NewArguments {
-    fn methods(&self, setup: &Setup) -> Result<Vec<Method>, Failure> {
-        let methods: Vec<Method> =
-            self.method.iter().map(|name| self.method(name, setup)).collect::<Result<_, _>>()?;
+    fn methods<'a>(&self, opened: &'a Opened, setup: &Setup) -> Result<Vec<Method<'a>>, Failure> {
+        let method = |name: &String| self.method(name, opened, setup);
+        let methods: Vec<Method> = self.method.iter().map(method).collect::<Result<_, _>>()?;
         let mut names: Vec<&str> = methods.iter().map(|method| method.name.as_str()).collect();
         names.sort_unstable();
         names.dedup();
@@ -112,7 +115,12 @@ impl NewArguments {
         }
     }
 
-    fn method(&self, text: &str, setup: &Setup) -> Result<Method, Failure> {
+    fn method<'a>(
+        &self,
+        text: &str,
+        opened: &'a Opened,
+        setup: &Setup,
+    ) -> Result<Method<'a>, Failure> {
         let mut options = Options { seed: self.seed, ..Options::default() };
         if let Some((name, folder)) = text.split_once('=') {
             let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || "-_".contains(c));
@@ -134,14 +142,15 @@ impl NewArguments {
                 )));
             }
         };
-        let opened = Box::new(setup.open(Some(scorer))?);
-        Ok(Method { name: text.into(), way: Way::Found(opened, Box::new(options)) })
+        let wanted = ScorerArguments { scorer: Some(scorer.into()), domain: None };
+        let scorer = setup.scorer(&wanted, opened.encoder.as_ref(), &opened.sentences)?;
+        Ok(Method { name: text.into(), way: Way::Found(opened, scorer, Box::new(options)) })
     }
 }
 
 fn sample(
     file: &Path,
-    methods: &[Method],
+    methods: &[Method<'_>],
     arguments: &NewArguments,
     setup: &Setup,
 ) -> Result<Sample, Failure> {
@@ -166,11 +175,12 @@ fn plain(name: &str) -> String {
     name.chars().map(|c| if c.is_alphanumeric() || c == '-' { c } else { '-' }).collect()
 }
 
-impl Method {
+impl Method<'_> {
     fn demonstrate(&self, procedure: &Procedure, file: &Path) -> Result<Demonstration, Failure> {
         match &self.way {
-            Way::Found(opened, options) => {
-                Ok(demonstrate(&opened.demonstrator(), procedure, options)?)
+            Way::Found(opened, scorer, options) => {
+                let with = Demonstrator { scorer: scorer.as_ref(), ..opened.demonstrator() };
+                Ok(demonstrate(&with, procedure, options)?)
             }
             Way::Kept(folder) => {
                 let name = Path::new(file.file_name().unwrap_or_default()).with_extension("json");

@@ -4,14 +4,16 @@ use std::collections::BTreeMap;
 
 use stitch_core::clip::{ClipId, VideoId};
 use stitch_core::cover::{self, Sequence};
+use stitch_core::features::similarity;
 use stitch_core::map::Match;
 use stitch_core::procedure::Procedure;
 use stitch_core::timeline::Cut;
 
+use super::copies::Copies;
 use super::wishes::Kept;
 use super::{
-    Choice, DemonstrateError, Demonstration, Demonstrator, Interval, Options, Place, Similarity,
-    Source, Step, Stock, Wishes,
+    Choice, DemonstrateError, Demonstration, Demonstrator, Elsewhere, Interval, Options, Place,
+    Similarity, Source, Step, Stock, Wishes,
 };
 use crate::library::{Library, LibraryError};
 use crate::sentence::SentenceEncoder;
@@ -27,7 +29,8 @@ pub(super) fn describe(
     options: &Options,
 ) -> Result<Demonstration, DemonstrateError> {
     let (best, score) = ranked[0];
-    let clerk = Clerk { library: with.library, stock, wishes: &options.wishes };
+    let clerk =
+        Clerk { library: with.library, stock, wishes: &options.wishes, copies: &map.copies };
     let mut steps = Vec::with_capacity(procedure.steps().len());
     for (number, text) in procedure.steps().iter().enumerate() {
         let found = |clip: ClipId| map.used.steps[number].iter().find(|m| m.clip == clip);
@@ -38,7 +41,10 @@ pub(super) fn describe(
         let others = alternatives(number, best.0[number], offered, ranked, options.alternatives);
         let alternatives =
             others.into_iter().map(|m| clerk.choice(m, None)).collect::<Result<_, _>>()?;
-        steps.push(Step { text: text.clone(), chosen, alternatives });
+        steps.push(Step { text: text.clone(), chosen, alternatives, join: None });
+    }
+    if with.encoder.sees() {
+        clerk.look_at_joins(&mut steps)?;
     }
     Ok(Demonstration {
         version: Demonstration::VERSION,
@@ -94,9 +100,32 @@ struct Clerk<'a> {
     library: &'a Library,
     stock: &'a Stock,
     wishes: &'a Wishes,
+    copies: &'a Copies,
 }
 
 impl Clerk<'_> {
+    /// Subject consistency: the last second before each cut against the first one after it.
+    fn look_at_joins(&self, steps: &mut [Step]) -> Result<(), LibraryError> {
+        let mut before: Option<Vec<f32>> = None;
+        for step in steps {
+            let Some(choice) = &step.chosen else {
+                before = None;
+                continue;
+            };
+            let seconds = self.library.seconds(VideoId(choice.source.video))?;
+            let last = seconds.len().saturating_sub(1);
+            let row = |ms: u64| seconds.row(((ms / 1000) as usize).min(last)).to_vec();
+            if seconds.is_empty() {
+                before = None;
+                continue;
+            }
+            let first = row(choice.cut.start_ms);
+            step.join = before.as_ref().map(|before| similarity(before, &first).clamp(0.0, 1.0));
+            before = Some(row(choice.cut.end_ms.saturating_sub(1)));
+        }
+        Ok(())
+    }
+
     /// The clip of a step, cut as the person wants it where they have said so.
     fn chosen(&self, step: usize, m: &Match, cut: Option<&Cut>) -> Result<Choice, LibraryError> {
         let mut choice = self.choice(m, cut)?;
@@ -127,7 +156,18 @@ impl Clerk<'_> {
                 clip: found.evidence.clip,
                 probability: found.probability(),
             },
+            copies: self.elsewhere(found.clip)?,
         })
+    }
+
+    /// Where else the footage of this clip is.
+    fn elsewhere(&self, clip: ClipId) -> Result<Vec<Elsewhere>, LibraryError> {
+        let place = |copy: &ClipId| {
+            let clip = self.stock.pool.clip(*copy);
+            let Source { video, title, .. } = self.source(clip.video)?;
+            Ok(Elsewhere { video, title, start_ms: clip.span.start() })
+        };
+        self.copies.of(clip).iter().map(place).collect()
     }
 
     fn source(&self, video: VideoId) -> Result<Source, LibraryError> {

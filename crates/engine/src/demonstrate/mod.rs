@@ -2,6 +2,7 @@
 
 pub mod demonstration;
 pub mod sources;
+pub mod copies;
 pub mod wishes;
 pub mod stock;
 mod describe;
@@ -19,7 +20,7 @@ use crate::encoder::{Encoder, EncoderError};
 use crate::library::{Library, LibraryError};
 use crate::scorer::{Query, Scorer, ScorerError};
 use crate::sentence::SentenceEncoder;
-pub use demonstration::{Choice, Demonstration, Interval, Similarity, Source, Step};
+pub use demonstration::{Choice, Demonstration, Elsewhere, Interval, Similarity, Source, Step};
 pub use doubts::{Doubt, doubts, without_each};
 pub use sources::SourceFilter;
 pub use stock::{Asked, Stock};
@@ -133,7 +134,8 @@ pub fn solve(
     let mut query = asked.query();
     let allowed = |id| videos.contains_key(&pool.clip(id).video);
     let calibration = Calibration::of(&with.encoder.id().name);
-    let map = Mapper { query: &asked.query(), pool, allowed, calibration, options }.map()?;
+    let mut map = Mapper { query: &asked.query(), pool, allowed, calibration, options }.map()?;
+    map.collapse(pool, with.library)?;
     let candidates = candidates(&map.used, pool, with.scorer, options);
     query.map = Some(&map.used);
     let scores = with.scorer.score(&query, pool, &candidates)?;

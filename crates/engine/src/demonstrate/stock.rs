@@ -8,6 +8,7 @@ use stitch_core::map::Match;
 use stitch_core::pool::Pool;
 use stitch_core::procedure::Procedure;
 
+use super::copies;
 use super::{DemonstrateError, Demonstrator, Options, Place, SourceFilter, step_map};
 use crate::calibration::Calibration;
 use crate::encoder::{Encoder, EncoderError};
@@ -55,23 +56,29 @@ impl Stock {
         Some(ClipId((first + at) as u32))
     }
 
-    /// The clips that are most likely to show something, best first.
+    /// The clips that are most likely to show something, best first, the same footage once.
     pub fn search(
         &self,
+        library: &Library,
         text: &str,
         number: usize,
         encoder: &dyn Encoder,
         sentence: &SentenceEncoder,
     ) -> Result<Vec<Match>, DemonstrateError> {
         let texts = [text.to_owned()];
-        let mut options = Options { top: number, threshold: Some(0.0), ..Options::default() };
+        // Copies make place for others.
+        let mut options =
+            Options { top: number.saturating_mul(2), threshold: Some(0.0), ..Options::default() };
         options.k_best.switch_cost = f64::INFINITY;
         let features = sentence.encode(&texts).map_err(EncoderError::from)?;
         let clip = encoder.encode_text(&[text])?;
         let query = Query { texts: &texts, text: &features, clip: &clip, map: None };
         let calibration = Calibration::of(&encoder.id().name);
         let found = step_map(&query, &self.pool, |_| true, calibration, &options)?;
-        Ok(found.steps.into_iter().next().unwrap_or_default())
+        let (found, _) = copies::collapse(found, &self.pool, library)?;
+        let mut found = found.steps.into_iter().next().unwrap_or_default();
+        found.truncate(number);
+        Ok(found)
     }
 }
 

@@ -4,11 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use stitch_core::clip::{Clip, ClipId};
-use stitch_core::map::{MapError, StepMap};
+use stitch_core::map::{MapError, Match, StepMap};
 use stitch_core::pool::Pool;
 
+use super::copies::{self, Copies};
 use super::{Choice, Interval, Options, step_map_where};
 use crate::calibration::Calibration;
+use crate::library::{Library, LibraryError};
 use crate::scorer::Query;
 
 /// A clip by what it is: its row in the pool changes when videos are added.
@@ -96,6 +98,22 @@ impl Wish {
 pub(super) struct Kept {
     pub used: StepMap,
     pub offered: StepMap,
+    pub copies: Copies,
+}
+
+impl Kept {
+    /// Leaves one match for each piece of footage; what a person fixed stays.
+    pub fn collapse(&mut self, pool: &Pool, library: &Library) -> Result<(), LibraryError> {
+        let offered = std::mem::take(&mut self.offered);
+        (self.offered, self.copies) = copies::collapse(offered, pool, library)?;
+        for (used, offered) in self.used.steps.iter_mut().zip(&self.offered.steps) {
+            let kept = |found: &Match| offered.iter().any(|other| other.clip == found.clip);
+            if used.len() > 1 {
+                used.retain(kept);
+            }
+        }
+        Ok(())
+    }
 }
 
 /// What the maps are made of.
@@ -120,7 +138,7 @@ impl<A: Fn(ClipId) -> bool> Mapper<'_, A> {
         if self.wishes().any(|(_, wish)| wish.fixed.is_some()) {
             self.fix(&mut used)?;
         }
-        Ok(Kept { used, offered })
+        Ok(Kept { used, offered, copies: Copies::default() })
     }
 
     /// Leaves fixed steps what they are fixed to, however unlikely; a clip that is gone leaves a gap.
@@ -200,7 +218,7 @@ mod tests {
             calibration,
             options: &options,
         };
-        let Kept { used, offered } = mapper.map().unwrap();
+        let Kept { used, offered, .. } = mapper.map().unwrap();
         let rows = |map: StepMap| -> Vec<Vec<u32>> {
             map.steps.iter().map(|step| step.iter().map(|m| m.clip.0).collect()).collect()
         };

@@ -24,9 +24,14 @@ pub struct MineOptions {
     pub seed: u64,
 }
 
+impl MineOptions {
+    /// The paper's: summaries as similar as this are of videos that make nearly the same.
+    pub const SIMILARITY: f32 = 0.8;
+}
+
 impl Default for MineOptions {
     fn default() -> Self {
-        Self { similarity: 0.8, largest: 4, most: 10_000, seed: 0 }
+        Self { similarity: Self::SIMILARITY, largest: 4, most: 10_000, seed: 0 }
     }
 }
 

@@ -91,8 +91,8 @@ mod tests {
         const CODERS: [&str; 3] = ["*****34121133*3", "1*213343*******", "**21344*21133*4"];
         let rows = CODERS.map(|row| row.chars().collect::<Vec<char>>());
         assert!(rows.iter().all(|row| row.len() == 15), "{rows:?}");
-        let unit = |i: usize| rows.iter().filter_map(|row| row[i].to_digit(10)).map(|d| d as usize);
-        (0..15).map(|i| unit(i).collect()).collect()
+        let said = |row: &Vec<char>, i: usize| row[i].to_digit(10).map(|digit| digit as usize);
+        (0..15).map(|i| rows.iter().filter_map(|row| said(row, i)).collect()).collect()
     }
 
     #[test]
@@ -107,8 +107,16 @@ mod tests {
     fn kappa_of_fleiss_own_example() {
         // Fourteen raters put ten subjects into five categories.
         const TABLE: [[usize; 5]; 10] = [
-            [0, 0, 0, 0, 14], [0, 2, 6, 4, 2], [0, 0, 3, 5, 6], [0, 3, 9, 2, 0], [2, 2, 8, 1, 1],
-            [7, 7, 0, 0, 0], [3, 2, 6, 3, 0], [2, 5, 3, 2, 2], [6, 5, 2, 1, 0], [0, 2, 2, 3, 7],
+            [0, 0, 0, 0, 14],
+            [0, 2, 6, 4, 2],
+            [0, 0, 3, 5, 6],
+            [0, 3, 9, 2, 0],
+            [2, 2, 8, 1, 1],
+            [7, 7, 0, 0, 0],
+            [3, 2, 6, 3, 0],
+            [2, 5, 3, 2, 2],
+            [6, 5, 2, 1, 0],
+            [0, 2, 2, 3, 7],
         ];
         let unit = |row: &[usize; 5]| {
             row.iter().enumerate().flat_map(|(c, n)| std::iter::repeat_n(c, *n)).collect()
@@ -125,7 +133,10 @@ mod tests {
         let alone = vec![vec![0], vec![]];
         assert_eq!((pairwise(&alone), fleiss(&alone)), (None, None));
         let perfect = vec![vec![0, 0], vec![1, 1]];
-        assert_eq!((fleiss(&perfect), krippendorff(&perfect, Distance::Nominal)), (Some(1.0), Some(1.0)));
+        assert_eq!(
+            (fleiss(&perfect), krippendorff(&perfect, Distance::Nominal)),
+            (Some(1.0), Some(1.0))
+        );
     }
 
     proptest! {

@@ -125,9 +125,8 @@ const RESAMPLES: usize = 2000;
 impl Report {
     /// Of these judgements; the seed is that of the intervals.
     pub fn new(judgements: &[Judgement], seed: u64) -> Self {
-        let distinct = |of: fn(&Judgement) -> &str| {
-            judgements.iter().map(of).collect::<BTreeSet<_>>().len()
-        };
+        let distinct =
+            |of: fn(&Judgement) -> &str| judgements.iter().map(of).collect::<BTreeSet<_>>().len();
         let mut questions: Vec<&str> = Vec::new();
         for one in judgements {
             if !questions.contains(&one.question.as_str()) {
@@ -265,8 +264,13 @@ mod tests {
     fn the_report_of_a_small_study() {
         use Preference::{A, B, Tie};
         let said = [
-            ("ann", "tacos", A), ("ann", "soup", A), ("ann", "stool", Tie), ("bob", "tacos", A),
-            ("bob", "soup", B), ("bob", "stool", Tie), ("eve", "tacos", A),
+            ("ann", "tacos", A),
+            ("ann", "soup", A),
+            ("ann", "stool", Tie),
+            ("bob", "tacos", A),
+            ("bob", "soup", B),
+            ("bob", "stool", Tie),
+            ("eve", "tacos", A),
         ];
         let said: Vec<_> = said.iter().map(|(r, s, p)| judgement(r, s, *p)).collect();
         insta::assert_snapshot!(Report::new(&said, 1));

@@ -130,7 +130,7 @@ pub(super) fn is_right(file: &str, span: Span, step: &MixedStep) -> bool {
     step.sources.iter().any(|source| source.file == file && covers(source))
 }
 
-pub(super) fn file_name(path: &Path) -> String {
+pub(crate) fn file_name(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 

@@ -1,7 +1,19 @@
 //! Measuring: how good the answers are, as tables with intervals.
 
 pub mod metrics;
+pub mod ranks;
+#[cfg(test)]
+mod fixture;
+pub mod test_set;
+pub mod plain;
+pub mod distractors;
+pub mod baselines;
+pub mod compare;
+pub mod evaluators;
+pub mod library_set;
 pub mod made_up;
+pub mod experiments;
+pub mod report;
 pub mod speech;
 pub mod encoder;
 pub mod logistic;

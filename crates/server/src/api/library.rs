@@ -254,8 +254,9 @@ pub fn find(state: &Server, wanted: &str) -> Result<Hits, Problem> {
         return Ok(Hits::default());
     };
     let title = |id: VideoId| stock.videos.get(&id).map_or("", |v| &v.video.title).to_owned();
-    let found =
-        stock.search(&wanted, MOST_HITS, state.kit.encoder.as_ref(), &state.kit.sentence)?;
+    let kit = &state.kit;
+    let (eyes, ears) = (kit.encoder.as_ref(), &kit.sentence);
+    let found = stock.search(&kit.library, &wanted, MOST_HITS, eyes, ears)?;
     let shown = found.iter().map(|found| {
         let clip = stock.pool.clip(found.clip);
         Hit {

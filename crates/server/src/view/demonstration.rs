@@ -9,7 +9,7 @@ use crate::error::Problem;
 use crate::finding;
 use crate::jobs::{Job, Kind, Status, Work};
 use crate::state::State;
-use crate::wire::{ClipView, DemonstrationView, StepView};
+use crate::wire::{ClipRef, ClipView, DemonstrationView, StepView};
 
 /// How long a gap is shown for.
 const GAP_MS: u64 = 3000;
@@ -19,7 +19,12 @@ pub fn demonstration(state: &State, id: i64) -> Result<Markup, Problem> {
     let record = finding::record(state, id)?;
     if record.revision == 0 {
         let job = state.jobs.newest(&state.store, Kind::Make, id)?;
-        return Ok(page(state, Place::Demonstration, name(&record), &searching(&record, job.as_ref())));
+        return Ok(page(
+            state,
+            Place::Demonstration,
+            name(&record),
+            &searching(&record, job.as_ref()),
+        ));
     }
     let view = finding::view(state, id)?;
     let render = state.jobs.newest(&state.store, Kind::Render, id)?;
@@ -109,13 +114,13 @@ fn stage(view: &DemonstrationView) -> Markup {
                 video playsinline preload="auto" {}
                 div.gap-card hidden { p { "No video in this library shows" } b {} }
                 p.caption #caption {}
-                button.big type="button" data-action="play" aria-label="Play" { "▶" }
+                button.big type="button" data-action="play" aria-label="Play" { (icon("play")) (icon("pause")) }
             }
             div #strip { (strip(view)) }
             div.controls {
-                button type="button" data-action="play" #play aria-label="Play" { "▶" }
-                button type="button" data-action="previous" aria-label="Previous step" { "⏮" }
-                button type="button" data-action="next" aria-label="Next step" { "⏭" }
+                button type="button" data-action="play" #play aria-label="Play" { (icon("play")) (icon("pause")) }
+                button type="button" data-action="previous" aria-label="Previous step" { (icon("previous")) }
+                button type="button" data-action="next" aria-label="Next step" { (icon("next")) }
                 output #clock { "0:00" }
                 span.spring {}
                 button type="button" data-action="captions" aria-pressed="true" { "CC" span.hidden { " captions" } }
@@ -135,7 +140,8 @@ fn strip(view: &DemonstrationView) -> Markup {
     let mut parts = Vec::new();
     for step in &view.steps {
         let length = shown_ms(step);
-        let place = step.chosen.as_ref().and_then(|c| sources.iter().position(|s| *s == c.clip.video));
+        let place =
+            step.chosen.as_ref().and_then(|c| sources.iter().position(|s| *s == c.clip.video));
         parts.push((before * 1000 / total, (length * 1000 / total).max(2), place, &step.text));
         before += length;
     }
@@ -165,14 +171,14 @@ fn card(view: &DemonstrationView, sources: &[u32], number: usize, step: &StepVie
     let place = clip.and_then(|clip| sources.iter().position(|source| *source == clip.clip.video));
     html! {
         li.step.gap[clip.is_none()].locked[step.locked] id={ "s" (number) } data-step=(number) data-text=(step.text)
-            data-video=[clip.map(|c| c.clip.video)]
+            data-video=[clip.map(|c| c.clip.video)] data-clip=[clip.map(|c| name_of(c.clip))]
             data-start=[clip.map(|c| c.cut_start_ms)] data-end=[clip.map(|c| c.cut_end_ms)]
             data-speed=[clip.map(|c| c.speed)] {
             div.step-main {
                 @if let Some(clip) = clip {
-                    button.shot type="button" data-action="seek" aria-label={ "Play step " (number + 1) } {
+                    button.shot type="button" data-action="seek" {
                         img src=(picture(clip.clip.video, clip.cut_start_ms.midpoint(clip.cut_end_ms)))
-                            alt="" width="320" height="180" loading="lazy";
+                            alt={ "Play step " (number + 1) } width="320" height="180" loading="lazy";
                         time { (clock(shown_ms(step))) }
                     }
                 }
@@ -203,6 +209,11 @@ fn card(view: &DemonstrationView, sources: &[u32], number: usize, step: &StepVie
     }
 }
 
+/// A clip in one word.
+fn name_of(ClipRef { video, start_ms, end_ms }: ClipRef) -> String {
+    format!("{video}-{start_ms}-{end_ms}")
+}
+
 fn evidence(clip: &ClipView, place: Option<usize>) -> Markup {
     html! {
         p.from {
@@ -216,9 +227,11 @@ fn evidence(clip: &ClipView, place: Option<usize>) -> Markup {
 }
 
 fn tools(number: usize, step: &StepView) -> Markup {
-    let button = |change: &str, label: &str, sign: &str| html! {
-        button type="button" id={ "s" (number) "-" (change) } data-change=(change)
-            aria-label={ (label) ", step " (number + 1) } { (icon(sign)) (label) }
+    let button = |change: &str, label: &str, sign: &str| {
+        html! {
+            button type="button" id={ "s" (number) "-" (change) } data-change=(change)
+                aria-label={ (label) ", step " (number + 1) } { (icon(sign)) (label) }
+        }
     };
     html! {
         div.tools {
@@ -266,11 +279,13 @@ fn trimmer(number: usize, clip: &ClipView) -> Markup {
     const AROUND_MS: u64 = 8000;
     let from = clip.cut_start_ms.min(clip.clip.start_ms).saturating_sub(AROUND_MS);
     let to = clip.cut_end_ms.max(clip.clip.end_ms) + AROUND_MS;
-    let handle = |which: &str, value: u64| html! {
-        label { (which)
-            input type="range" data-trim=(which) min=(from) max=(to) step="100" value=(value)
-                aria-valuetext=(exact(value));
-            output { (exact(value)) }
+    let handle = |which: &str, value: u64| {
+        html! {
+            label { (which)
+                input type="range" data-trim=(which) min=(from) max=(to) step="100" value=(value)
+                    aria-valuetext=(exact(value));
+                output { (exact(value)) }
+            }
         }
     };
     html! {
@@ -295,13 +310,11 @@ fn alternatives(number: usize, step: &StepView) -> Markup {
                     @for (place, clip) in step.alternatives.iter().enumerate() {
                         button.other type="button" data-change="swap" data-place=(place + 1)
                             data-video=(clip.clip.video) data-start=(clip.clip.start_ms) data-end=(clip.clip.end_ms)
-                            title=(clip.text)
-                            aria-label={ "Show step " (number + 1) " by " (clip.title) ", " (clock(clip.clip.start_ms))
-                                ", " (percent(clip.probability)) " likely: " (clip.text) } {
+                            title=(clip.text) {
                             span.shot {
                                 img src=(picture(clip.clip.video, clip.clip.start_ms.midpoint(clip.clip.end_ms)))
-                                    alt="" width="160" height="90" loading="lazy";
-                                time { (percent(clip.probability)) }
+                                    alt={ "Show step " (number + 1) " instead by: " (clip.text) } width="160" height="90" loading="lazy";
+                                time { (percent(clip.probability)) span.hidden { " likely, from" } }
                             }
                             span.name { (clip.title) }
                         }
@@ -314,8 +327,13 @@ fn alternatives(number: usize, step: &StepView) -> Markup {
 
 fn export(view: &DemonstrationView, render: Option<&Job>) -> Markup {
     let formats = [
-        ("otio", "OTIO"), ("edl", "EDL"), ("srt", "SRT"), ("vtt", "VTT"), ("json", "JSON"),
-        ("credits.txt", "Credits"), ("html", "Page"),
+        ("otio", "OTIO"),
+        ("edl", "EDL"),
+        ("srt", "SRT"),
+        ("vtt", "VTT"),
+        ("json", "JSON"),
+        ("credits.txt", "Credits"),
+        ("html", "Page"),
     ];
     html! {
         section.card.export aria-labelledby="export-title" {

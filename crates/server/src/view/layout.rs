@@ -121,11 +121,15 @@ pub fn icon(name: &str) -> Markup {
         "down" => "M10 4v12M5 11l5 5 5-5",
         "merge" => "M5 4v4q0 3 5 4v5M15 4v4q0 3-5 4",
         "plus" => "M10 4v12M4 10h12",
+        "play" => "M6 3.5 16.5 10 6 16.5z",
+        "pause" => "M7 4v12M13 4v12",
+        "previous" => "M15.5 4 7 10l8.5 6zM4.5 4v12",
+        "next" => "M4.5 4l8.5 6-8.5 6zM15.5 4v12",
         "folder" => "M2 5h6l2 2h8v9H2z",
         _ => "",
     };
     html! {
-        svg.icon viewBox="0 0 20 20" aria-hidden="true" focusable="false" { path d=(path) {} }
+        svg class={ "icon i-" (name) } viewBox="0 0 20 20" aria-hidden="true" focusable="false" { path d=(path) {} }
     }
 }
 
@@ -166,7 +170,8 @@ pub fn answer(state: &State, made: Result<Markup, Problem>) -> Response {
 
 /// Markup as a response.
 pub fn respond(status: StatusCode, page: Markup) -> Response {
-    (status, [(header::CONTENT_TYPE, "text/html; charset=utf-8")], page.into_string()).into_response()
+    (status, [(header::CONTENT_TYPE, "text/html; charset=utf-8")], page.into_string())
+        .into_response()
 }
 
 /// A page that says what went wrong.

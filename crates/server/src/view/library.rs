@@ -162,8 +162,8 @@ fn card(video: &VideoView) -> Markup {
     html! {
         li.video {
             button.shot type="button" data-action="watch" data-video=(video.id) data-start="0"
-                data-title=(video.title) aria-label={ "Watch " (video.title) } {
-                img src=(picture(video.id, at)) alt="" width="320" height="180" loading="lazy" decoding="async";
+                data-title=(video.title) {
+                img src=(picture(video.id, at)) alt={ "Watch " (video.title) } width="320" height="180" loading="lazy" decoding="async";
                 time { (clock(video.length_ms)) }
             }
             (timeline(video))
@@ -213,18 +213,20 @@ fn timeline(video: &VideoView) -> Markup {
 /// What a search found.
 pub fn hits(state: &State, wanted: &str) -> Result<Markup, Problem> {
     let Hits { shown, said } = find(state, wanted)?;
-    let row = |hit: &Hit| html! {
-        li {
-            button type="button" data-action="watch" data-video=(hit.clip.video)
-                data-start=(hit.clip.start_ms) data-end=(hit.clip.end_ms) data-title=(hit.title)
-                data-text=(hit.text) {
-                img src=(picture(hit.clip.video, hit.clip.start_ms.midpoint(hit.clip.end_ms))) alt=""
-                    width="96" height="54" loading="lazy";
-                span {
-                    b { (if hit.text.is_empty() { "a scene without words" } else { hit.text.as_str() }) }
-                    span.soft {
-                        (hit.title) " · " (exact(hit.clip.start_ms)) "–" (exact(hit.clip.end_ms))
-                        @if let Some(probability) = hit.probability { " · " (percent(probability)) " likely" }
+    let row = |hit: &Hit| {
+        html! {
+            li {
+                button type="button" data-action="watch" data-video=(hit.clip.video)
+                    data-start=(hit.clip.start_ms) data-end=(hit.clip.end_ms) data-title=(hit.title)
+                    data-text=(hit.text) {
+                    img src=(picture(hit.clip.video, hit.clip.start_ms.midpoint(hit.clip.end_ms))) alt=""
+                        width="96" height="54" loading="lazy";
+                    span {
+                        b { (if hit.text.is_empty() { "a scene without words" } else { hit.text.as_str() }) }
+                        span.soft {
+                            (hit.title) " · " (exact(hit.clip.start_ms)) "–" (exact(hit.clip.end_ms))
+                            @if let Some(probability) = hit.probability { " · " (percent(probability)) " likely" }
+                        }
                     }
                 }
             }

@@ -70,10 +70,7 @@ async fn new(State(state): State<Shared>) -> Response {
     made(state, |state| Ok(new::new(state))).await
 }
 
-async fn demonstration(
-    State(state): State<Shared>,
-    id: Result<Path<i64>, Problem>,
-) -> Response {
+async fn demonstration(State(state): State<Shared>, id: Result<Path<i64>, Problem>) -> Response {
     made(state, |state| demonstration::demonstration(state, id?.0)).await
 }
 
@@ -90,10 +87,7 @@ async fn change(
     Ok(respond(StatusCode::OK, blocking(&state, apply).await?))
 }
 
-async fn rendered(
-    State(state): State<Shared>,
-    Path(id): Path<i64>,
-) -> Result<Response, Problem> {
+async fn rendered(State(state): State<Shared>, Path(id): Path<i64>) -> Result<Response, Problem> {
     let show = move |state: &Server| {
         let view = finding::view(state, id)?;
         let job = state.jobs.newest(&state.store, Kind::Render, id)?;

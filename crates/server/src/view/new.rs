@@ -47,8 +47,10 @@ pub fn new(state: &State) -> Markup {
 
 /// One step that can be changed, moved, merged and taken away.
 fn row() -> Markup {
-    let button = |action: &str, label: &str, sign: &str| html! {
-        button.quiet type="button" data-action=(action) data-label=(label) { (icon(sign)) }
+    let button = |action: &str, label: &str, sign: &str| {
+        html! {
+            button.quiet type="button" data-action=(action) data-label=(label) { (icon(sign)) }
+        }
     };
     html! {
         li draggable="true" {

@@ -10,10 +10,19 @@ use crate::study::QUESTIONS;
 
 /// What each question is about, by example.
 const EXAMPLES: [(&str, &str); 4] = [
-    ("One video shows the onion being fried, the other only tells of it.", "Prefer the one that shows it."),
-    ("One ends with a finished taco, the other shows steps of another dish.", "Prefer the one you could cook from."),
+    (
+        "One video shows the onion being fried, the other only tells of it.",
+        "Prefer the one that shows it.",
+    ),
+    (
+        "One ends with a finished taco, the other shows steps of another dish.",
+        "Prefer the one you could cook from.",
+    ),
     ("One changes its kitchen at every step, the other stays in one.", "Prefer the calmer one."),
-    ("One is prettier, but leaves a step out.", "Say which you would rather follow; only you can weigh that."),
+    (
+        "One is prettier, but leaves a step out.",
+        "Say which you would rather follow; only you can weigh that.",
+    ),
 ];
 
 /// What the study is about, and how to begin.
@@ -98,12 +107,14 @@ pub fn pair(state: &State, key: &str, number: usize) -> Result<Markup, Problem> 
 }
 
 fn step_table(pair: &PairView) -> Markup {
-    let button = |side: &str, times: Option<[u64; 2]>| html! {
-        @if let Some([start, end]) = times {
-            button.quiet type="button" data-action="jump" data-side=(side) data-start=(start) data-end=(end) {
-                (clock(start)) span.hidden { " on the " (side) }
-            }
-        } @else { span.soft { "–" } }
+    let button = |side: &str, times: Option<[u64; 2]>| {
+        html! {
+            @if let Some([start, end]) = times {
+                button.quiet type="button" data-action="jump" data-side=(side) data-start=(start) data-end=(end) {
+                    (clock(start)) span.hidden { " on the " (side) }
+                }
+            } @else { span.soft { "–" } }
+        }
     };
     html! {
         table.pair-steps {

@@ -6,7 +6,7 @@ use stitch_server::work;
 
 use crate::site::Site;
 
-const STEPS: [&str; 3] = ["Peel the carrot", "Chop the onion", "Paint the board"];
+const STEPS: [&str; 3] = ["Peel the carrot", "Chop the carrot", "Boil the carrot in water"];
 
 #[test]
 fn texts_become_steps() {
@@ -17,8 +17,9 @@ fn texts_become_steps() {
     };
     let found = read("", "Tea\n\n1. Boil water\n2. Steep").json();
     assert_eq!(found["steps"], json!(["Boil water", "Steep"]));
-    let page = "<html><ol><li>Boil water</li><li>Steep</li></ol></html>";
-    assert_eq!(read("tea.html", page).json()["steps"], json!(["Boil water", "Steep"]));
+    let page = r#"<html><script type="application/ld+json">{"@type": "Recipe", "name": "Tea",
+        "recipeInstructions": ["Boil water", "Steep it"]}</script></html>"#;
+    assert_eq!(read("tea.html", page).json()["steps"], json!(["Boil water", "Steep it"]));
     assert_eq!(read("", "").status, 422);
 }
 
@@ -27,7 +28,8 @@ fn it_is_found_and_shown() {
     let site = Site::indexed();
     let id = site.demonstration(&STEPS);
     let found = site.get(&format!("/api/demonstrations/{id}")).json();
-    let texts: Vec<&Value> = found["steps"].as_array().unwrap().iter().map(|s| &s["chosen"]["text"]).collect();
+    let texts: Vec<&Value> =
+        found["steps"].as_array().unwrap().iter().map(|s| &s["chosen"]["text"]).collect();
     assert_eq!(texts, STEPS, "{found}");
     let page = site.get(&format!("/demonstrations/{id}")).text();
     for step in STEPS {
@@ -59,18 +61,27 @@ fn swap_ban_lock_leave_and_back() {
 
     let banned = site.change(id, &json!({"kind": "ban", "step": 1}));
     assert_ne!(clip(&banned["steps"][1]), other);
-    assert_eq!((&banned["steps"][1]["banned"], &banned["steps"][1]["locked"]), (&json!(1), &json!(false)));
+    assert_eq!(
+        (&banned["steps"][1]["banned"], &banned["steps"][1]["locked"]),
+        (&json!(1), &json!(false))
+    );
     let offered = banned["steps"][1]["alternatives"].as_array().unwrap();
     assert!(offered.iter().all(|one| one["clip"] != other), "banned clips are not offered");
 
     let left = site.change(id, &json!({"kind": "leave", "step": 0}));
-    assert!(left["steps"][0]["chosen"].is_null() && !left["steps"][0]["alternatives"].as_array().unwrap().is_empty());
+    assert!(
+        left["steps"][0]["chosen"].is_null()
+            && !left["steps"][0]["alternatives"].as_array().unwrap().is_empty()
+    );
 
     for _ in 0..4 {
         site.change(id, &json!({"kind": "undo"}));
     }
     let back = site.get(&format!("/api/demonstrations/{id}")).json();
-    assert_eq!((&back["steps"], &back["can_undo"], &back["can_redo"]), (&first["steps"], &json!(false), &json!(true)));
+    assert_eq!(
+        (&back["steps"], &back["can_undo"], &back["can_redo"]),
+        (&first["steps"], &json!(false), &json!(true))
+    );
     let nothing = site.post(&format!("/api/demonstrations/{id}/changes"), &json!({"kind": "undo"}));
     assert_eq!(nothing.status, 409);
     let again = site.change(id, &json!({"kind": "redo"}));
@@ -87,16 +98,27 @@ fn one_source_only_and_trims() {
     let only = site.change(id, &json!({"kind": "source", "step": 0, "video": 1}));
     let chosen = &only["steps"][0]["chosen"];
     assert!(chosen.is_null() || chosen["clip"]["video"] == 1, "{chosen}");
-    assert!(only["steps"][0]["alternatives"].as_array().unwrap().iter().all(|a| a["clip"]["video"] == 1));
+    assert!(
+        only["steps"][0]["alternatives"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .all(|a| a["clip"]["video"] == 1)
+    );
     site.change(id, &json!({"kind": "source", "step": 0, "video": null}));
 
-    let trimmed = site.change(id, &json!({"kind": "trim", "step": 1, "start_ms": 200, "end_ms": 1500}));
+    let trimmed =
+        site.change(id, &json!({"kind": "trim", "step": 1, "start_ms": 2200, "end_ms": 3500}));
     let shown = &trimmed["steps"][1]["chosen"];
-    assert_eq!((&shown["cut_start_ms"], &shown["cut_end_ms"]), (&json!(200), &json!(1500)));
-    assert_eq!((&trimmed["steps"][1]["trimmed"], &trimmed["steps"][1]["locked"]), (&json!(true), &json!(true)));
+    assert_eq!((&shown["cut_start_ms"], &shown["cut_end_ms"]), (&json!(2200), &json!(3500)));
+    assert_eq!(
+        (&trimmed["steps"][1]["trimmed"], &trimmed["steps"][1]["locked"]),
+        (&json!(true), &json!(true))
+    );
     let changes = format!("/api/demonstrations/{id}/changes");
     for (start, end) in [(200, 300), (900, 200), (500_000, 600_000)] {
-        let wrong = site.post(&changes, &json!({"kind": "trim", "step": 1, "start_ms": start, "end_ms": end}));
+        let wrong = site
+            .post(&changes, &json!({"kind": "trim", "step": 1, "start_ms": start, "end_ms": end}));
         assert_eq!(wrong.status, 422, "{start}-{end}");
     }
     let untrimmed = site.change(id, &json!({"kind": "untrim", "step": 1}));
@@ -106,7 +128,8 @@ fn one_source_only_and_trims() {
 #[test]
 fn a_step_that_nothing_shows_is_a_gap_with_what_comes_nearest() {
     let site = Site::indexed();
-    let question = json!({"procedure": {"steps": ["Chop the onion"]}, "search": {"threshold": 1.0}});
+    let question =
+        json!({"procedure": {"steps": ["Chop the onion"]}, "search": {"threshold": 1.0}});
     let id = site.post("/api/demonstrations", &question).json()["id"].as_i64().unwrap();
     work::run_next(&site.state, Kind::Make).unwrap();
     let found = site.get(&format!("/api/demonstrations/{id}")).json();
@@ -129,9 +152,9 @@ fn choices_are_kept_as_pairs_to_learn_from() {
     let lines = site.get("/api/choices.jsonl").text();
     let lines: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(lines.len(), 2);
-    assert_eq!((&lines[0]["kind"], &lines[0]["text"]), (&json!("swap"), &json!("Chop the onion")));
+    assert_eq!((&lines[0]["kind"], &lines[0]["text"]), (&json!("swap"), &json!("Chop the carrot")));
     assert_eq!(lines[0]["preferred"]["start_ms"], other["start_ms"]);
-    assert_eq!(lines[0]["rejected"]["text"], "Chop the onion");
+    assert_eq!(lines[0]["rejected"]["text"], "Chop the carrot");
     assert_eq!(lines[1]["rejected"]["text"], "Peel the carrot");
     // They outlive the demonstration.
     assert_eq!(site.delete(&format!("/api/demonstrations/{id}")).status, 204);
@@ -151,11 +174,21 @@ fn rendered_and_exported() {
     let made = site.get(&video);
     assert_eq!(made.status, 200, "{}", made.text());
     assert_eq!(&made.body[4..8], b"ftyp");
-    assert!(site.get(&format!("{video}?download")).header("content-disposition").starts_with("attachment"));
+    assert!(
+        site.get(&format!("{video}?download"))
+            .header("content-disposition")
+            .starts_with("attachment")
+    );
     assert!(site.get(&format!("/demonstrations/{id}")).text().contains(&video));
     let table = [
-        ("json", "\"steps\""), ("srt", "1. Peel the carrot"), ("vtt", "WEBVTT"), ("otio", "OTIO_SCHEMA"),
-        ("edl", "TITLE"), ("credits.txt", "sources"), ("html", "<!doctype html>"), ("chapters.vtt", "Soup"),
+        ("json", "\"steps\""),
+        ("srt", "1. Peel the carrot"),
+        ("vtt", "WEBVTT"),
+        ("otio", "OTIO_SCHEMA"),
+        ("edl", "TITLE"),
+        ("credits.txt", "sources"),
+        ("html", "<!doctype html>"),
+        ("chapters.vtt", "Soup"),
     ];
     for (name, part) in table {
         let export = site.get(&format!("/api/demonstrations/{id}/exports/{name}"));
@@ -164,7 +197,12 @@ fn rendered_and_exported() {
         assert!(export.header("content-disposition").starts_with("attachment"));
     }
     assert_eq!(site.get(&format!("/api/demonstrations/{id}/exports/exe")).status, 404);
-    for looks in [json!({"width": 7}), json!({"width": 65, "height": 64}), json!({"crossfade_ms": 9999}), json!({"looks": 1})] {
+    for looks in [
+        json!({"width": 7}),
+        json!({"width": 65, "height": 64}),
+        json!({"crossfade_ms": 9999}),
+        json!({"looks": 1}),
+    ] {
         assert_eq!(site.post(&renders, &looks).status, 422, "{looks}");
     }
 }

@@ -10,7 +10,11 @@ fn every_route_is_described() {
     let mut routes: Vec<String> = paths
         .iter()
         .flat_map(|(path, methods)| {
-            methods.as_object().unwrap().keys().map(move |method| format!("{} {path}", method.to_uppercase()))
+            methods
+                .as_object()
+                .unwrap()
+                .keys()
+                .map(move |method| format!("{} {path}", method.to_uppercase()))
         })
         .collect();
     routes.sort();
@@ -42,7 +46,10 @@ fn the_page_is_light_and_its_parts_are_kept() {
 fn what_is_nowhere_is_told_as_it_was_asked() {
     let site = Site::new();
     let page = site.get("/nowhere");
-    assert_eq!((page.status.as_u16(), page.header("content-type")), (404, "text/html; charset=utf-8"));
+    assert_eq!(
+        (page.status.as_u16(), page.header("content-type")),
+        (404, "text/html; charset=utf-8")
+    );
     let api = site.get("/api/nowhere");
     assert_eq!((api.status.as_u16(), api.header("content-type")), (404, "application/json"));
     assert_eq!(site.post("/api/videos", &serde_json::json!({})).status, 405);

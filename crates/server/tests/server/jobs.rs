@@ -71,7 +71,8 @@ fn many_hands_do_every_job_once() {
         .collect();
     assert_eq!(hands.into_iter().map(|hand| hand.join().unwrap()).sum::<usize>(), 20);
     let jobs = site.get("/api/jobs").json();
-    let made: Vec<_> = jobs.as_array().unwrap().iter().filter(|job| job["kind"] == "make").collect();
+    let made: Vec<_> =
+        jobs.as_array().unwrap().iter().filter(|job| job["kind"] == "make").collect();
     assert!(made.iter().all(|job| job["status"] == "done" && job["runs"] == 1), "{jobs}");
 }
 
@@ -81,7 +82,11 @@ fn the_queue_has_an_end() {
     let question = json!({"procedure": {"steps": ["Chop the onion"]}});
     let post = || site.post("/api/demonstrations", &question).status.as_u16();
     assert_eq!([post(), post(), post()], [202, 202, 429]);
-    assert_eq!(site.get("/api/demonstrations").json().as_array().unwrap().len(), 2, "nothing is left of it");
+    assert_eq!(
+        site.get("/api/demonstrations").json().as_array().unwrap().len(),
+        2,
+        "nothing is left of it"
+    );
 }
 
 #[test]

@@ -37,7 +37,12 @@ fn ranges_of_videos() {
     let site = Site::indexed();
     let whole = std::fs::read(site.path("videos/video 0.mp4")).unwrap();
     let ask = |range: &str| {
-        site.send(request("GET", "/api/videos/1/file").header("range", range).body(Body::empty()).unwrap())
+        site.send(
+            request("GET", "/api/videos/1/file")
+                .header("range", range)
+                .body(Body::empty())
+                .unwrap(),
+        )
     };
     let all = site.get("/api/videos/1/file");
     assert_eq!((all.status.as_u16(), all.body == whole), (200, true));
@@ -77,7 +82,8 @@ fn search_finds_what_is_shown_and_what_is_said() {
     assert_eq!(found["shown"][0]["text"], "Sand the board", "{found}");
     assert_eq!(found["said"][0]["text"], "Sand the board.");
     // The beginning of a word is enough, a part of one is not, and % is a letter.
-    let said = |q: &str| site.get(&format!("/api/search?q={q}")).json()["said"].as_array().unwrap().len();
+    let said =
+        |q: &str| site.get(&format!("/api/search?q={q}")).json()["said"].as_array().unwrap().len();
     assert_eq!((said("carr"), said("arrot"), said("%25")), (3, 0, 0));
     assert!(site.get("/hits?q=sand").text().contains("Sand the board"));
 }

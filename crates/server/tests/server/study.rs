@@ -16,7 +16,12 @@ fn make(folder: &Path) {
             (method.clone(), Rendered { file, steps: vec![Some((0, 1000)), None] })
         };
         let steps = vec!["Chop <b>it</b>".into(), "Serve it".into()];
-        Sample { name: name.into(), title: name.into(), steps, videos: methods.iter().map(rendered).collect() }
+        Sample {
+            name: name.into(),
+            title: name.into(),
+            steps,
+            videos: methods.iter().map(rendered).collect(),
+        }
     };
     let samples = vec![sample("tacos"), sample("soup"), sample("stool")];
     Plan::new("Which is better?", 1, &methods, samples).write(folder).unwrap();
@@ -37,7 +42,8 @@ fn begin(site: &Site, name: &str) -> String {
 fn answer(site: &Site, folder: &Path, key: &str, number: usize) -> Value {
     let pair = format!("/api/study/raters/{key}/pairs/{number}");
     let view = site.get(&pair).json();
-    let ours = std::fs::read(folder.join(format!("{}.ours.mp4", view["title"].as_str().unwrap()))).unwrap();
+    let ours = std::fs::read(folder.join(format!("{}.ours.mp4", view["title"].as_str().unwrap())))
+        .unwrap();
     let left = site.get(&format!("{pair}/left")).body == ours;
     let better = if left { "left" } else { "right" };
     let said = json!({"steps": better, "goal": better, "quality": "tie", "overall": better, "seconds": 12.5});
@@ -52,7 +58,11 @@ fn two_raters_answer_and_every_answer_is_there() {
     let first = site.get(&format!("/study/{ann}"));
     assert_eq!(first.header("location"), format!("/study/{ann}/1"));
     assert_eq!(answer(&site, folder.path(), &ann, 1)["next"], 2);
-    assert_eq!(site.get(&format!("/study/{ann}")).header("location"), format!("/study/{ann}/2"), "resumable");
+    assert_eq!(
+        site.get(&format!("/study/{ann}")).header("location"),
+        format!("/study/{ann}/2"),
+        "resumable"
+    );
     for number in 2..=3 {
         answer(&site, folder.path(), &ann, number);
     }
@@ -62,7 +72,11 @@ fn two_raters_answer_and_every_answer_is_there() {
     assert!(site.get(&format!("/study/{bob}")).text().contains("Thank you"));
     let csv = site.get("/api/study/answers.csv").text();
     assert_eq!(csv.lines().count(), 1 + 2 * 3 * 4, "{csv}");
-    assert_eq!(csv.lines().filter(|line| line.contains("\"overall\",\"ours\"")).count(), 6, "{csv}");
+    assert_eq!(
+        csv.lines().filter(|line| line.contains("\"overall\",\"ours\"")).count(),
+        6,
+        "{csv}"
+    );
     assert_eq!(csv.lines().filter(|line| line.contains("\"quality\",\"tie\"")).count(), 6);
     let battles = site.get("/api/study/battles.jsonl").text();
     let battle: Value = serde_json::from_str(battles.lines().next().unwrap()).unwrap();

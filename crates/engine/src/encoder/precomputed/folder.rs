@@ -137,6 +137,11 @@ impl Folder {
         Ok(Self { folder: folder.into(), rate, dim, key, files, shared })
     }
 
+    /// How many rows a second has.
+    pub fn rate(&self) -> f64 {
+        self.rate
+    }
+
     /// The length of a row, where it was said.
     pub fn dim(&self) -> Option<usize> {
         self.dim

@@ -1,21 +1,18 @@
 //! How well an encoder tells which picture shows which step, on a set of videos with steps and
 //! pictures: putting a video's pictures in the order of its texts, and finding one among all.
 
-pub mod tar;
-pub mod set;
 pub mod assignment;
-mod look;
 
 use std::path::PathBuf;
 
 use serde::Serialize;
 use stitch_core::features::{Features, similarity};
 use stitch_engine::encoder::{Encoder, EncoderError};
-use stitch_engine::files::FileError;
 use stitch_engine::progress::{Progress, Stopped};
 
 use super::metrics::{self, Estimate};
-use set::{Complaint, Set};
+use super::plain::look::{self, Item};
+use super::plain::set::{self, Complaint, Set};
 
 /// How many bootstrap samples of videos an interval is from.
 const RESAMPLES: usize = 2000;
@@ -23,26 +20,15 @@ const RESAMPLES: usize = 2000;
 /// Why there is no report.
 #[derive(Debug, thiserror::Error)]
 pub enum EncoderEvalError {
-    /// A file of the set could not be read.
-    #[error(transparent)]
-    File(#[from] FileError),
     /// Nothing in the set can be used.
     #[error("{}: no step with a text and a readable picture; {} wants lines such as \
         {{\"video\": \"v1\", \"steps\": [{{\"text\": \"chop\", \"image\": \"v1/0.webp\"}}]}} and the \
-        pictures in images.tar or a folder{}", path.display(), Set::FILE, first(complaints))]
+        pictures in images.tar or a folder{}", path.display(), Set::FILE, set::first(complaints))]
     NothingUsable {
         /// The set.
         path: PathBuf,
         /// What was wrong with its lines and pictures.
         complaints: Vec<Complaint>,
-    },
-    /// The archive of pictures is broken.
-    #[error("{}: {reason}", path.display())]
-    Archive {
-        /// The archive.
-        path: PathBuf,
-        /// What is wrong with it.
-        reason: String,
     },
     /// The encoder does not look at pictures.
     #[error("the encoder `{name}` does not look at pictures; name one that does with --encoder")]
@@ -56,11 +42,6 @@ pub enum EncoderEvalError {
     /// The work was asked to stop.
     #[error(transparent)]
     Stopped(#[from] Stopped),
-}
-
-fn first(complaints: &[Complaint]) -> String {
-    let said = complaints.iter().take(3).map(|c| format!("\n  {}: {}", c.place, c.reason));
-    said.collect()
 }
 
 /// What an encoder makes of a set. All shares are fractions of 1.
@@ -133,15 +114,6 @@ pub struct RetrievalIntervals {
     pub r10: [f64; 2],
     /// Of [`Retrieval::medr`].
     pub medr: [f64; 2],
-}
-
-/// A step's place among the rows: its video and its text.
-#[derive(Clone, Debug)]
-pub struct Item {
-    /// The number of its video.
-    pub video: usize,
-    /// Its text.
-    pub text: String,
 }
 
 /// Looks at every picture of the set, reads every text, and compares.
@@ -277,7 +249,9 @@ mod tests {
     use super::*;
 
     fn items(videos: &[(usize, &str)]) -> Vec<Item> {
-        videos.iter().map(|(video, text)| Item { video: *video, text: text.to_string() }).collect()
+        let item =
+            |(video, text): &(usize, &str)| Item { video: *video, step: 0, text: text.to_string() };
+        videos.iter().map(item).collect()
     }
 
     fn rows(rows: &[[f32; 2]]) -> Features {

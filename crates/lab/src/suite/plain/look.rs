@@ -6,8 +6,18 @@ use stitch_engine::encoder::pictures::{self, Picture};
 use stitch_engine::encoder::{EncoderError, ImageTower};
 use stitch_engine::progress::Progress;
 
-use super::Item;
 use super::set::Set;
+
+/// A step that has a row: its video, its place there, its text.
+#[derive(Clone, Debug)]
+pub struct Item {
+    /// The number of its video.
+    pub video: usize,
+    /// Its place among the video's usable steps.
+    pub step: usize,
+    /// Its text.
+    pub text: String,
+}
 
 /// How many pictures a tower sees at once: enough to feed it, few enough to share among threads.
 const TOGETHER: usize = 8;
@@ -92,7 +102,7 @@ fn gather(
         pictures += of_step.len();
         if !of_step.is_empty() {
             rows.push(&of_step.mean_of(0..of_step.len()));
-            items.push(Item { video, text: set.videos[video].steps[step].text.clone() });
+            items.push(Item { video, step, text: set.videos[video].steps[step].text.clone() });
         }
     }
     (items, rows, pictures)

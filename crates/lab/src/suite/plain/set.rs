@@ -1,14 +1,14 @@
-//! A set of videos with steps and pictures in the plain format: `videos.jsonl`, and the pictures in
-//! `images.tar` or in folders. What cannot be used is noted and left out.
+//! The list of a set in the plain format: `videos.jsonl`, a video with its steps on each line, and the
+//! pictures in `images.tar` or in folders. What cannot be used is noted and left out.
 
 use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use serde_json::{Map, Value};
+use stitch_core::clip::Span;
 use stitch_engine::files::FileError;
 
-use super::EncoderEvalError;
 use super::tar::{Tar, TarError};
 
 /// The longest picture file that is read.
@@ -33,9 +33,43 @@ const COLUMNS: &[&str] = &[
     "frames",
     "start",
     "end",
+    "segment",
+    "narration",
+    "asr",
     "recipe_type",
+    "task",
+    "class",
+    "activity",
     "title",
+    "domain",
+    "duration",
+    "length",
 ];
+
+/// What a step must have beside its text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Needs {
+    /// At least one picture.
+    Pictures,
+    /// Nothing: pictures may come from the set or features from elsewhere.
+    Text,
+}
+
+/// Why there is no set.
+#[derive(Debug, thiserror::Error)]
+pub enum SetError {
+    /// A file of the set could not be read.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// The archive of pictures is broken.
+    #[error("{}: {reason}", path.display())]
+    Archive {
+        /// The archive.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+}
 
 /// Something that could not be used, and why.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -44,6 +78,12 @@ pub struct Complaint {
     pub place: String,
     /// What is wrong with it.
     pub reason: String,
+}
+
+/// The first of what was complained about, as lines under an error.
+pub fn first(complaints: &[Complaint]) -> String {
+    let said = complaints.iter().take(3).map(|c| format!("\n  {}: {}", c.place, c.reason));
+    said.collect()
 }
 
 /// Videos with their steps, and where their pictures are.
@@ -58,24 +98,41 @@ pub struct Set {
     /// Columns that nobody here reads.
     pub unread: BTreeSet<String>,
     archives: Vec<Tar>,
+    needs: Needs,
 }
 
-/// A video's steps that have a text and name a picture.
-#[derive(Clone, Debug, PartialEq)]
+/// A video's usable steps and what is known of it.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct VideoSteps {
     /// Its name.
     pub id: String,
-    /// The steps in order.
-    pub steps: Vec<PicturedStep>,
+    /// What it is called, where that is said.
+    pub title: Option<String>,
+    /// What it makes, where that is said: videos that make the same have the same task.
+    pub task: Option<String>,
+    /// Cooking, woodworking and so on, where that is said.
+    pub domain: Option<String>,
+    /// How long it lasts, where that is said.
+    pub length_ms: Option<u64>,
+    /// How many steps its line lists, usable or not.
+    pub listed: usize,
+    /// The usable steps in order.
+    pub steps: Vec<PlainStep>,
 }
 
-/// A step with its pictures by name.
-#[derive(Clone, Debug, PartialEq)]
-pub struct PicturedStep {
+/// A step as the list has it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PlainStep {
+    /// Its place among the listed steps of its video, from 0.
+    pub number: usize,
     /// What is done.
     pub text: String,
-    /// The names of its pictures, at least one.
+    /// The names of its pictures.
     pub images: Vec<String>,
+    /// Where in the video it is, where that is said.
+    pub span: Option<Span>,
+    /// What is said meanwhile, where that is known.
+    pub narration: Option<String>,
 }
 
 impl Set {
@@ -83,7 +140,7 @@ impl Set {
     pub const FILE: &str = "videos.jsonl";
 
     /// Reads the list (of a folder, or the file itself) and the archives' tables of contents.
-    pub fn open(path: &Path) -> Result<Self, EncoderEvalError> {
+    pub fn open(path: &Path, needs: Needs) -> Result<Self, SetError> {
         let list = if path.is_dir() { list_in(path) } else { path.to_owned() };
         let folder = match list.parent() {
             Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
@@ -97,6 +154,7 @@ impl Set {
             complaints: Vec::new(),
             unread: BTreeSet::new(),
             archives,
+            needs,
         };
         set.complain_of_archives();
         set.read_lines(&String::from_utf8_lossy(&bytes));
@@ -138,11 +196,12 @@ impl Set {
         let Some(steps) = object["steps"].as_array() else {
             return self.complain(id, "`steps` is no list");
         };
-        let mut video = VideoSteps { id, steps: Vec::new() };
+        let mut video = read_facts(object, id);
+        video.listed = steps.len();
         for (number, step) in steps.iter().enumerate() {
             let step = step.as_object().cloned().unwrap_or_default();
             self.note_columns(&step);
-            match read_step(&step) {
+            match read_step(&step, number, video.length_ms, self.needs) {
                 Ok(step) => video.steps.push(step),
                 Err(reason) => {
                     self.complain(format!("{}, step {}", video.id, number + 1), reason);
@@ -157,16 +216,20 @@ impl Set {
 
     /// A line that is one step by itself, of the video it names.
     fn read_lone_step(&mut self, object: &Map<String, Value>, place: &str) {
-        let step = match read_step(object) {
+        let step = match read_step(object, 0, None, self.needs) {
             Ok(step) => step,
             Err(reason) => {
                 return self.complain(place, format!("neither `steps` nor a step: {reason}"));
             }
         };
         let id = name(object).unwrap_or_else(|| place.to_owned());
-        match self.videos.iter_mut().rev().find(|video| video.id == id) {
-            Some(video) => video.steps.push(step),
-            None => self.videos.push(VideoSteps { id, steps: vec![step] }),
+        if !self.videos.iter().rev().any(|video| video.id == id) {
+            self.videos.push(read_facts(object, id.clone()));
+        }
+        let own = self.videos.iter_mut().rev().find(|video| video.id == id);
+        if let Some(video) = own {
+            video.steps.push(PlainStep { number: video.listed, ..step });
+            video.listed += 1;
         }
     }
 
@@ -209,15 +272,13 @@ fn list_in(folder: &Path) -> PathBuf {
 }
 
 /// `images.tar` first.
-fn archives(folder: &Path) -> Result<Vec<Tar>, EncoderEvalError> {
+fn archives(folder: &Path) -> Result<Vec<Tar>, SetError> {
     let mut paths = with_extension(folder, "tar");
     paths.sort_by_key(|path| (!path.ends_with("images.tar"), path.clone()));
     let open = |path: &PathBuf| match Tar::open(path) {
         Ok(tar) => Ok(tar),
         Err(TarError::File(error)) => Err(error.into()),
-        Err(error) => {
-            Err(EncoderEvalError::Archive { path: path.clone(), reason: error.to_string() })
-        }
+        Err(error) => Err(SetError::Archive { path: path.clone(), reason: error.to_string() }),
     };
     paths.iter().map(open).collect()
 }
@@ -232,22 +293,73 @@ fn with_extension(folder: &Path, extension: &str) -> Vec<PathBuf> {
 }
 
 fn name(object: &Map<String, Value>) -> Option<String> {
-    let value = ["video", "video_id", "id", "group"].iter().find_map(|key| object.get(*key))?;
-    match value {
-        Value::String(name) => Some(name.clone()),
+    word(object, &["video", "video_id", "id", "group"])
+}
+
+/// The word or number under the first of these names that is there.
+fn word(object: &Map<String, Value>, keys: &[&str]) -> Option<String> {
+    match keys.iter().find_map(|key| object.get(*key))? {
+        Value::String(word) => Some(word.clone()).filter(|word| !word.trim().is_empty()),
         Value::Number(number) => Some(number.to_string()),
         _ => None,
     }
 }
 
-fn read_step(step: &Map<String, Value>) -> Result<PicturedStep, &'static str> {
+fn read_facts(object: &Map<String, Value>, id: String) -> VideoSteps {
+    let seconds = ["duration", "length"].iter().find_map(|key| object.get(*key)?.as_f64());
+    VideoSteps {
+        id,
+        title: word(object, &["title"]),
+        task: word(object, &["task", "recipe_type", "class", "activity"]),
+        domain: word(object, &["domain"]),
+        length_ms: seconds.and_then(milliseconds),
+        ..VideoSteps::default()
+    }
+}
+
+fn read_step(
+    step: &Map<String, Value>,
+    number: usize,
+    length_ms: Option<u64>,
+    needs: Needs,
+) -> Result<PlainStep, String> {
     let texts = strings(step, &["text", "texts", "sentence", "caption"]);
     let images = strings(step, &["image", "images", "picture", "pictures", "frame", "frames"]);
-    match (texts.into_iter().find(|text| !text.trim().is_empty()), images.is_empty()) {
-        (None, _) => Err("it has no text"),
-        (_, true) => Err("it names no picture"),
-        (Some(text), false) => Ok(PicturedStep { text: text.trim().to_owned(), images }),
+    let text = texts.into_iter().find(|text| !text.trim().is_empty());
+    let text = text.ok_or("it has no text")?.trim().to_owned();
+    if images.is_empty() && needs == Needs::Pictures {
+        return Err("it names no picture".into());
     }
+    // Pictures speak for themselves; where a step stands in its video matters to procedures only.
+    let span = if needs == Needs::Text { read_span(step, length_ms)? } else { None };
+    let narration = strings(step, &["narration", "asr"]).join(" ");
+    let narration = Some(narration).filter(|said| !said.trim().is_empty());
+    Ok(PlainStep { number, text, images, span, narration })
+}
+
+/// From `start` and `end`, or a `segment` of two numbers, in seconds.
+fn read_span(step: &Map<String, Value>, length_ms: Option<u64>) -> Result<Option<Span>, String> {
+    let segment = step.get("segment").and_then(Value::as_array);
+    let of = |key: &str, at: usize| step.get(key).or_else(|| segment?.get(at));
+    let (Some(start), Some(end)) = (of("start", 0), of("end", 1)) else { return Ok(None) };
+    let (Some(from), Some(to)) = (start.as_f64(), end.as_f64()) else {
+        return Err(format!("its span is from {start} to {end}, which are no seconds"));
+    };
+    let ends = milliseconds(from).zip(milliseconds(to));
+    let span = ends.and_then(|(from, to)| Span::new(from, to));
+    let span = span.ok_or_else(|| format!("its span, from {from} s to {to} s, is empty"))?;
+    match length_ms {
+        // A second of grace: lengths are rounded here and there.
+        Some(length) if span.end() > length + 1000 => {
+            Err(format!("its span ends at {to} s, the video at {:.1} s", length as f64 / 1000.0))
+        }
+        _ => Ok(Some(span)),
+    }
+}
+
+/// Seconds of a video as milliseconds; none for what cannot be a time in one.
+fn milliseconds(seconds: f64) -> Option<u64> {
+    (0.0..=172_800.0).contains(&seconds).then(|| (seconds * 1000.0).round() as u64)
 }
 
 /// The strings under the first of these names that holds any, be it one or a list.
@@ -269,7 +381,37 @@ mod tests {
     fn opened(lines: &str) -> Set {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join(Set::FILE), lines).unwrap();
-        Set::open(folder.path()).unwrap()
+        Set::open(folder.path(), Needs::Pictures).unwrap()
+    }
+
+    #[test]
+    fn spans_narration_and_tasks_are_read_where_procedures_are_wanted() {
+        let folder = tempfile::tempdir().unwrap();
+        let lines = r#"{"video": "v", "recipe_type": "101", "duration": 30, "domain": "cooking", "steps": [
+            {"text": "chop", "start": 1, "end": 5.5, "narration": "now we chop"},
+            {"text": "fry", "segment": [7, 9]}, {"text": "serve", "start": 28, "end": 99},
+            {"text": "eat", "start": 3, "end": 3}, {"text": "rest", "start": "x", "end": 3},
+            {"text": "wash up"}]}"#;
+        let line = lines.replace('\n', " ");
+        std::fs::write(folder.path().join(Set::FILE), line).unwrap();
+        let set = Set::open(folder.path(), Needs::Text).unwrap();
+        let video = &set.videos[0];
+        assert_eq!(
+            (video.task.as_deref(), video.domain.as_deref()),
+            (Some("101"), Some("cooking"))
+        );
+        assert_eq!((video.length_ms, video.listed), (Some(30_000), 6));
+        let found: Vec<_> = video.steps.iter().map(|step| (step.number, step.span)).collect();
+        assert_eq!(found, [(0, Span::new(1000, 5500)), (1, Span::new(7000, 9000)), (5, None)]);
+        assert_eq!(video.steps[0].narration.as_deref(), Some("now we chop"));
+        let said: Vec<&str> = set.complaints.iter().map(|c| c.reason.as_str()).collect();
+        let expected = [
+            "its span ends at 99 s, the video at 30.0 s",
+            "its span, from 3 s to 3 s, is empty",
+            "its span is from \"x\" to 3, which are no seconds",
+        ];
+        assert_eq!(said, expected);
+        assert!(set.unread.is_empty());
     }
 
     #[test]
@@ -308,7 +450,7 @@ not json
     #[test]
     fn a_missing_list_is_named() {
         let folder = tempfile::tempdir().unwrap();
-        let error = Set::open(folder.path()).unwrap_err().to_string();
+        let error = Set::open(folder.path(), Needs::Text).unwrap_err().to_string();
         assert!(error.contains(Set::FILE), "{error}");
     }
 }

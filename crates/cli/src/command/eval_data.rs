@@ -1,0 +1,179 @@
+//! `stitch eval --data DIR`: every method on a set that anyone can bring.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use serde_json::json;
+use stitch_engine::encoder::EncoderId;
+use stitch_engine::media::Decode;
+use stitch_engine::progress::Progress;
+use stitch_engine::scorer::Scorer;
+use stitch_lab::suite::compare::{Comparison, Extra, Method, Miss, Options, compare};
+use stitch_lab::suite::evaluators;
+use stitch_lab::suite::plain::gather::{Holdings, Senses, gather};
+use stitch_lab::suite::plain::set::{Needs, Set};
+
+use crate::failure::Failure;
+use crate::setup::Setup;
+use crate::table::{self, count};
+
+#[derive(Args)]
+pub struct DataArguments {
+    /// The set: a folder with videos.jsonl and pictures or features, or the list itself
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+    /// Only videos of this domain, and the evaluator that was trained for it
+    #[arg(long, value_name = "NAME")]
+    domain: Option<String>,
+    /// The encoder: a name, or the folder of a model
+    #[arg(long, value_name = "NAME", default_value = "mini")]
+    encoder: String,
+    /// The folder of the evaluator, instead of the one in the store
+    #[arg(long, value_name = "DIR")]
+    evaluator: Option<PathBuf>,
+    /// The seed of distractors, parts and bootstrap samples
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Into how many parts the videos are divided for the methods that learn
+    #[arg(long, value_name = "NUMBER", default_value_t = 5)]
+    folds: usize,
+    /// The most procedures to measure, chosen by the seed
+    #[arg(long, value_name = "NUMBER")]
+    most: Option<usize>,
+    /// Show so many procedures whose truth the first method does not put first
+    #[arg(long, value_name = "NUMBER", default_value_t = 0)]
+    errors: usize,
+}
+
+/// Runs the command.
+pub fn run(arguments: &DataArguments, setup: &Setup) -> Result<u8, Failure> {
+    let Some(data) = &arguments.data else {
+        return Err(Failure::new(
+            "name a set with `--data DIR`, or one of world, encoder, speech, calibrate; \
+             `stitch eval --help` tells what a set is",
+        )
+        .with_code(2));
+    };
+    let set = Set::open(data, Needs::Text)?;
+    setup.progress.begin("loading models", 0);
+    let sentences = setup.sentence()?;
+    let encoder = setup.encoder(&arguments.encoder, &sentences, Decode::Exact)?;
+    let senses = Senses { encoder: encoder.as_ref(), sentence: &sentences.encoder };
+    let domain = arguments.domain.as_deref();
+    let (set, holdings) = gather(set, &senses, domain, &setup.progress)?;
+    let evaluator = evaluator(arguments, &set.encoder, setup);
+    let extra: [Extra; 1] = [("evaluator", evaluator.as_deref().map_err(Clone::clone))];
+    let options = Options {
+        seed: arguments.seed,
+        folds: arguments.folds,
+        most: arguments.most.unwrap_or(usize::MAX),
+        ..Options::default()
+    };
+    let comparison = compare(&set, &extra, &options, &setup.progress)?;
+    setup.progress.finish();
+    let first = comparison.methods.first().map_or("", |method| method.name.as_str());
+    let misses = comparison.misses(&set, first, arguments.errors);
+    match setup.json {
+        true => print_json(&comparison, &holdings, &misses),
+        false => print(&comparison, &holdings, &misses),
+    }
+    Ok(0)
+}
+
+/// The evaluator by its folder, or the one in the store for these features; else why there is none.
+fn evaluator(
+    arguments: &DataArguments,
+    encoder: &EncoderId,
+    setup: &Setup,
+) -> Result<Box<dyn Scorer>, String> {
+    match &arguments.evaluator {
+        Some(folder) => evaluators::named(folder, encoder),
+        None => evaluators::stored(&setup.store(), encoder, arguments.domain.as_deref()),
+    }
+}
+
+fn print_json(comparison: &Comparison, holdings: &Holdings, misses: &[Miss]) {
+    let mut object = json!(comparison);
+    object["holdings"] = json!(holdings);
+    if !misses.is_empty() {
+        object["errors"] = json!(misses);
+    }
+    println!("{object}");
+}
+
+/// How many complaints are printed; `--json` has them all.
+const COMPLAINTS: usize = 20;
+
+fn print(found: &Comparison, holdings: &Holdings, misses: &[Miss]) {
+    println!(
+        "{}: {} of {}, {}, {}; encoder {}",
+        found.set,
+        count(found.procedures, "procedure"),
+        count(found.sources, "video"),
+        count(holdings.tasks, "task"),
+        count(found.clips, "clip"),
+        found.encoder
+    );
+    let header = ["", "MedR", "R@1", "R@5", "R@50", "MRR"];
+    let rows: Vec<_> = found.methods.iter().map(row).collect();
+    table::print(&header, &[false, true, true, true, true, true], &rows);
+    for (name, why) in &found.absent {
+        println!("{name}: not measured: {why}");
+    }
+    println!("methods that learn were trained on {}", found.trained_on);
+    print_distractors(found);
+    print_complaints(holdings);
+    misses.iter().for_each(print_miss);
+}
+
+fn row(method: &Method) -> Vec<String> {
+    let (figures, ends) = (&method.figures, &method.intervals);
+    let share = |value: f64, [low, high]: [f64; 2]| format!("{value:.3} ({low:.3}-{high:.3})");
+    let [low, high] = ends.medr;
+    vec![
+        method.name.clone(),
+        format!("{:.1} ({low:.1}-{high:.1})", figures.medr),
+        share(figures.r1, ends.r1),
+        share(figures.r5, ends.r5),
+        share(figures.r50, ends.r50),
+        share(figures.mrr, ends.mrr),
+    ]
+}
+
+fn print_distractors(found: &Comparison) {
+    let named = |(kind, number): (&stitch_lab::suite::distractors::Kind, &usize)| {
+        format!("{number} {}", kind.name())
+    };
+    let kinds: Vec<String> = found.distractors.iter().map(named).collect();
+    println!("distractors: {}", kinds.join(", "));
+    if !found.short.is_empty() {
+        let short: Vec<String> = found.short.iter().map(named).collect();
+        println!("  too few could be made, and others filled them: {}", short.join(", "));
+    }
+    if found.fewer_than_499 > 0 {
+        println!("  {} with fewer than 499", count(found.fewer_than_499, "procedure"));
+    }
+}
+
+fn print_complaints(holdings: &Holdings) {
+    if !holdings.unread_columns.is_empty() {
+        println!("columns that were not read: {}", holdings.unread_columns.join(", "));
+    }
+    if !holdings.complaints.is_empty() {
+        println!("{} could not be used:", count(holdings.complaints.len(), "thing"));
+    }
+    for complaint in holdings.complaints.iter().take(COMPLAINTS) {
+        println!("  {}: {}", complaint.place, complaint.reason);
+    }
+    if holdings.complaints.len() > COMPLAINTS {
+        println!("  and {} more; --json lists all", holdings.complaints.len() - COMPLAINTS);
+    }
+}
+
+fn print_miss(miss: &Miss) {
+    let kind = miss.kind.map_or("", |kind| kind.name());
+    println!("\n{}: truth at {:.1}; first is {kind}", miss.title, miss.rank);
+    for (text, shown, video) in &miss.steps {
+        println!("  {text} → {shown} ({video})");
+    }
+}

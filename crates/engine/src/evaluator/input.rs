@@ -1,0 +1,165 @@
+//! What the network is told of a step and its clip: their features side by side, and what the config's
+//! channels say beside them. One place for it, so that training and scoring cannot differ.
+
+use stitch_core::clip::{ClipId, VideoId};
+use stitch_core::features::{Features, similarity};
+use stitch_core::pool::Pool;
+
+use super::config::Channels;
+use super::network::Batch;
+
+/// The most clips that a similarity is compared with to tell its standing.
+const SAMPLE: usize = 4096;
+
+/// How a clip's source stands to that of the clip before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Relation {
+    /// There is none before it.
+    First,
+    /// The same video, later in it.
+    Later,
+    /// The same video, not later.
+    Back,
+    /// Another video, which has not been used yet.
+    New,
+    /// Another video, which has.
+    Again,
+}
+
+/// How the sources of a sequence stand to one another.
+pub fn relations(clips: &[ClipId], pool: &Pool) -> Vec<Relation> {
+    let source = |at: usize| pool.clip(clips[at]).video;
+    let start = |at: usize| pool.clip(clips[at]).span.start();
+    let used = |video: VideoId, until: usize| (0..until).any(|at| source(at) == video);
+    let relation = |at: usize| match at {
+        0 => Relation::First,
+        _ if source(at) == source(at - 1) && start(at) > start(at - 1) => Relation::Later,
+        _ if source(at) == source(at - 1) => Relation::Back,
+        _ if used(source(at), at) => Relation::Again,
+        _ => Relation::New,
+    };
+    (0..clips.len()).map(relation).collect()
+}
+
+/// The steps of a procedure among the clips of a pool.
+pub struct Inputs<'a> {
+    channels: Channels,
+    steps: &'a Features,
+    pool: &'a Pool,
+    standings: Vec<Standing>,
+}
+
+/// The similarities of a step to the clips of a pool: their mean and their spread.
+#[derive(Clone, Copy)]
+struct Standing {
+    mean: f32,
+    deviation: f32,
+}
+
+impl<'a> Inputs<'a> {
+    /// Steps by F_M's text side, and the pool their clips are in.
+    pub fn new(channels: Channels, steps: &'a Features, pool: &'a Pool) -> Self {
+        let standing = |row| Standing::of(row, pool.clip_features());
+        let standings = match channels.standing {
+            true => steps.rows().map(standing).collect(),
+            false => Vec::new(),
+        };
+        Self { channels, steps, pool, standings }
+    }
+
+    /// Appends what is known of one step with its clip.
+    pub(super) fn push(&self, step: usize, clip: ClipId, relation: Relation, out: &mut Vec<f32>) {
+        let (text, seen) = (self.steps.row(step), self.pool.clip_features().row(clip.row()));
+        out.extend_from_slice(text);
+        out.extend_from_slice(seen);
+        if !self.channels.similarity && !self.channels.standing && !self.channels.source {
+            return;
+        }
+        let cosine = similarity(text, seen);
+        if self.channels.similarity {
+            out.push(cosine);
+        }
+        if let Some(standing) = self.standings.get(step) {
+            out.push((cosine - standing.mean) / standing.deviation);
+        }
+        if self.channels.source {
+            out.extend(Relation::ALL.map(|each| f32::from(u8::from(each == relation))));
+        }
+    }
+
+    /// Appends a sequence, given as (step, clip), to a batch.
+    pub fn add(&self, sequence: &[(usize, ClipId)], batch: &mut Batch) {
+        let clips: Vec<ClipId> = sequence.iter().map(|(_, clip)| *clip).collect();
+        let relations = relations(&clips, self.pool);
+        for ((step, clip), relation) in sequence.iter().zip(relations) {
+            self.push(*step, *clip, relation, &mut batch.inputs);
+        }
+        batch.lengths.push(sequence.len());
+    }
+}
+
+impl Relation {
+    /// All of them, in the order of their numbers.
+    const ALL: [Self; 5] = [Self::First, Self::Later, Self::Back, Self::New, Self::Again];
+}
+
+impl Standing {
+    /// Against clips evenly spaced over the pool; those that show nothing do not count.
+    fn of(step: &[f32], clips: &Features) -> Self {
+        let apart = clips.len().div_ceil(SAMPLE).max(1);
+        let rows = (0..clips.len()).step_by(apart).map(|row| clips.row(row));
+        let rows = rows.filter(|row| row.iter().any(|x| *x != 0.0));
+        let cosines: Vec<f64> = rows.map(|row| f64::from(similarity(step, row))).collect();
+        let count = cosines.len().max(1) as f64;
+        let mean = cosines.iter().sum::<f64>() / count;
+        let variance = cosines.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / count;
+        Self { mean: mean as f32, deviation: (variance.sqrt() as f32).max(1e-3) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use stitch_core::clip::{Clip, Span};
+
+    use super::*;
+
+    /// Clips of two videos, each a second after the other; the features turn with their number.
+    fn pool() -> Pool {
+        let clip = |row: u32| Clip {
+            video: VideoId(row / 3),
+            span: Span::new(u64::from(row % 3) * 1000, u64::from(row % 3) * 1000 + 900).unwrap(),
+            text: String::new(),
+        };
+        let mut rows = Features::empty(2);
+        (0..6).for_each(|row| rows.push(&[(row as f32).cos(), (row as f32).sin()]));
+        Pool::new((0..6).map(clip).collect(), rows.clone(), rows).unwrap()
+    }
+
+    #[test]
+    fn every_relation_has_its_case() {
+        let clips = [0, 1, 4, 2, 0, 5, 5].map(ClipId);
+        use Relation::{Again, Back, First, Later, New};
+        assert_eq!(relations(&clips, &pool()), [First, Later, New, Again, Back, Again, Back]);
+    }
+
+    #[test]
+    fn a_row_is_as_long_as_the_config_says_and_says_what_it_should() {
+        let pool = pool();
+        let steps = Features::new(2, vec![1.0, 0.0, 0.0, 1.0]).unwrap();
+        for bits in 0..8 {
+            let on = |bit: u32| bits & (1 << bit) != 0;
+            let channels = Channels { similarity: on(0), standing: on(1), source: on(2) };
+            let mut batch = Batch::default();
+            let inputs = Inputs::new(channels, &steps, &pool);
+            inputs.add(&[(0, ClipId(0)), (1, ClipId(1))], &mut batch);
+            assert_eq!(batch.inputs.len(), 2 * (4 + channels.count()));
+            assert_eq!(batch.lengths, [2]);
+        }
+        let channels = Channels { similarity: true, standing: true, source: true };
+        let mut batch = Batch::default();
+        Inputs::new(channels, &steps, &pool).add(&[(0, ClipId(0))], &mut batch);
+        assert_eq!(batch.inputs[..5], [1.0, 0.0, 1.0, 0.0, 1.0]);
+        assert!(batch.inputs[5] > 1.0, "the most similar of all stands high");
+        assert_eq!(batch.inputs[6..], [1.0, 0.0, 0.0, 0.0, 0.0]);
+    }
+}

@@ -1,0 +1,80 @@
+//! HiREST (Zala et al., CVPR 2023): choose the video for the whole query, then the moment in it, then
+//! its steps.
+//!
+//! Faithful: the hierarchy, each level judged by similarity of texts and pictures, the mix of the
+//! levels learnt on whole videos. Adapted: their moment and step heads work on frames of one video
+//! that was retrieved; here a candidate has clips of several videos, so each clip is judged by its own
+//! whole video (against all steps together), by the moment around it (the clip with its neighbours),
+//! and by itself. The query's title is not among what scorers see; its steps stand for it.
+
+use std::collections::HashMap;
+
+use stitch_core::clip::{ClipId, VideoId};
+use stitch_core::cover::Sequence;
+use stitch_core::features::{Features, similarity};
+use stitch_core::pool::Pool;
+use stitch_engine::scorer::{Query, ScorerError};
+
+use super::measures::{by_video, mean, mean_row, pooled, shown, step_similarity};
+use super::mix::{Measures, Mixed};
+use super::{BaselineError, Training};
+
+/// Video, moment, step.
+pub struct Hirest {
+    videos: HashMap<VideoId, Vec<f32>>,
+    /// For each clip the mean of it and the clips before and after it.
+    moments: Features,
+}
+
+impl Hirest {
+    /// For these clips.
+    pub fn new(pool: &Pool) -> Self {
+        let rows = pool.clip_features();
+        let own = by_video(pool);
+        let mut moments = vec![0.0; rows.len() * rows.dim()];
+        for clips in own.values() {
+            for (at, clip) in clips.iter().enumerate() {
+                let around = &clips[at.saturating_sub(1)..(at + 2).min(clips.len())];
+                let place = clip.row() * rows.dim();
+                moments[place..place + rows.dim()].copy_from_slice(&mean_row(rows, around));
+            }
+        }
+        let mut kept = Features::empty(rows.dim());
+        moments.chunks(rows.dim()).for_each(|row| kept.push(row));
+        let videos = own.iter().map(|(video, clips)| (*video, mean_row(rows, clips)));
+        Self { videos: videos.collect(), moments: kept }
+    }
+}
+
+impl Measures for Hirest {
+    fn name(&self) -> &str {
+        "hirest"
+    }
+
+    fn count(&self) -> usize {
+        3
+    }
+
+    fn measure(&self, query: &Query, pool: &Pool, candidates: &[Sequence]) -> Vec<Vec<f32>> {
+        let whole = pooled(query.clip);
+        let of_video = |row: &Vec<f32>| similarity(&whole, row);
+        let videos: HashMap<VideoId, f32> =
+            self.videos.iter().map(|(video, row)| (*video, of_video(row))).collect();
+        let moment = |(step, clip): (usize, ClipId)| {
+            similarity(query.clip.row(step), self.moments.row(clip.row()))
+        };
+        let video = |(_, clip): (usize, ClipId)| videos.get(&pool.clip(clip).video).copied();
+        let one = |candidate: &Sequence| {
+            let video = mean(shown(candidate).filter_map(video));
+            let moment = mean(shown(candidate).map(moment));
+            vec![video, moment, step_similarity(query, pool, candidate)]
+        };
+        candidates.iter().map(one).collect()
+    }
+}
+
+/// With the mix that serves these questions best.
+pub fn train(training: &Training<'_>) -> Result<Mixed<Hirest>, BaselineError> {
+    let searched: Result<_, ScorerError> = Mixed::search(Hirest::new(training.pool), training);
+    Ok(searched?)
+}

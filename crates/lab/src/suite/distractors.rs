@@ -1,0 +1,565 @@
+//! What the truth has to be told from: 499 other sequences of five kinds for each procedure.
+//!
+//! None equals the truth and none comes twice. A kind that runs short is filled from the others, and
+//! the shortage is told; [`Question::alone`] gives each kind without what was filled in.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use rand::seq::{IndexedRandom, SliceRandom};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+use stitch_core::belief::Belief;
+use stitch_core::clip::{ClipId, VideoId};
+use stitch_core::cover::{KBestOptions, Sequence, greedy};
+use stitch_core::features::similarity;
+use stitch_core::map::{MapError, MapOptions, StepMap, Steps, Thresholds, map};
+use stitch_engine::calibration::Calibration;
+use stitch_engine::demonstrate::Options;
+use stitch_engine::progress::{Progress, Stopped};
+
+use crate::collection::{Collection, Instance};
+
+/// What makes a sequence a distractor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// The search-space reduction's covers.
+    Rs,
+    /// Other whole videos of the task.
+    Full,
+    /// The truths of other procedures.
+    OtherPos,
+    /// Clips of the task by chance.
+    RandMatch,
+    /// The clips most similar to each step, without regard to one another.
+    SimMatch,
+}
+
+impl Kind {
+    /// All of them.
+    pub const ALL: [Self; 5] =
+        [Self::Rs, Self::Full, Self::OtherPos, Self::RandMatch, Self::SimMatch];
+
+    /// How many a procedure gets; 499 in all.
+    pub fn quota(self) -> usize {
+        if self == Self::SimMatch { 99 } else { 100 }
+    }
+
+    /// Its name in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Rs => "rs",
+            Self::Full => "full",
+            Self::OtherPos => "other-pos",
+            Self::RandMatch => "rand-match",
+            Self::SimMatch => "sim-match",
+        }
+    }
+}
+
+/// How many of a kind stand alone against the truth.
+pub const ALONE: usize = 99;
+
+/// How many distractors a procedure gets.
+pub const DISTRACTORS: usize = 499;
+
+/// S: how many clips are thought of for a step.
+const TOP: usize = 50;
+
+/// From how many of the most similar clips of a step those of [`Kind::SimMatch`] are drawn.
+const MOST_SIMILAR: usize = 20;
+
+/// How many draws in vain are enough, for each one wanted.
+const PATIENCE: usize = 40;
+
+/// A procedure with its candidates.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Question {
+    /// The procedure, by its number in the collection.
+    pub instance: usize,
+    /// The truth first, then what each kind was asked for, then what was filled in.
+    pub candidates: Vec<Sequence>,
+    /// The kind of each candidate after the truth.
+    pub kinds: Vec<Kind>,
+    /// How many distractors are not filled in.
+    pub own: usize,
+}
+
+impl Question {
+    /// How many of a kind there are, filled in or not.
+    pub fn count(&self, kind: Kind) -> usize {
+        self.kinds.iter().filter(|found| **found == kind).count()
+    }
+
+    /// How many of a kind could be made of those it was asked for.
+    pub fn made(&self, kind: Kind) -> usize {
+        self.kinds[..self.own].iter().filter(|found| **found == kind).count()
+    }
+
+    /// The numbers of the candidates among which the truth meets this kind only: the truth and at
+    /// most 99 others.
+    pub fn alone(&self, kind: Kind) -> Vec<usize> {
+        let own = (0..self.own).filter(|at| self.kinds[*at] == kind).take(ALONE);
+        std::iter::once(0).chain(own.map(|at| at + 1)).collect()
+    }
+}
+
+/// Distractors in numbers.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Counts {
+    /// Of each kind, with what was filled in.
+    pub kinds: BTreeMap<Kind, usize>,
+    /// How many each kind fell short of, which others filled.
+    pub short: BTreeMap<Kind, usize>,
+    /// Procedures with fewer than 499 because no more sequences could be made.
+    pub fewer: usize,
+}
+
+impl Counts {
+    /// Over all questions.
+    pub fn of(questions: &[Question]) -> Self {
+        let mut counts = Self::default();
+        for question in questions {
+            for kind in Kind::ALL {
+                *counts.kinds.entry(kind).or_default() += question.count(kind);
+                let short = kind.quota() - question.made(kind);
+                if short > 0 {
+                    *counts.short.entry(kind).or_default() += short;
+                }
+            }
+            counts.fewer += usize::from(question.kinds.len() < DISTRACTORS);
+        }
+        counts
+    }
+}
+
+/// Why there are no distractors.
+#[derive(Debug, thiserror::Error)]
+pub enum DistractorsError {
+    /// Steps and clips do not belong together.
+    #[error(transparent)]
+    Map(#[from] MapError),
+    /// The work was asked to stop.
+    #[error(transparent)]
+    Stopped(#[from] Stopped),
+}
+
+/// What distractors are made from.
+pub struct Distractors<'a> {
+    collection: &'a Collection,
+    /// The videos of each task.
+    tasks: HashMap<&'a str, Vec<VideoId>>,
+    belief: Belief,
+    costs: KBestOptions,
+    seed: u64,
+}
+
+impl<'a> Distractors<'a> {
+    /// Of a collection, with what is known of its encoder.
+    pub fn new(collection: &'a Collection, calibration: &Calibration, seed: u64) -> Self {
+        let mut tasks: HashMap<&str, Vec<VideoId>> = HashMap::new();
+        for (id, facts) in &collection.videos {
+            tasks.entry(&facts.task).or_default().push(*id);
+        }
+        let (belief, costs) = (calibration.belief(), Options::default().k_best);
+        Self { collection, tasks, belief, costs, seed }
+    }
+
+    /// These procedures with their candidates.
+    pub fn questions(
+        &self,
+        instances: &[usize],
+        progress: &dyn Progress,
+    ) -> Result<Vec<Question>, DistractorsError> {
+        progress.begin("making distractors", instances.len() as u64);
+        let question = |instance: &usize| {
+            progress.check()?;
+            let question = self.question(*instance)?;
+            progress.advance(1);
+            Ok(question)
+        };
+        instances.par_iter().map(question).collect()
+    }
+
+    /// One procedure with its candidates.
+    pub fn question(&self, instance: usize) -> Result<Question, MapError> {
+        let step_map = self.step_map(&self.collection.instances[instance])?;
+        let mut making = Making::new(self, instance, step_map);
+        Kind::ALL.into_iter().for_each(|kind| making.add(kind, kind.quota()));
+        let own = making.kinds.len();
+        making.fill();
+        let Making { sequences, kinds, .. } = making;
+        let whole = |clips: Vec<ClipId>| Sequence(clips.into_iter().map(Some).collect());
+        let candidates = sequences.into_iter().map(whole).collect();
+        Ok(Question { instance, candidates, kinds, own })
+    }
+
+    /// M with every clip that says anything of a step: here a step is never a gap.
+    pub fn step_map(&self, instance: &Instance) -> Result<StepMap, MapError> {
+        let steps = Steps { texts: &instance.texts, text: &instance.text, clip: &instance.clip };
+        let threshold = Thresholds::always(0.0);
+        let options = MapOptions { top: TOP, threshold, margin: f32::INFINITY };
+        map(&steps, &self.collection.pool, |_| true, &self.belief, &options)
+    }
+}
+
+/// The distractors of one procedure while they are made.
+struct Making<'a> {
+    of: &'a Distractors<'a>,
+    instance: &'a Instance,
+    number: usize,
+    step_map: StepMap,
+    /// For each step the most similar clips by F_M, best first.
+    similar: Vec<Vec<ClipId>>,
+    random: ChaCha8Rng,
+    /// The truth first.
+    sequences: Vec<Vec<ClipId>>,
+    kinds: Vec<Kind>,
+    seen: HashSet<Vec<ClipId>>,
+}
+
+impl<'a> Making<'a> {
+    fn new(of: &'a Distractors<'a>, number: usize, step_map: StepMap) -> Self {
+        let instance = &of.collection.instances[number];
+        let seed = of.seed ^ (number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let truth = instance.truth.clone();
+        Self {
+            of,
+            instance,
+            number,
+            step_map,
+            similar: most_similar(of.collection, instance),
+            random: ChaCha8Rng::seed_from_u64(seed),
+            seen: HashSet::from([truth.clone()]),
+            sequences: vec![truth],
+            kinds: Vec::new(),
+        }
+    }
+
+    fn steps(&self) -> usize {
+        self.instance.truth.len()
+    }
+
+    /// Keeps a sequence that is new; whether it was.
+    fn keep(&mut self, kind: Kind, clips: Vec<ClipId>) -> bool {
+        let new = clips.len() == self.steps() && self.seen.insert(clips.clone());
+        if new {
+            self.sequences.push(clips);
+            self.kinds.push(kind);
+        }
+        new
+    }
+
+    /// Keeps so many of what comes, or all that is new.
+    fn keep_some(&mut self, kind: Kind, most: usize, found: impl Iterator<Item = Vec<ClipId>>) {
+        let mut left = most;
+        for clips in found {
+            if left == 0 {
+                break;
+            }
+            left -= usize::from(self.keep(kind, clips));
+        }
+    }
+
+    /// Adds up to `most` of a kind.
+    fn add(&mut self, kind: Kind, most: usize) {
+        match kind {
+            Kind::Rs => self.add_covers(most),
+            Kind::Full => self.add_whole_videos(most),
+            Kind::OtherPos => self.add_other_truths(most),
+            Kind::RandMatch => {
+                let clips = self.clips_of_task();
+                self.add_drawn(kind, most, |making| making.draw_apart(&clips));
+            }
+            Kind::SimMatch => self.add_similar(most),
+        }
+    }
+
+    /// What is missing, from the kinds that can give more; at last from clips of any task.
+    fn fill(&mut self) {
+        let givers = [Kind::Rs, Kind::SimMatch, Kind::RandMatch, Kind::OtherPos];
+        for (number, kind) in givers.into_iter().enumerate() {
+            let missing = DISTRACTORS - self.kinds.len();
+            self.add(kind, missing.div_ceil(givers.len() - number));
+        }
+        let all: Vec<ClipId> = (0..self.of.collection.pool.len() as u32).map(ClipId).collect();
+        let missing = DISTRACTORS - self.kinds.len();
+        self.add_drawn(Kind::RandMatch, missing, |making| making.draw_apart(&all));
+    }
+
+    fn add_covers(&mut self, most: usize) {
+        // One may be the truth, and when filling those of the first round come again.
+        let known = 1 + self.kinds.iter().filter(|kind| **kind == Kind::Rs).count();
+        let Distractors { collection, costs, .. } = self.of;
+        let covers = greedy(&self.step_map, &collection.pool, most + known, costs);
+        let whole = covers.into_iter().filter_map(|Sequence(clips)| clips.into_iter().collect());
+        self.keep_some(Kind::Rs, most, whole);
+    }
+
+    /// Each other video of the task, its clips laid along the steps in their order.
+    fn add_whole_videos(&mut self, most: usize) {
+        let Collection { pool, videos, .. } = self.of.collection;
+        let from =
+            |video: VideoId| self.instance.truth.iter().all(|c| pool.clip(*c).video == video);
+        let of_task = self.of.tasks.get(self.instance.task.as_str()).into_iter().flatten();
+        let mut others: Vec<VideoId> = of_task.copied().filter(|video| !from(*video)).collect();
+        others.shuffle(&mut self.random);
+        let clips = others.iter().filter_map(|video| videos.get(video));
+        let laid: Vec<_> = clips.filter_map(|facts| self.laid(&facts.clips)).collect();
+        self.keep_some(Kind::Full, most, laid.into_iter());
+    }
+
+    fn add_other_truths(&mut self, most: usize) {
+        let instances = &self.of.collection.instances;
+        let mut others: Vec<usize> = (0..instances.len()).filter(|at| *at != self.number).collect();
+        others.shuffle(&mut self.random);
+        // Laying one takes time: no more than can be needed, some of which may come twice.
+        others.truncate(4 * (most + self.kinds.len()));
+        let laid: Vec<_> = others.iter().map(|at| self.laid(&instances[*at].truth)).collect();
+        self.keep_some(Kind::OtherPos, most, laid.into_iter().flatten());
+    }
+
+    /// The most similar clip of each step; then draws from the most similar ones, the better the
+    /// likelier.
+    fn add_similar(&mut self, most: usize) {
+        let before = self.kinds.len();
+        let best: Vec<ClipId> = self.similar.iter().filter_map(|c| c.first().copied()).collect();
+        if most > 0 {
+            self.keep(Kind::SimMatch, best);
+        }
+        let left = most - (self.kinds.len() - before).min(most);
+        self.add_drawn(Kind::SimMatch, left, |making| {
+            let Self { similar, random, .. } = making;
+            similar.iter().filter_map(|clips| by_rank(clips, random)).collect()
+        });
+    }
+
+    fn add_drawn(
+        &mut self,
+        kind: Kind,
+        most: usize,
+        mut draw: impl FnMut(&mut Self) -> Vec<ClipId>,
+    ) {
+        let (mut left, mut patience) = (most, most * PATIENCE);
+        while left > 0 && patience > 0 {
+            let clips = draw(self);
+            left -= usize::from(self.keep(kind, clips));
+            patience -= 1;
+        }
+    }
+
+    fn clips_of_task(&self) -> Vec<ClipId> {
+        let videos = self.of.tasks.get(self.instance.task.as_str()).into_iter().flatten();
+        let facts = videos.filter_map(|video| self.of.collection.videos.get(video));
+        facts.flat_map(|facts| facts.clips.iter().copied()).collect()
+    }
+
+    /// A clip for each step, all different where there are enough.
+    fn draw_apart(&mut self, clips: &[ClipId]) -> Vec<ClipId> {
+        let steps = self.steps();
+        if clips.len() >= steps {
+            let mut chosen: Vec<ClipId> = clips.sample(&mut self.random, steps).copied().collect();
+            chosen.shuffle(&mut self.random);
+            return chosen;
+        }
+        (0..steps).filter_map(|_| clips.choose(&mut self.random).copied()).collect()
+    }
+
+    /// Clips in their order, one for each step, so that together they are most similar to the steps:
+    /// each at most once where there are enough.
+    fn laid(&self, clips: &[ClipId]) -> Option<Vec<ClipId>> {
+        let features = self.of.collection.pool.clip_features();
+        let value = |step: usize, at: usize| {
+            f64::from(similarity(self.instance.clip.row(step), features.row(clips[at].row())))
+        };
+        let places = lay(self.steps(), clips.len(), value)?;
+        Some(places.into_iter().map(|at| clips[at]).collect())
+    }
+}
+
+/// For each of `steps` one of `count` places, ascending, so that the sum of values is largest; a place
+/// serves twice only where there are fewer than steps.
+fn lay(steps: usize, count: usize, value: impl Fn(usize, usize) -> f64) -> Option<Vec<usize>> {
+    if steps == 0 || count == 0 {
+        return None;
+    }
+    let apart = usize::from(count >= steps);
+    let mut best: Vec<Vec<f64>> = Vec::with_capacity(steps);
+    for step in 0..steps {
+        let mut row = vec![f64::NEG_INFINITY; count];
+        let mut before = f64::NEG_INFINITY;
+        for at in 0..count {
+            if let (Some(last), Some(from)) = (best.last(), at.checked_sub(apart)) {
+                before = before.max(last[from]);
+            }
+            let so_far = if step == 0 { 0.0 } else { before };
+            row[at] = so_far + value(step, at);
+        }
+        best.push(row);
+    }
+    let mut places = vec![0; steps];
+    let mut end = count;
+    for step in (0..steps).rev() {
+        let at = (0..end).max_by(|a, b| best[step][*a].total_cmp(&best[step][*b]))?;
+        places[step] = at;
+        end = at + 1 - apart;
+    }
+    Some(places)
+}
+
+fn most_similar(collection: &Collection, instance: &Instance) -> Vec<Vec<ClipId>> {
+    let features = collection.pool.clip_features();
+    let of_step = |step: &[f32]| {
+        let mut all: Vec<(f32, ClipId)> = (0..features.len())
+            .map(|row| (similarity(step, features.row(row)), ClipId(row as u32)))
+            .collect();
+        let order = |a: &(f32, ClipId), b: &(f32, ClipId)| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1));
+        if all.len() > MOST_SIMILAR {
+            all.select_nth_unstable_by(MOST_SIMILAR, order);
+            all.truncate(MOST_SIMILAR);
+        }
+        all.sort_by(order);
+        all.into_iter().map(|(_, clip)| clip).collect()
+    };
+    instance.clip.rows().map(of_step).collect()
+}
+
+/// One of a list, the first twice as likely as the second, three times as the third, and so on.
+fn by_rank(clips: &[ClipId], random: &mut ChaCha8Rng) -> Option<ClipId> {
+    let weights = || (1..=clips.len()).map(|rank| 1.0 / rank as f64);
+    let mut left = random.random_range(0.0..1.0) * weights().sum::<f64>();
+    for (clip, weight) in clips.iter().zip(weights()) {
+        left -= weight;
+        if left <= 0.0 {
+            return Some(*clip);
+        }
+    }
+    clips.last().copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::suite::fixture::{Made, collection};
+
+    fn calibration() -> &'static Calibration {
+        Calibration::of("unknown")
+    }
+
+    #[test]
+    fn a_set_with_enough_of_everything_gives_every_kind_its_quota() {
+        // 8 tasks of 120 videos each.
+        let made = collection(&Made { tasks: 2, videos: 120, steps: 4, seed: 1 });
+        let making = Distractors::new(&made, calibration(), 1);
+        let question = making.question(7).unwrap();
+        for kind in Kind::ALL {
+            assert_eq!(question.made(kind), kind.quota(), "{kind:?}");
+            assert_eq!(question.alone(kind).len(), 1 + ALONE);
+        }
+        assert_eq!((question.own, question.candidates.len()), (DISTRACTORS, 1 + DISTRACTORS));
+        let counts = Counts::of(&[question]);
+        assert!(counts.short.is_empty() && counts.fewer == 0);
+    }
+
+    #[test]
+    fn shortages_are_filled_and_told() {
+        let made = collection(&Made { tasks: 30, videos: 4, steps: 3, seed: 2 });
+        let question = Distractors::new(&made, calibration(), 1).question(0).unwrap();
+        assert_eq!(question.candidates.len(), 1 + DISTRACTORS);
+        assert!(question.made(Kind::Full) <= 3 && question.own < DISTRACTORS);
+        let counts = Counts::of(&[question]);
+        assert_eq!(counts.kinds.values().sum::<usize>(), DISTRACTORS);
+        assert!(counts.short[&Kind::Full] >= 97);
+        let one = collection(&Made { tasks: 1, videos: 1, steps: 2, seed: 3 });
+        let question = Distractors::new(&one, calibration(), 1).question(0).unwrap();
+        // Two clips on two places, less the truth.
+        assert_eq!(question.candidates.len(), 4);
+        assert_eq!(Counts::of(&[question]).fewer, 1);
+    }
+
+    #[test]
+    fn whole_videos_are_other_videos_of_the_task_in_their_order() {
+        let made = collection(&Made { tasks: 3, videos: 9, steps: 4, seed: 5 });
+        let question = Distractors::new(&made, calibration(), 1).question(4).unwrap();
+        let task = &made.instances[4].task;
+        for at in question.alone(Kind::Full).into_iter().skip(1) {
+            let clips: Vec<ClipId> = question.candidates[at].0.iter().flatten().copied().collect();
+            let video = made.pool.clip(clips[0]).video;
+            assert!(clips.iter().all(|clip| made.pool.clip(*clip).video == video));
+            assert!(clips.is_sorted_by_key(|clip| made.pool.clip(*clip).span.start()));
+            assert_eq!(&made.videos[&video].task, task);
+            assert_ne!(video, made.pool.clip(made.instances[4].truth[0]).video);
+        }
+    }
+
+    #[test]
+    fn the_first_similar_sequence_is_the_most_similar_clip_of_each_step() {
+        let made = collection(&Made { tasks: 2, videos: 9, steps: 3, seed: 6 });
+        let instance = &made.instances[3];
+        let best = most_similar(&made, instance);
+        for (step, clips) in best.iter().enumerate() {
+            let value = |clip: &ClipId| {
+                similarity(instance.clip.row(step), made.pool.clip_features().row(clip.row()))
+            };
+            assert!(clips.is_sorted_by(|a, b| value(a) >= value(b)));
+            let all = (0..made.pool.len() as u32).map(|row| value(&ClipId(row)));
+            assert_eq!(all.fold(f32::MIN, f32::max), value(&clips[0]));
+        }
+    }
+
+    /// Every ascending choice of places.
+    fn choices(steps: usize, count: usize) -> Vec<Vec<usize>> {
+        let apart = usize::from(count >= steps);
+        let mut all: Vec<Vec<usize>> = vec![vec![]];
+        for _ in 0..steps {
+            let longer = |some: &Vec<usize>| {
+                let from = some.last().map_or(0, |last| last + apart);
+                let some = some.clone();
+                (from..count).map(move |next| [&some[..], &[next]].concat())
+            };
+            all = all.iter().flat_map(longer).collect();
+        }
+        all
+    }
+
+    proptest! {
+        #[test]
+        fn laying_is_the_best_of_all_ways(
+            steps in 1usize..5, count in 1usize..7, values in prop::collection::vec(0i32..9, 28),
+        ) {
+            let value = |step: usize, at: usize| f64::from(values[step * 7 + at]);
+            let sum = |places: &[usize]| {
+                places.iter().enumerate().map(|(step, at)| value(step, *at)).sum::<f64>()
+            };
+            let laid = lay(steps, count, value).unwrap();
+            let all = choices(steps, count);
+            prop_assert!(all.contains(&laid), "{laid:?}");
+            let best = all.iter().map(|places| sum(places)).fold(f64::MIN, f64::max);
+            prop_assert_eq!(sum(&laid), best);
+        }
+
+        #[test]
+        fn none_is_the_truth_none_comes_twice_and_the_seed_decides(
+            tasks in 1usize..4, videos in 1usize..6, steps in 1usize..5, seed in 0u64..9,
+        ) {
+            let made = collection(&Made { tasks, videos, steps, seed });
+            let making = Distractors::new(&made, calibration(), seed);
+            let question = making.question(0).unwrap();
+            prop_assert_eq!(&question, &making.question(0).unwrap());
+            let truth = Sequence(made.instances[0].truth.iter().copied().map(Some).collect());
+            prop_assert_eq!(&question.candidates[0], &truth);
+            let different: HashSet<_> = question.candidates.iter().map(|s| &s.0).collect();
+            prop_assert_eq!(different.len(), question.candidates.len());
+            prop_assert!(question.candidates.len() <= 1 + DISTRACTORS);
+            prop_assert_eq!(question.kinds.len() + 1, question.candidates.len());
+            for kind in Kind::ALL {
+                prop_assert!(question.made(kind) <= kind.quota());
+            }
+            prop_assert!(question.candidates.iter().all(|s| s.0.len() == made.instances[0].truth.len()));
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! Search-space reduction: the share of truths among the first K candidates, for the greedy covers, the
+//! exact K best, clips by chance and the edited nearest neighbour.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use rand::SeedableRng;
+use rand::seq::IndexedRandom;
+use rand_chacha::ChaCha8Rng;
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+use stitch_core::clip::{ClipId, VideoId};
+use stitch_core::cover::{greedy, k_best};
+use stitch_core::map::{Match, StepMap};
+use stitch_core::pool::Pool;
+use stitch_engine::calibration::Calibration;
+use stitch_engine::demonstrate::Options;
+use stitch_engine::progress::Progress;
+
+use crate::collection::{Collection, Instance};
+use crate::suite::distractors::{Distractors, DistractorsError};
+use crate::suite::metrics::{Estimate, ratio};
+use crate::suite::test_set::TestSet;
+
+/// At how many candidates the share is taken.
+pub const CANDIDATES: [usize; 9] = [1, 2, 5, 10, 20, 50, 100, 200, 400];
+
+/// The ways of making candidates, in the order of tables.
+pub const WAYS: [&str; 4] = ["greedy cover", "exact K-best", "edited nearest neighbour", "random"];
+
+/// The curves of one set.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Capture {
+    /// Of which procedures: `mixed` or `whole videos`.
+    pub of: String,
+    /// How many there are.
+    pub procedures: usize,
+    /// How many candidates each point is of.
+    pub candidates: Vec<usize>,
+    /// For each way the share of truths at each point.
+    pub curves: BTreeMap<String, Vec<Estimate>>,
+}
+
+impl Capture {
+    /// The share that a way captures with so many candidates.
+    pub fn at(&self, way: &str, candidates: usize) -> Option<Estimate> {
+        let at = self.candidates.iter().position(|found| *found == candidates)?;
+        self.curves.get(way)?.get(at).copied()
+    }
+}
+
+/// The curves of the measured procedures, mixed ones and whole videos apart.
+pub fn capture(
+    set: &TestSet,
+    seed: u64,
+    progress: &dyn Progress,
+) -> Result<Vec<Capture>, DistractorsError> {
+    let making = Distractors::new(&set.collection, Calibration::of(&set.encoder.name), seed);
+    let mut found = Vec::new();
+    for (of, whole) in [("mixed", false), ("whole videos", true)] {
+        let kind = |at: &usize| is_whole(&set.collection, *at) == whole;
+        let instances: Vec<usize> = set.measured().into_iter().filter(kind).collect();
+        if instances.is_empty() {
+            continue;
+        }
+        progress.begin(&format!("capturing {of}"), instances.len() as u64);
+        let one = |at: &usize| {
+            progress.check()?;
+            let instance = &set.collection.instances[*at];
+            let map = making.step_map(instance)?;
+            let places = places(instance, &map, &set.collection.pool, seed ^ *at as u64);
+            progress.advance(1);
+            Ok((set.source(instance), places))
+        };
+        let places: Result<Vec<_>, DistractorsError> = instances.par_iter().map(one).collect();
+        found.push(curves(of, &places?, seed));
+    }
+    Ok(found)
+}
+
+/// Whether a procedure's clips are all of one video.
+pub fn is_whole(collection: &Collection, instance: usize) -> bool {
+    let video = |clip: &ClipId| collection.pool.clip(*clip).video;
+    let truth = &collection.instances[instance].truth;
+    truth.iter().all(|clip| truth.first().is_some_and(|first| video(first) == video(clip)))
+}
+
+/// For each way and each point whether the truth is among the candidates. The greedy covers are not the first of a longer list, so they are asked for at each point.
+type Places = Vec<Vec<bool>>;
+
+fn places(instance: &Instance, map: &StepMap, pool: &Pool, seed: u64) -> Places {
+    let truth: Vec<Option<ClipId>> = instance.truth.iter().copied().map(Some).collect();
+    let costs = Options::default().k_best;
+    let most = CANDIDATES[CANDIDATES.len() - 1];
+    let covers = CANDIDATES
+        .map(|count| greedy(map, pool, count, &costs).iter().any(|found| found.0 == truth))
+        .to_vec();
+    let best = k_best(map, pool, most, &costs);
+    let best = best.iter().position(|found| found.sequence.0 == truth);
+    let truth: Vec<ClipId> = instance.truth.clone();
+    let nearest = nearest_edited(map, pool, most).iter().position(|found| *found == truth);
+    let chance = by_chance(map, most, seed).iter().position(|found| *found == truth);
+    let within = |place: Option<usize>| {
+        CANDIDATES.map(|count| place.is_some_and(|place| place < count)).to_vec()
+    };
+    vec![covers, within(best), within(nearest), within(chance)]
+}
+
+/// The videos that show the most steps, then the most likely ones; each with its best clips, and with
+/// the best clip of any other video for the steps it does not show.
+fn nearest_edited(map: &StepMap, pool: &Pool, most: usize) -> Vec<Vec<ClipId>> {
+    let mut own: HashMap<VideoId, Vec<Option<Match>>> = HashMap::new();
+    for (step, matches) in map.steps.iter().enumerate() {
+        for found in matches {
+            let video = pool.clip(found.clip).video;
+            let shown = own.entry(video).or_insert_with(|| vec![None; map.steps.len()]);
+            shown[step].get_or_insert(*found); // the best comes first
+        }
+    }
+    let key = |shown: &[Option<Match>]| {
+        let worth: f32 = shown.iter().flatten().map(|found| found.worth).sum();
+        (shown.iter().flatten().count(), worth)
+    };
+    let mut videos: Vec<(VideoId, Vec<Option<Match>>)> = own.into_iter().collect();
+    videos.sort_by(|(a, x), (b, y)| {
+        let (x, y) = (key(x), key(y));
+        y.0.cmp(&x.0).then(y.1.total_cmp(&x.1)).then(a.cmp(b))
+    });
+    let edited = |(_, shown): (VideoId, Vec<Option<Match>>)| -> Option<Vec<ClipId>> {
+        let steps = shown.iter().zip(&map.steps);
+        steps.map(|(own, all)| own.or_else(|| all.first().copied()).map(|m| m.clip)).collect()
+    };
+    videos.into_iter().take(most).filter_map(edited).collect()
+}
+
+/// For each step one of its matches, whichever.
+fn by_chance(map: &StepMap, most: usize, seed: u64) -> Vec<Vec<ClipId>> {
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    let mut seen = HashSet::new();
+    let mut draw = |_| -> Option<Vec<ClipId>> {
+        map.steps.iter().map(|all| all.choose(&mut random).map(|found| found.clip)).collect()
+    };
+    let drawn = (0..4 * most).filter_map(&mut draw);
+    drawn.filter(|clips| seen.insert(clips.clone())).take(most).collect()
+}
+
+fn curves(of: &str, places: &[(VideoId, Places)], seed: u64) -> Capture {
+    let point = |way: usize, at: usize| {
+        let mut clusters: BTreeMap<VideoId, (f64, f64)> = BTreeMap::new();
+        for (source, places) in places {
+            let (hits, all) = clusters.entry(*source).or_default();
+            *hits += f64::from(u8::from(places[way][at]));
+            *all += 1.0;
+        }
+        ratio(&clusters.into_values().collect::<Vec<_>>(), 2000, seed)
+    };
+    let curve = |way: usize| (0..CANDIDATES.len()).map(|at| point(way, at)).collect();
+    let curves = WAYS.iter().enumerate().map(|(way, name)| ((*name).to_owned(), curve(way)));
+    Capture {
+        of: of.into(),
+        procedures: places.len(),
+        candidates: CANDIDATES.to_vec(),
+        curves: curves.collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use stitch_core::features::Features;
+    use stitch_engine::encoder::EncoderId;
+    use stitch_engine::progress::Silent;
+
+    use super::*;
+    use crate::suite::fixture::{DIM, Made, collection};
+
+    #[test]
+    fn whole_videos_are_always_captured_and_chance_is_not() {
+        let made = collection(&Made { tasks: 4, videos: 6, steps: 4, seed: 1 });
+        let count = made.pool.len();
+        let said =
+            (vec![String::new(); count], Features::new(DIM, vec![0.0; DIM * count]).unwrap());
+        let encoder = EncoderId { name: "x".into(), dim: DIM, weights: String::new() };
+        let set = TestSet::new("made", made, said, encoder).unwrap();
+        let found = capture(&set, 1, &Silent).unwrap();
+        assert_eq!(found.len(), 1);
+        let share = |way: &str, count: usize| found[0].at(way, count).unwrap().value;
+        assert_eq!(share("greedy cover", 100), 1.0);
+        assert!(share("random", 100) < 0.5);
+        for way in WAYS.iter().skip(1) {
+            let curve = &found[0].curves[*way];
+            assert!(curve.is_sorted_by(|a, b| a.value <= b.value), "{way}");
+        }
+    }
+}

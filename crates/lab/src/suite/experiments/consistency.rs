@@ -1,0 +1,85 @@
+//! Subject consistency at transitions: how alike the last picture of a clip and the first of the next
+//! are, max(0, cos), in what each method puts first.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use stitch_core::clip::ClipId;
+use stitch_core::cover::Sequence;
+use stitch_core::features::{Features, similarity};
+use stitch_engine::library::{Library, LibraryError};
+
+use crate::suite::compare::Comparison;
+use crate::suite::metrics::{Estimate, ratio};
+use crate::suite::test_set::TestSet;
+
+/// The first and the last picture of each clip, by row.
+pub struct Edges {
+    first: Features,
+    last: Features,
+}
+
+/// How consistent the answers are.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Consistency {
+    /// What the pictures at the edges are: `seconds`, or `clips` where no more is known.
+    pub by: String,
+    /// Of the truths.
+    pub truth: Estimate,
+    /// Of what each method puts first.
+    pub methods: BTreeMap<String, Estimate>,
+}
+
+impl Edges {
+    /// Of clips of which nothing more than their mean is known.
+    pub fn of_clips(set: &TestSet) -> Self {
+        let clips = set.seen.clip_features();
+        Self { first: clips.clone(), last: clips.clone() }
+    }
+
+    /// Of a library's clips: their first and last seconds.
+    pub fn of_library(set: &TestSet, library: &Library) -> Result<Self, LibraryError> {
+        let dim = set.seen.clip_features().dim();
+        let mut edges = Self { first: Features::empty(dim), last: Features::empty(dim) };
+        let mut known: BTreeMap<u32, Features> = BTreeMap::new();
+        for (row, clip) in set.seen.clips().iter().enumerate() {
+            if !known.contains_key(&clip.video.0) {
+                known.insert(clip.video.0, library.seconds(clip.video)?);
+            }
+            let seconds = &known[&clip.video.0];
+            let last = ((clip.span.end().saturating_sub(1)) / 1000) as usize;
+            let second = |at: usize| match at < seconds.len() {
+                true => seconds.row(at).to_vec(),
+                false => set.seen.clip_features().row(row).to_vec(),
+            };
+            edges.first.push(&second((clip.span.start() / 1000) as usize));
+            edges.last.push(&second(last));
+        }
+        Ok(edges)
+    }
+
+    /// The sum over a sequence's transitions, and how many there are.
+    fn of_sequence(&self, Sequence(clips): &Sequence) -> (f64, f64) {
+        let shown: Vec<ClipId> = clips.iter().flatten().copied().collect();
+        let alike = |pair: &[ClipId]| {
+            let cosine = similarity(self.last.row(pair[0].row()), self.first.row(pair[1].row()));
+            f64::from(cosine.max(0.0))
+        };
+        (shown.windows(2).map(alike).sum(), shown.len().saturating_sub(1) as f64)
+    }
+}
+
+/// Of the truths and of what each method puts first.
+pub fn consistency(found: &Comparison, edges: &Edges, by: &str, seed: u64) -> Consistency {
+    let of = |first: &dyn Fn(usize) -> usize| {
+        let questions = found.questions.iter().enumerate();
+        let sums: Vec<_> =
+            questions.map(|(at, q)| edges.of_sequence(&q.candidates[first(at)])).collect();
+        ratio(&sums, 2000, seed)
+    };
+    let methods = found
+        .methods
+        .iter()
+        .map(|method| (method.name.clone(), of(&|at| method.outcomes[at].first)));
+    Consistency { by: by.into(), methods: methods.collect(), truth: of(&|_| 0) }
+}
