@@ -10,6 +10,7 @@ pub mod world;
 pub mod dataset;
 pub mod eval_calibrate;
 pub mod eval_data;
+pub mod eval_all;
 pub mod eval_encoder;
 pub mod eval_speech;
 pub mod eval;
