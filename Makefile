@@ -6,7 +6,7 @@ CARGO ?= cargo
 ALL := --release --workspace
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint models suite bench setup
+.PHONY: help demo test lint models suite interop bench setup
 
 help: ## list the commands
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
@@ -35,6 +35,10 @@ suite: ## the tests and the examples in the documentation
 	else \
 		$(CARGO) test $(ALL); \
 	fi
+
+interop: ## open the exports with opentimelineio and an EDL reader
+	$(CARGO) build $(ALL)
+	@tests/interop/run.sh
 
 bench: ## ours against what a user would pick instead, as ratios
 	$(CARGO) xtask bench

@@ -1,27 +1,22 @@
 """CPU time of joining ten 12 s clips of mixed sources: stitch against moviepy, in one run.
 
-    python3 -m venv /tmp/venv && /tmp/venv/bin/pip install moviepy psutil
-    cargo bench -p stitch-engine --bench render --no-run
-    /tmp/venv/bin/python benches/render.py [SECONDS OF A CLIP]
+    cargo xtask bench render
+    python benches/render.py [SECONDS OF A CLIP]     # where moviepy and psutil are installed
 
 Both fit every clip into 1280x720 at 30 fps, bring its sound to one level and write H.264 and AAC.
 moviepy is run as it comes (x264's preset medium) and with stitch's preset (veryfast). Prints one line
 of JSON; CPU is user and system time of all processes, memory the largest sum over the processes
-that run at one time.
+that run at one time. Then one clip is swapped for another and our side runs again on what it kept.
 """
 
 import json
 import pathlib
-import resource
 import subprocess
 import sys
 import tempfile
-import threading
-import time
 
-import psutil
+from measure import bench, ffmpeg, measure
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
 CLIP_S = int(sys.argv[1]) if len(sys.argv) > 1 else 12
 CLIPS = 10
 # name, size, frames per second, sound
@@ -52,10 +47,9 @@ whole.write_videofile(out, fps=30, codec="libx264", preset=preset, audio_codec="
 def make_sources(folder):
     for name, size, fps, sound in SOURCES:
         pictures = f"testsrc2=size={size}:rate={fps}"
-        command = ["ffmpeg", "-v", "error", "-y", "-f", "lavfi", "-i", pictures]
-        command += ["-f", "lavfi", "-i", sound] if sound else []
-        command += ["-t", str(2 * CLIP_S + 2), "-c:v", "libx264", "-preset", "ultrafast", "-pix_fmt", "yuv420p"]
-        subprocess.run([*command, "-c:a", "aac", str(folder / name)], check=True)
+        sounds = ["-f", "lavfi", "-i", sound] if sound else []
+        encoded = ["-c:v", "libx264", "-preset", "ultrafast", "-pix_fmt", "yuv420p", "-c:a", "aac"]
+        ffmpeg("-f", "lavfi", "-i", pictures, *sounds, "-t", 3 * CLIP_S + 2, *encoded, folder / name)
     return [folder / name for name, *_ in SOURCES]
 
 
@@ -64,67 +58,35 @@ def demonstration(cuts):
         interval = {"start_ms": start * 1000, "end_ms": end * 1000}
         source = {"video": i, "path": path, "title": path, "uploader": None, "url": None, "licence": None}
         chosen = {"clip": i, "source": source, "span": interval, "cut": interval, "speed": 1.0,
-                  "text": "", "narration": "", "similarity": {"text": 0, "clip": 0, "fused": 0}}
+                  "text": "", "narration": "", "similarity": {"text": 0, "words": 0, "clip": 0, "probability": 1}}
         return {"text": f"Step {i}", "chosen": chosen, "alternatives": []}
     steps = [step(i, *cut) for i, cut in enumerate(cuts)]
     return {"version": 1, "title": "bench", "steps": steps, "scorer": "", "score": 0, "candidates": 1,
             "source_changes": 0, "seed": 0, "models": {}}
 
 
-def measure(command):
-    """CPU seconds, wall seconds and peak megabytes of a command and all it starts."""
-    before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.time()
-    process = subprocess.Popen([str(word) for word in command], stdout=subprocess.DEVNULL)
-    peak = [0]
-    watcher = threading.Thread(target=watch, args=(process, peak))
-    watcher.start()
-    if process.wait() != 0:
-        sys.exit(f"failed: {command}")
-    watcher.join()
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return {"cpu_s": round(cpu, 1), "wall_s": round(time.time() - began, 1),
-            "peak_mb": round(peak[0] / 1e6)}
-
-
-def watch(process, peak):
-    while process.poll() is None:
-        total = 0
-        try:
-            root = psutil.Process(process.pid)
-            for one in [root, *root.children(recursive=True)]:
-                try:
-                    total += one.memory_info().rss
-                except psutil.Error:
-                    pass
-        except psutil.Error:
-            pass
-        peak[0] = max(peak[0], total)
-        time.sleep(0.05)
-
-
 def main():
-    ours = sorted((ROOT / "target/release/deps").glob("render-*"), key=lambda p: p.stat().st_mtime)
-    ours = [path for path in ours if not path.suffix]
-    if not ours:
-        sys.exit("first: cargo bench -p stitch-engine --bench render --no-run")
+    ours = bench("render")
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         sources = make_sources(folder)
-        cuts = [(str(sources[i % len(sources)]), 1 + i // 5 * CLIP_S, 1 + CLIP_S + i // 5 * CLIP_S) for i in range(CLIPS)]
+        starts = [1 + i // 5 * CLIP_S for i in range(CLIPS)]
+        cuts = [(str(sources[i % len(sources)]), at, at + CLIP_S) for i, at in enumerate(starts)]
         (folder / "cuts.json").write_text(json.dumps(cuts))
         (folder / "demo.json").write_text(json.dumps(demonstration(cuts)))
+        swapped = [*cuts[:4], (cuts[4][0], 1 + 2 * CLIP_S, 1 + 3 * CLIP_S), *cuts[5:]]
+        (folder / "swapped.json").write_text(json.dumps(demonstration(swapped)))
         (folder / "with_moviepy.py").write_text(MOVIEPY)
         moviepy = [sys.executable, folder / "with_moviepy.py", folder / "cuts.json"]
+        again = [str(ours), folder / "swapped.json", folder / "swapped.mp4", folder / "cache"]
         result = {
-            "stitch": measure([ours[-1], folder / "demo.json", folder / "ours.mp4", folder / "cache"]),
+            "stitch": measure([ours, folder / "demo.json", folder / "ours.mp4", folder / "cache"]),
+            "swapped": json.loads(subprocess.run(again, capture_output=True, check=True).stdout),
             "moviepy": measure([*moviepy, folder / "medium.mp4", "medium"]),
             "moviepy_veryfast": measure([*moviepy, folder / "veryfast.mp4", "veryfast"]),
         }
         for name, file in [("stitch", "ours"), ("moviepy", "medium"), ("moviepy_veryfast", "veryfast")]:
             result[name]["file_mb"] = round((folder / f"{file}.mp4").stat().st_size / 1e6, 1)
-    for name in ["moviepy", "moviepy_veryfast"]:
-        result[f"cpu_of_{name}"] = round(result["stitch"]["cpu_s"] / result[name]["cpu_s"], 3)
     print(json.dumps(result))
 
 

@@ -7,7 +7,7 @@ use clap::{Parser, Subcommand};
 use crate::command::{
     dataset::DatasetCommand, eval::EvalArguments, index::IndexArguments, library::LibraryCommand,
     listen::ListenArguments, make::MakeArguments, models::ModelsCommand, search::SearchArguments,
-    world::WorldCommand,
+    serve::ServeArguments, train::TrainArguments, world::WorldCommand,
 };
 use crate::common::Common;
 
@@ -40,6 +40,7 @@ pub enum Command {
     Index(IndexArguments),
     Make(Box<MakeArguments>),
     Search(SearchArguments),
+    Serve(ServeArguments),
     Listen(ListenArguments),
     /// Look at the library, remove from it, check it
     #[command(subcommand)]
@@ -50,6 +51,7 @@ pub enum Command {
     /// Mix procedures to learn from, out of the library's videos
     #[command(subcommand)]
     Dataset(DatasetCommand),
+    Train(Box<TrainArguments>),
     Eval(EvalArguments),
     /// Draw the made-up library of instructional videos
     #[command(subcommand)]

@@ -37,10 +37,12 @@ fn run(command: Command, setup: &Setup) -> Result<u8, Failure> {
         Command::Index(index) => command::index::run(&index, setup),
         Command::Make(make) => command::make::run(&make, setup),
         Command::Search(search) => command::search::run(&search, setup),
+        Command::Serve(serve) => command::serve::run(&serve, setup),
         Command::Listen(listen) => command::listen::run(&listen, setup),
         Command::Library(library) => command::library::run(&library, setup),
         Command::Models(models) => command::models::run(&models, setup),
         Command::Dataset(dataset) => command::dataset::run(&dataset, setup),
+        Command::Train(train) => command::train::run(&train, setup),
         Command::Eval(eval) => command::eval::run(&eval, setup),
         Command::World(world) => {
             setup.say(&command::world::run(&world, &setup.progress)?);

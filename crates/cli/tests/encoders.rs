@@ -132,3 +132,40 @@ fn features_need_the_text_tower_of_their_space() {
     let said = home.fails(&["index", &features, "--features", &features], 2);
     assert!(said.contains("--text-encoder"), "{said}");
 }
+
+#[test]
+fn the_same_footage_under_another_name_is_found_once() {
+    let home = Home::new();
+    let encode = |input: &[&str], name: &str| {
+        let path = home.path(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let made = std::process::Command::new("ffmpeg")
+            .args(["-v", "error", "-y"])
+            .args(input)
+            .args(["-preset", "ultrafast", "-pix_fmt", "yuv420p"])
+            .arg(&path)
+            .status();
+        assert!(made.unwrap().success());
+    };
+    encode(&["-f", "lavfi", "-i", "mandelbrot=size=160x90:rate=12", "-t", "12"], "videos/long.mp4");
+    encode(&["-f", "lavfi", "-i", "testsrc=size=160x90:rate=12:duration=6"], "videos/other.mp4");
+    let long = home.path("videos/long.mp4").display().to_string();
+    let part = ["-ss", "2.4", "-i", &long, "-t", "7", "-vf", "scale=120:-2,eq=brightness=0.06"];
+    encode(&[&part[..], &["-crf", "34"]].concat(), "videos/part.mp4");
+    let model = model();
+    home.run(&["index", "videos", "--encoder", &model, "--speech", "never"]).success();
+    let found = home.run(&["search", "a pattern", "--json", "--number", "50"]).success();
+    let found = String::from_utf8(found.get_output().stdout.clone()).unwrap();
+    assert!(found.contains("long.mp4") && found.contains("other.mp4"), "{found}");
+    assert!(!found.contains("part.mp4"), "{found}");
+    home.write("steps.txt", "A pattern\nBars of colour\n");
+    home.run(&["make", "steps.txt", "--threshold=0", "--no-video", "-o", "out/new/d.mp4"])
+        .success();
+    let made = std::fs::read_to_string(home.path("out/new/d.json")).unwrap();
+    let made: serde_json::Value = serde_json::from_str(&made).unwrap();
+    let step = &made["steps"][0];
+    let all = step["alternatives"].as_array().unwrap().iter().chain([&step["chosen"]]);
+    let copies: Vec<_> = all.filter_map(|choice| choice["copies"].as_array()).flatten().collect();
+    assert!(copies.iter().any(|copy| copy["title"] == "part"), "{made:#}");
+    assert!(made["steps"][1]["join"].is_number(), "{made:#}");
+}

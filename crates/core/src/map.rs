@@ -144,6 +144,17 @@ pub fn map(
     belief: &Belief,
     options: &MapOptions,
 ) -> Result<StepMap, MapError> {
+    map_where(steps, pool, |_, clip| allowed(clip), belief, options)
+}
+
+/// The same where each step, by number, has clips of its own that it may be shown by.
+pub fn map_where(
+    steps: &Steps<'_>,
+    pool: &Pool,
+    allowed: impl Fn(usize, ClipId) -> bool,
+    belief: &Belief,
+    options: &MapOptions,
+) -> Result<StepMap, MapError> {
     check(steps, pool, options)?;
     let mut found = by_meaning(steps, pool, allowed, belief, options.top.saturating_mul(WIDER));
     by_words(&mut found, steps.texts, pool, belief);
@@ -155,7 +166,7 @@ pub fn map(
 fn by_meaning(
     steps: &Steps<'_>,
     pool: &Pool,
-    allowed: impl Fn(ClipId) -> bool,
+    allowed: impl Fn(usize, ClipId) -> bool,
     belief: &Belief,
     most: usize,
 ) -> Vec<Vec<Match>> {
@@ -163,17 +174,18 @@ fn by_meaning(
     // Clip after clip, so that the pool, far larger than the query, is read once.
     for row in 0..pool.len() {
         let clip = ClipId(row as u32);
-        if !allowed(clip) {
+        let mut wanted = (0..steps.texts.len()).filter(|step| allowed(*step, clip)).peekable();
+        if wanted.peek().is_none() {
             continue;
         }
         let text = there(pool.text_features().row(row));
         let picture = there(pool.clip_features().row(row));
-        for (step, best) in best.iter_mut().enumerate() {
+        for step in wanted {
             let text = text.map(|row| similarity(steps.text.row(step), row));
             let picture = picture.map(|row| similarity(steps.clip.row(step), row));
             let evidence = Evidence { text, words: None, clip: picture };
             if let Some(log_odds) = belief.log_odds(&evidence) {
-                best.offer(Match { clip, evidence, worth: log_probability(log_odds) });
+                best[step].offer(Match { clip, evidence, worth: log_probability(log_odds) });
             }
         }
     }

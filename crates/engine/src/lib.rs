@@ -8,6 +8,7 @@ pub mod progress;
 pub mod files;
 pub mod fonts;
 pub mod media;
+pub mod footage;
 pub mod lexicon;
 pub mod transcript;
 pub mod recipe;

@@ -8,9 +8,10 @@ use candle_core::{Device, Tensor};
 use rayon::prelude::*;
 use serde::Deserialize;
 use stitch_core::features::{Features, FeaturesError};
-use tokenizers::{Tokenizer, TruncationParams};
+use tokenizers::Tokenizer;
 
 use crate::kernels::{Activation, Attention, Linear, Norm, Queries, Relative};
+use crate::models::tokenizer;
 use crate::models::weights::{self, Weights, WeightsError};
 use crate::progress::{Progress, Silent, Stopped};
 
@@ -179,18 +180,9 @@ impl SentenceEncoder {
 
 /// The tokenizer, cutting texts at the model's longest instead of whatever its file says.
 fn load_tokenizer(path: PathBuf, longest: usize) -> Result<PathAnd<Tokenizer>, SentenceError> {
-    let load = || {
-        let mut tokenizer = Tokenizer::from_file(&path)?;
-        tokenizer.with_padding(None);
-        let truncation = TruncationParams { max_length: longest, ..Default::default() };
-        tokenizer.with_truncation(Some(truncation))?;
-        Ok(tokenizer)
-    };
-    match load() {
+    match tokenizer::load(&path, longest) {
         Ok(value) => Ok(PathAnd { path, value }),
-        Err::<_, tokenizers::Error>(error) => {
-            Err(SentenceError::Tokenizer { path, reason: error.to_string() })
-        }
+        Err(error) => Err(SentenceError::Tokenizer { path, reason: error.to_string() }),
     }
 }
 

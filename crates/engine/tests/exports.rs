@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use common::{choice, demonstration};
-use stitch_engine::demonstrate::Demonstration;
+use stitch_engine::demonstrate::{Demonstration, Elsewhere};
 use stitch_engine::export::thumbnails::Thumbnails;
 use stitch_engine::export::{Export, Format, json, text};
 use stitch_engine::media::Probe;
@@ -23,12 +23,14 @@ fn example() -> Demonstration {
     boil.narration = "now it boils".into();
     let mut pour = choice(pot, 2500, 6500);
     pour.speed = 2.0;
+    pour.copies.push(Elsewhere { video: 9, title: "Tea <again>".into(), start_ms: 61_500 });
     let mut demonstration = demonstration(vec![
         ("Boil the water", Some(boil)),
         ("Warm the pot", None),
         ("Pour", Some(pour)),
     ]);
     demonstration.steps[1].alternatives.push(choice(pot, 0, 1000));
+    demonstration.steps[2].join = Some(0.42);
     demonstration
 }
 

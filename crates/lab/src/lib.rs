@@ -5,3 +5,4 @@ pub mod dataset;
 pub mod collection;
 pub mod negatives;
 pub mod suite;
+pub mod train;

@@ -29,20 +29,26 @@ pub fn run(root: &Path, pair: &Pair) -> Numbers {
         }
         How::ByScript => {
             command.arg("--no-run");
-            finished(command).map(|_| Value::Object(Map::new()))
+            finished(command)?;
+            program(root).map(|_| Value::Object(Map::new()))
         }
     }
 }
 
 /// The folder of a model, as the program itself finds it.
 pub fn model(root: &Path, name: &str) -> Result<PathBuf, String> {
-    let mut command = cargo(root);
-    command.args(["build", "--quiet", "--release", "--workspace", "--bin", "stitch"]);
-    finished(command)?;
-    let mut command = Command::new(target(root).join("release/stitch"));
+    let mut command = Command::new(program(root)?);
     command.args(["models", "path", name]).current_dir(root);
     let printed = finished(command)?;
     Ok(PathBuf::from(String::from_utf8_lossy(&printed).trim()))
+}
+
+/// The program itself, built.
+fn program(root: &Path) -> Result<PathBuf, String> {
+    let mut command = cargo(root);
+    command.args(["build", "--quiet", "--release", "--workspace", "--bin", "stitch"]);
+    finished(command)?;
+    Ok(target(root).join("release/stitch"))
 }
 
 /// Where cargo puts what it builds.

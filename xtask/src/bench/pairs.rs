@@ -61,6 +61,8 @@ pub enum Unit {
     Megabytes,
     /// More is better.
     PerSecond,
+    /// Less is better.
+    Count,
 }
 
 /// What a number has to reach.
@@ -72,6 +74,8 @@ pub enum Bar {
     Times(f64),
     /// Ours is at most this much.
     AtMost(f64),
+    /// Ours is at least this much.
+    AtLeast(f64),
 }
 
 const fn row(
@@ -84,11 +88,21 @@ const fn row(
     Row { label, ours, theirs, unit, bar }
 }
 
-use Bar::{AtMost, None as NoBar, Times};
-use Unit::{Megabytes, PerSecond, Seconds};
+/// Samples taken by both.
+const fn sampling(label: &'static str, ours: &'static str, theirs: &'static str) -> Row {
+    row(label, ours, theirs, PerSecond, Times(1.0))
+}
+
+/// How many seconds of video are indexed in one.
+const fn indexing(label: &'static str, ours: &'static str, bar: Bar) -> Row {
+    row(label, ours, "", PerSecond, bar)
+}
+
+use Bar::{AtLeast, AtMost, None as NoBar, Times};
+use Unit::{Count, Megabytes, PerSecond, Seconds};
 
 /// All benchmarks.
-pub const PAIRS: [Pair; 6] = [
+pub const PAIRS: [Pair; 8] = [
     Pair {
         name: "drop-dtw",
         says: "Drop-DTW against a Python loop and NumPy; the covers",
@@ -210,25 +224,72 @@ pub const PAIRS: [Pair; 6] = [
                 Megabytes,
                 AtMost(500.0),
             ),
+            row("clips encoded after one is swapped", "/swapped/encoded", "", Count, AtMost(1.0)),
         ],
     },
     Pair {
         name: "decode",
         says: "sampling 8 frames per second against PyAV",
         ours: ("crates/engine", "decode"),
-        how: How::Alone,
+        how: How::ByScript,
         theirs: Some(Rival {
             what: "PyAV",
             script: "benches/decode.py",
             requirements: "benches/requirements-decode.txt",
         }),
-        rows: &[row(
-            "sampling, video seconds per CPU second",
-            "decode_video_seconds_per_cpu_second",
-            "pyav_video_seconds_per_cpu_second",
-            PerSecond,
-            Times(1.0),
-        )],
+        rows: &[
+            sampling("sampling 360p, video seconds per CPU second", "/360p/stitch", "/360p/pyav"),
+            sampling("sampling 720p, video seconds per CPU second", "/720p/stitch", "/720p/pyav"),
+            sampling(
+                "sampling 1080p, video seconds per CPU second",
+                "/1080p/stitch",
+                "/1080p/pyav",
+            ),
+        ],
+    },
+    Pair {
+        name: "index",
+        says: "indexing with the default encoder, by size and decode mode",
+        ours: ("crates/engine", "decode"),
+        how: How::ByScript,
+        theirs: Some(Rival {
+            what: "nothing else: ours by size and mode",
+            script: "benches/index.py",
+            requirements: "benches/requirements-index.txt",
+        }),
+        rows: &[
+            indexing("index 360p, exact", "/360p_exact/times_real_time", NoBar),
+            indexing("index 360p, fast", "/360p_fast/times_real_time", NoBar),
+            indexing("index 360p, keyframes", "/360p_keyframes/times_real_time", NoBar),
+            indexing("index 720p, exact", "/720p_exact/times_real_time", AtLeast(5.0)),
+            indexing("index 720p, fast", "/720p_fast/times_real_time", NoBar),
+            indexing("index 720p, keyframes", "/720p_keyframes/times_real_time", AtLeast(40.0)),
+            indexing("index 1080p, exact", "/1080p_exact/times_real_time", NoBar),
+            indexing("index 1080p, fast", "/1080p_fast/times_real_time", NoBar),
+            indexing("index 1080p, keyframes", "/1080p_keyframes/times_real_time", NoBar),
+            row("index, peak memory", "/peak_mb", "", Megabytes, AtMost(1610.0)),
+        ],
+    },
+    Pair {
+        name: "make",
+        says: "one whole `stitch make` by stage, on what `make demo` leaves",
+        ours: ("crates/engine", "decode"),
+        how: How::ByScript,
+        theirs: Some(Rival {
+            what: "nothing else: ours by stage",
+            script: "benches/make.py",
+            requirements: "benches/requirements-make.txt",
+        }),
+        rows: &[
+            row("make: loading models", "/first/loading models", "", Seconds, NoBar),
+            row("make: choosing clips", "/first/choosing clips", "", Seconds, NoBar),
+            row("make: levelling", "/first/levelling", "", Seconds, NoBar),
+            row("make: encoding", "/first/encoding", "", Seconds, NoBar),
+            row("make: joining", "/first/joining", "", Seconds, NoBar),
+            row("make: thumbnails", "/first/thumbnails", "", Seconds, NoBar),
+            row("make: the whole", "/first/whole", "", Seconds, NoBar),
+            row("make: the whole, run again", "/again/whole", "", Seconds, NoBar),
+        ],
     },
     Pair {
         name: "listen",

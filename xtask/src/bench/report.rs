@@ -48,13 +48,14 @@ impl Result {
         let ours = number(self.source_of_ours(), row.ours);
         let theirs = self.theirs.as_ref().and_then(|theirs| number(theirs, row.theirs));
         let ratio = ours.zip(theirs).map(|(ours, theirs)| match row.unit {
-            Unit::Seconds | Unit::Megabytes => theirs / ours,
+            Unit::Seconds | Unit::Megabytes | Unit::Count => theirs / ours,
             Unit::PerSecond => ours / theirs,
         });
         let holds = match row.bar {
             Bar::None => None,
             Bar::Times(times) => ratio.map(|ratio| ratio >= times),
             Bar::AtMost(most) => ours.map(|ours| ours <= most),
+            Bar::AtLeast(least) => ours.map(|ours| ours >= least),
         };
         Line { label: row.label, ours, theirs, ratio, holds, bar: row.bar, unit: row.unit }
     }
@@ -160,6 +161,7 @@ impl Line {
             Bar::None => "–".to_owned(),
             Bar::Times(least) => format!("≥ {}", times(least)),
             Bar::AtMost(most) => format!("≤ {}", self.unit.show(most)),
+            Bar::AtLeast(least) => format!("≥ {}", self.unit.show(least)),
         };
         let verdict = match self.holds {
             Some(true) => "holds",
@@ -182,6 +184,7 @@ impl Unit {
             Self::Seconds => format!("{value:.2} s"),
             Self::Megabytes => format!("{value:.0} MB"),
             Self::PerSecond => format!("{value:.2} /s"),
+            Self::Count => format!("{value:.0}"),
         }
     }
 }

@@ -248,6 +248,9 @@ fn write(
 ) -> Result<Vec<PathBuf>, Failure> {
     let (output, options) = (&arguments.output, arguments.render_options());
     let (cache, progress) = (setup.cache.join("cuts"), &setup.progress);
+    if let Some(folder) = output.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        std::fs::create_dir_all(folder).map_err(FileError::at(folder))?;
+    }
     let mut files = Vec::new();
     let plan = if arguments.no_video {
         Plan::new(demonstration, &options, progress)?

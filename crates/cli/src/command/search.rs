@@ -4,11 +4,9 @@ use clap::Args;
 use serde_json::json;
 use stitch_core::map::Match;
 use stitch_core::pool::Pool;
-use stitch_engine::calibration::Calibration;
-use stitch_engine::demonstrate::{Options, step_map};
+use stitch_engine::demonstrate::Stock;
 use stitch_engine::library::Library;
 use stitch_engine::progress::Progress;
-use stitch_engine::scorer::Query;
 
 use crate::failure::Failure;
 use crate::setup::Setup;
@@ -32,18 +30,11 @@ pub fn run(arguments: &SearchArguments, setup: &Setup) -> Result<u8, Failure> {
     setup.progress.begin("loading models", 0);
     let sentences = setup.sentence()?;
     let (library, encoder) = setup.open_library(&sentences)?;
-    let pool = library.pool()?;
-    let texts = [arguments.text.clone()];
-    let (top, threshold) = (arguments.number, Some(0.0));
-    let mut options = Options { top, threshold, ..Options::default() };
-    options.k_best.switch_cost = f64::INFINITY;
-    let (text, clip) =
-        (sentences.encoder.encode(&texts)?, encoder.encode_text(&[arguments.text.as_str()])?);
-    let query = Query { texts: &texts, text: &text, clip: &clip, map: None };
-    let calibration = Calibration::of(&encoder.id().name);
-    let found = step_map(&query, &pool, |_| true, calibration, &options)?;
+    let stock = Stock::load(&library)?;
+    let (text, number) = (arguments.text.trim(), arguments.number);
+    let found = stock.search(&library, text, number, encoder.as_ref(), &sentences.encoder)?;
     setup.progress.finish();
-    print(&found.steps[0], &pool, &library, setup)
+    print(&found, &stock.pool, &library, setup)
 }
 
 fn print(found: &[Match], pool: &Pool, library: &Library, setup: &Setup) -> Result<u8, Failure> {

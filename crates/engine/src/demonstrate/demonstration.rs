@@ -38,6 +38,10 @@ pub struct Step {
     pub chosen: Option<Choice>,
     /// Other clips that could show it, best first.
     pub alternatives: Vec<Choice>,
+    /// How alike the pictures on both sides of the cut to this step are, 0 to 1; none for the first
+    /// clip, after a gap, and where nobody looked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub join: Option<f32>,
 }
 
 /// A clip put forward for a step.
@@ -59,6 +63,20 @@ pub struct Choice {
     pub narration: String,
     /// How well it fits the step of the procedure.
     pub similarity: Similarity,
+    /// Where else the library has the same footage.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub copies: Vec<Elsewhere>,
+}
+
+/// A place that shows the same footage.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Elsewhere {
+    /// The video's number in the library.
+    pub video: u32,
+    /// Its title, or its file name.
+    pub title: String,
+    /// Where it begins there.
+    pub start_ms: u64,
 }
 
 /// The video a clip is from, and who is to be credited.

@@ -4,42 +4,47 @@ use std::collections::BTreeMap;
 
 use stitch_core::clip::{ClipId, VideoId};
 use stitch_core::cover::{self, Sequence};
-use stitch_core::map::{Match, StepMap};
-use stitch_core::pool::Pool;
+use stitch_core::features::similarity;
+use stitch_core::map::Match;
 use stitch_core::procedure::Procedure;
 use stitch_core::timeline::Cut;
 
+use super::copies::Copies;
+use super::wishes::Kept;
 use super::{
-    Choice, DemonstrateError, Demonstration, Demonstrator, Interval, Options, Similarity, Source,
-    Step,
+    Choice, DemonstrateError, Demonstration, Demonstrator, Elsewhere, Interval, Options, Place,
+    Similarity, Source, Step, Stock, Wishes,
 };
-use crate::library::{Library, LibraryError, VideoRecord};
+use crate::library::{Library, LibraryError};
 use crate::sentence::SentenceEncoder;
 
 /// The record of the answer. `ranked` holds the candidates best first and is never empty.
-#[allow(clippy::too_many_arguments)] // everything the query found goes into its record
 pub(super) fn describe(
     with: &Demonstrator<'_>,
+    stock: &Stock,
     procedure: &Procedure,
-    pool: &Pool,
-    videos: &BTreeMap<VideoId, VideoRecord>,
-    step_map: &StepMap,
+    map: &Kept,
     ranked: &[(&Sequence, f32)],
     cuts: &[Cut],
     options: &Options,
 ) -> Result<Demonstration, DemonstrateError> {
     let (best, score) = ranked[0];
-    let clerk = Clerk { library: with.library, pool, videos };
+    let clerk =
+        Clerk { library: with.library, stock, wishes: &options.wishes, copies: &map.copies };
     let mut steps = Vec::with_capacity(procedure.steps().len());
     for (number, text) in procedure.steps().iter().enumerate() {
-        let matches = &step_map.steps[number];
-        let found = |clip: ClipId| matches.iter().find(|m| m.clip == clip);
+        let found = |clip: ClipId| map.used.steps[number].iter().find(|m| m.clip == clip);
         let cut = cuts.iter().find(|cut| cut.step == number && worth_seeing(cut));
-        let chosen = best.0[number].and_then(found).map(|m| clerk.choice(m, cut)).transpose()?;
-        let others = alternatives(number, best.0[number], matches, ranked, options.alternatives);
+        let shown = best.0[number].and_then(found);
+        let chosen = shown.map(|m| clerk.chosen(number, m, cut)).transpose()?;
+        let offered = &map.offered.steps[number];
+        let others = alternatives(number, best.0[number], offered, ranked, options.alternatives);
         let alternatives =
             others.into_iter().map(|m| clerk.choice(m, None)).collect::<Result<_, _>>()?;
-        steps.push(Step { text: text.clone(), chosen, alternatives });
+        steps.push(Step { text: text.clone(), chosen, alternatives, join: None });
+    }
+    if with.encoder.sees() {
+        clerk.look_at_joins(&mut steps)?;
     }
     Ok(Demonstration {
         version: Demonstration::VERSION,
@@ -48,7 +53,7 @@ pub(super) fn describe(
         scorer: with.scorer.name().to_owned(),
         score,
         candidates: ranked.len(),
-        source_changes: cover::source_changes(best, pool),
+        source_changes: cover::source_changes(best, &stock.pool),
         seed: options.seed,
         models: models(with),
     })
@@ -93,13 +98,49 @@ fn models(with: &Demonstrator<'_>) -> BTreeMap<String, String> {
 /// Writes choices out of what the library knows.
 struct Clerk<'a> {
     library: &'a Library,
-    pool: &'a Pool,
-    videos: &'a BTreeMap<VideoId, VideoRecord>,
+    stock: &'a Stock,
+    wishes: &'a Wishes,
+    copies: &'a Copies,
 }
 
 impl Clerk<'_> {
+    /// Subject consistency: the last second before each cut against the first one after it.
+    fn look_at_joins(&self, steps: &mut [Step]) -> Result<(), LibraryError> {
+        let mut before: Option<Vec<f32>> = None;
+        for step in steps {
+            let Some(choice) = &step.chosen else {
+                before = None;
+                continue;
+            };
+            let seconds = self.library.seconds(VideoId(choice.source.video))?;
+            let last = seconds.len().saturating_sub(1);
+            let row = |ms: u64| seconds.row(((ms / 1000) as usize).min(last)).to_vec();
+            if seconds.is_empty() {
+                before = None;
+                continue;
+            }
+            let first = row(choice.cut.start_ms);
+            step.join = before.as_ref().map(|before| similarity(before, &first).clamp(0.0, 1.0));
+            before = Some(row(choice.cut.end_ms.saturating_sub(1)));
+        }
+        Ok(())
+    }
+
+    /// The clip of a step, cut as the person wants it where they have said so.
+    fn chosen(&self, step: usize, m: &Match, cut: Option<&Cut>) -> Result<Choice, LibraryError> {
+        let mut choice = self.choice(m, cut)?;
+        let trim = self.wishes.get(&step).and_then(|wish| wish.trim);
+        if let Some(trim) = trim.filter(|trim| trim.of == Place::from(&choice)) {
+            let video = VideoId(choice.source.video);
+            let length = self.stock.videos.get(&video).map_or(0, |record| record.video.length_ms);
+            choice.cut = trim.within(length).unwrap_or(choice.cut);
+            choice.speed = 1.0;
+        }
+        Ok(choice)
+    }
+
     fn choice(&self, found: &Match, cut: Option<&Cut>) -> Result<Choice, LibraryError> {
-        let clip = self.pool.clip(found.clip);
+        let clip = self.stock.pool.clip(found.clip);
         let span = Interval::from(clip.span);
         Ok(Choice {
             clip: found.clip.0,
@@ -115,12 +156,23 @@ impl Clerk<'_> {
                 clip: found.evidence.clip,
                 probability: found.probability(),
             },
+            copies: self.elsewhere(found.clip)?,
         })
+    }
+
+    /// Where else the footage of this clip is.
+    fn elsewhere(&self, clip: ClipId) -> Result<Vec<Elsewhere>, LibraryError> {
+        let place = |copy: &ClipId| {
+            let clip = self.stock.pool.clip(*copy);
+            let Source { video, title, .. } = self.source(clip.video)?;
+            Ok(Elsewhere { video, title, start_ms: clip.span.start() })
+        };
+        self.copies.of(clip).iter().map(place).collect()
     }
 
     fn source(&self, video: VideoId) -> Result<Source, LibraryError> {
         let wanted = || LibraryError::NoSuchVideo { wanted: video.0.to_string() };
-        let record = self.videos.get(&video).ok_or_else(wanted)?;
+        let record = self.stock.videos.get(&video).ok_or_else(wanted)?;
         Ok(Source {
             video: record.id,
             path: record.path.clone(),

@@ -2,13 +2,14 @@
 
 pub mod demonstration;
 pub mod sources;
+pub mod copies;
+pub mod wishes;
+pub mod stock;
 mod describe;
+pub mod doubts;
 
-use std::collections::BTreeMap;
-
-use stitch_core::clip::{ClipId, VideoId};
+use stitch_core::clip::ClipId;
 use stitch_core::cover::{self, KBestOptions, Sequence};
-use stitch_core::features::Features;
 use stitch_core::map::{self, MapError, MapOptions, StepMap, Steps, Thresholds};
 use stitch_core::pool::Pool;
 use stitch_core::procedure::Procedure;
@@ -16,11 +17,15 @@ use stitch_core::timeline::{self, TimelineOptions};
 
 use crate::calibration::Calibration;
 use crate::encoder::{Encoder, EncoderError};
-use crate::library::{Library, LibraryError, VideoRecord};
+use crate::library::{Library, LibraryError};
 use crate::scorer::{Query, Scorer, ScorerError};
 use crate::sentence::SentenceEncoder;
-pub use demonstration::{Choice, Demonstration, Interval, Similarity, Source, Step};
+pub use demonstration::{Choice, Demonstration, Elsewhere, Interval, Similarity, Source, Step};
+pub use doubts::{Doubt, doubts, without_each};
 pub use sources::SourceFilter;
+pub use stock::{Asked, Stock};
+use wishes::Mapper;
+pub use wishes::{Fixed, Place, Trim, Wish, Wishes};
 
 /// What a query works with.
 pub struct Demonstrator<'a> {
@@ -58,6 +63,10 @@ pub struct Options {
     pub alternatives: usize,
     /// Which videos may be used.
     pub sources: SourceFilter,
+    /// What a person has decided about steps.
+    pub wishes: Wishes,
+    /// Whether a step that nothing shows is told the clips that come nearest.
+    pub near_misses: bool,
     /// Of everything random.
     pub seed: u64,
 }
@@ -73,6 +82,8 @@ impl Default for Options {
             length_ms: None,
             alternatives: 3,
             sources: SourceFilter::default(),
+            wishes: Wishes::new(),
+            near_misses: false,
             seed: 0,
         }
     }
@@ -104,27 +115,40 @@ pub fn demonstrate(
     procedure: &Procedure,
     options: &Options,
 ) -> Result<Demonstration, DemonstrateError> {
-    let pool = with.library.pool()?;
-    let options = &suited(options, &pool);
-    let videos = usable_videos(with.library, &options.sources)?;
-    let (text, clip) = encode(with, procedure)?;
-    let mut query = Query { texts: procedure.steps(), text: &text, clip: &clip, map: None };
+    let stock = Stock::load(with.library)?;
+    let asked = Asked::encode(with, procedure)?;
+    solve(with, &stock, &asked, options)
+}
+
+/// The same for a library in memory and an encoded procedure, as often as a person changes their
+/// mind.
+pub fn solve(
+    with: &Demonstrator<'_>,
+    stock: &Stock,
+    asked: &Asked,
+    options: &Options,
+) -> Result<Demonstration, DemonstrateError> {
+    let pool = &stock.pool;
+    let options = &suited(options, pool);
+    let videos = stock.usable(&options.sources)?;
+    let mut query = asked.query();
     let allowed = |id| videos.contains_key(&pool.clip(id).video);
     let calibration = Calibration::of(&with.encoder.id().name);
-    let step_map = step_map(&query, &pool, allowed, calibration, options)?;
-    let candidates = candidates(&step_map, &pool, with.scorer, options);
-    query.map = Some(&step_map);
-    let scores = with.scorer.score(&query, &pool, &candidates)?;
-    let scores = with_price_of_changes(with.scorer, scores, &candidates, &pool, options);
+    let mut map = Mapper { query: &asked.query(), pool, allowed, calibration, options }.map()?;
+    map.collapse(pool, with.library)?;
+    let candidates = candidates(&map.used, pool, with.scorer, options);
+    query.map = Some(&map.used);
+    let scores = with.scorer.score(&query, pool, &candidates)?;
+    let scores = with_price_of_changes(with.scorer, scores, &candidates, pool, options);
     let order = ranked(&scores);
     let cuts = timeline::timeline(
         &candidates[order[0]],
-        &pool,
-        |video| videos[&video].video.length_ms,
+        pool,
+        |video| stock.videos[&video].video.length_ms,
         &fitted(&options.timeline, options.length_ms, &candidates[order[0]]),
     );
     let ranked: Vec<_> = order.iter().map(|&i| (&candidates[i], scores[i])).collect();
-    describe::describe(with, procedure, &pool, &videos, &step_map, &ranked, &cuts, options)
+    describe::describe(with, stock, &asked.procedure, &map, &ranked, &cuts, options)
 }
 
 /// What was asked for, suited to a library without words: what pictures alone say of clips lies
@@ -138,30 +162,6 @@ fn suited(options: &Options, pool: &Pool) -> Options {
     options
 }
 
-/// The videos that may be used, by number.
-fn usable_videos(
-    library: &Library,
-    sources: &SourceFilter,
-) -> Result<BTreeMap<VideoId, VideoRecord>, DemonstrateError> {
-    let all = library.videos()?;
-    let some_ready = !all.is_empty();
-    let usable: BTreeMap<_, _> = all
-        .into_iter()
-        .filter(|video| sources.allows(video))
-        .map(|video| (VideoId(video.id), video))
-        .collect();
-    if usable.is_empty() && some_ready { Err(DemonstrateError::NoSource) } else { Ok(usable) }
-}
-
-/// The steps as the sentence encoder and as F_M's text tower see them.
-fn encode(
-    with: &Demonstrator<'_>,
-    procedure: &Procedure,
-) -> Result<(Features, Features), EncoderError> {
-    let texts: Vec<&str> = procedure.steps().iter().map(String::as_str).collect();
-    Ok((with.sentence.encode(&texts)?, with.encoder.encode_text(&texts)?))
-}
-
 /// M, with this calibration. A clip is a match as long as taking it can cost less than leaving its
 /// source for the best one and coming back.
 pub fn step_map(
@@ -171,13 +171,24 @@ pub fn step_map(
     calibration: &Calibration,
     options: &Options,
 ) -> Result<StepMap, MapError> {
+    step_map_where(query, pool, |_, clip| allowed(clip), calibration, options)
+}
+
+/// M where each step, by number, has clips of its own.
+fn step_map_where(
+    query: &Query<'_>,
+    pool: &Pool,
+    allowed: impl Fn(usize, ClipId) -> bool,
+    calibration: &Calibration,
+    options: &Options,
+) -> Result<StepMap, MapError> {
     let steps = Steps { texts: query.texts, text: query.text, clip: query.clip };
     let limits = MapOptions {
         top: options.top,
         threshold: options.threshold.map_or(calibration.thresholds(), Thresholds::always),
         margin: (2.0 * options.k_best.switch_cost) as f32,
     };
-    map::map(&steps, pool, allowed, &calibration.belief(), &limits)
+    map::map_where(&steps, pool, allowed, &calibration.belief(), &limits)
 }
 
 /// V'_R: the covers by few sources, and the exact most likely less the price of changes.

@@ -22,6 +22,7 @@ pub use precomputed::{Precomputed, PrecomputedError};
 pub use tower::{ImageTower, TextTower};
 pub use two_towers::TwoTowers;
 
+use crate::footage::Footage;
 use crate::media::MediaError;
 use crate::models::{FetchError, WeightsError};
 use crate::onnx::OnnxError;
@@ -140,4 +141,6 @@ pub struct Seconds {
     pub features: Features,
     /// Where a new shot begins, in milliseconds, as far as was seen.
     pub shots: Vec<u64>,
+    /// What it looks like, as far as was seen.
+    pub footage: Footage,
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use stitch_core::features::Features;
 
 use super::{Encoder, EncoderError, EncoderId, Seconds, VideoInput};
+use crate::footage::Footage;
 use crate::progress::Progress;
 use crate::sentence::SentenceEncoder;
 use crate::transcript::Sentence;
@@ -54,7 +55,7 @@ impl Encoder for Narration {
         progress.begin("encoding the narration", texts.len() as u64);
         let rows = self.sentences.encode_with(&texts, progress)?;
         let features = Features::new(self.id.dim, spread(&heard, &rows, seconds))?;
-        Ok(Seconds { features, shots: Vec::new() })
+        Ok(Seconds { features, shots: Vec::new(), footage: Footage::default() })
     }
 }
 

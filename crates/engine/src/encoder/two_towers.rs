@@ -12,6 +12,7 @@ use stitch_core::features::Features;
 use super::tower::{Filter, Fit, ImageTower, TextTower};
 use super::watch::{self, Glance};
 use super::{Encoder, EncoderError, EncoderId, Seconds, VideoInput};
+use crate::footage::{Footage, NUMBERS};
 use crate::media::{Decode, Frames, Sampling};
 use crate::progress::Progress;
 
@@ -103,6 +104,8 @@ struct Viewing<'a> {
     differences: Vec<f32>,
     /// The sum of the vectors of each second.
     sums: Vec<f32>,
+    /// The sum of the brightness of each second's pictures, and how many they are.
+    bright: Vec<([f32; NUMBERS], f32)>,
 }
 
 impl<'a> Viewing<'a> {
@@ -116,6 +119,7 @@ impl<'a> Viewing<'a> {
             last: None,
             differences: Vec::new(),
             sums: vec![0.0; seconds * tower.dim()],
+            bright: vec![([0.0; NUMBERS], 0.0); seconds],
         }
     }
 
@@ -133,6 +137,7 @@ impl<'a> Viewing<'a> {
         }
         let glance = Glance::at(&rgb, wants);
         self.differences.extend(self.last.as_ref().map(|last| last.difference(&glance)));
+        self.glimpse(second, &glance);
         let stays = wants.frames == 1 && self.kept.as_ref().is_some_and(|kept| kept.same(&glance));
         match self.of.last_mut() {
             Some(seconds) if stays => seconds.push(second),
@@ -143,6 +148,22 @@ impl<'a> Viewing<'a> {
             self.encode(TURN, progress)?;
         }
         Ok(())
+    }
+
+    /// Remembers what the second looks like.
+    fn glimpse(&mut self, second: usize, glance: &Glance) {
+        let (sums, pictures) = &mut self.bright[second];
+        sums.iter_mut().zip(glance.brightness()).for_each(|(sum, square)| *sum += square);
+        *pictures += 1.0;
+    }
+
+    /// What all seconds look like; one in which nothing was seen looks black.
+    fn footage(&self) -> Footage {
+        let mean = |(sums, pictures): &([f32; NUMBERS], f32)| {
+            let pictures = pictures.max(1.0);
+            sums.map(|sum| (sum / pictures).round() as u8)
+        };
+        Footage::new(self.bright.iter().flat_map(mean).collect())
     }
 
     /// Lets the picture wait to be encoded: alone, or with those after it.
@@ -191,7 +212,8 @@ impl<'a> Viewing<'a> {
         self.encode(self.waiting.len() / wants.frames, progress)?;
         let at_ms = |picture: usize| picture as u64 * 1000 / u64::from(wants.fps);
         let shots = watch::shots(&self.differences).into_iter().map(at_ms).collect();
-        Ok(Seconds { features: Features::new(self.tower.dim(), self.sums)?, shots })
+        let footage = self.footage();
+        Ok(Seconds { features: Features::new(self.tower.dim(), self.sums)?, shots, footage })
     }
 }
 

@@ -2,9 +2,8 @@
 //! begins. Static shots are common; a picture that shows nothing new need not be encoded.
 
 use super::tower::Wants;
+use crate::footage::SQUARES;
 
-/// A picture is compared in this many squares a side.
-const SQUARES: usize = 16;
 /// The mean of a square may differ so much, out of 255, in a picture that shows the same: less than
 /// the noise of an encoder between its key frames.
 const SAME: f32 = 2.5;
@@ -42,6 +41,11 @@ impl Glance {
     pub fn same(&self, other: &Self) -> bool {
         let near = |(a, b): (&[f32; 3], &[f32; 3])| distance(a, b) < SAME;
         self.0.iter().zip(&other.0).all(near)
+    }
+
+    /// How bright the squares are.
+    pub fn brightness(&self) -> impl Iterator<Item = f32> {
+        self.0.iter().map(|[r, g, b]| 0.299 * r + 0.587 * g + 0.114 * b)
     }
 
     /// How much the other picture differs in the mean.

@@ -130,18 +130,22 @@ impl Config {
         2 * self.encoder.dim + self.channels.count()
     }
 
-    /// That the sizes make an evaluator.
-    pub(super) fn check(&self, path: &Path) -> Result<(), WeightsError> {
+    /// Whether the sizes make an evaluator.
+    pub fn is_sound(&self) -> bool {
         let sizes = [self.width, self.layers, self.heads, self.hidden, self.max_steps];
         let small = |size: &usize| (1..=1 << 16).contains(size);
-        let sound = small(&self.encoder.dim)
+        small(&self.encoder.dim)
             && sizes.iter().all(small)
             && self.width.is_multiple_of(self.heads)
             && (0.0..1.0).contains(&self.dropout)
             && self.calibration.scale > 0.0
             && self.calibration.scale.is_finite()
-            && self.calibration.shift.is_finite();
-        if sound {
+            && self.calibration.shift.is_finite()
+    }
+
+    /// An error for the file it is from, unless it is.
+    pub(super) fn check(&self, path: &Path) -> Result<(), WeightsError> {
+        if self.is_sound() {
             return Ok(());
         }
         let reason = "the sizes in it do not make an evaluator; train it again".into();

@@ -7,7 +7,7 @@ use std::path::Path;
 use super::Export;
 use super::credits::{self, Credit};
 use super::thumbnails::{ALTERNATIVES, data_url};
-use crate::demonstrate::{Choice, Step};
+use crate::demonstrate::{Choice, Elsewhere, Step};
 use crate::render::Shown;
 
 const STYLE: &str = include_str!("../../assets/page/page.css");
@@ -113,7 +113,7 @@ fn step(export: &Export, hues: &BTreeMap<&Path, u32>, i: usize, step: &Step) -> 
     let at = times.map(|(start, _)| start);
     let shot = step.chosen.as_ref().map_or(String::new(), |choice| shot(export, choice, at));
     let why = match &step.chosen {
-        Some(choice) => why(choice, hues),
+        Some(choice) => why(choice, step.join, hues),
         None => "<div class=\"why\"><p class=\"note\">Nothing in this library shows this step.</p>\
                  </div>\n"
             .to_owned(),
@@ -143,8 +143,8 @@ fn shot(export: &Export, choice: &Choice, at: Option<u64>) -> String {
     format!("<span class=\"shot\" style=\"display:block\">{picture}{time}</span>")
 }
 
-/// Where a clip is from, what is said in it, how well it fits.
-fn why(choice: &Choice, hues: &BTreeMap<&Path, u32>) -> String {
+/// Where a clip is from, what is said in it, how well it fits its step and what is before it.
+fn why(choice: &Choice, join: Option<f32>, hues: &BTreeMap<&Path, u32>) -> String {
     let source = &choice.source;
     let hue = hues.get(source.path.as_path()).unwrap_or(&0);
     let cut = format!("{}\u{2013}{}", tenths(choice.cut.start_ms), tenths(choice.cut.end_ms));
@@ -159,11 +159,25 @@ fn why(choice: &Choice, hues: &BTreeMap<&Path, u32>) -> String {
     format!(
         "<div class=\"why\"><p><span class=\"dot\" style=\"--hue:{hue}\"></span>\
          <span class=\"source\">{}</span> <span>{cut}{speed}</span></p>{said}\
-         <div class=\"fit\">{}<span>{} likely to show it</span></div></div>\n",
+         <div class=\"fit\">{}<span>{} likely to show it{}</span></div>{}</div>\n",
         escape(&source.title),
         meter(choice),
-        percent(choice.similarity.probability)
+        percent(choice.similarity.probability),
+        join.map_or(String::new(), |alike| format!(
+            "; {} like the picture before it",
+            percent(alike)
+        )),
+        copies(choice)
     )
+}
+
+/// Where else the library has the same footage.
+fn copies(choice: &Choice) -> String {
+    let place = |copy: &Elsewhere| format!("{} at {}", escape(&copy.title), tenths(copy.start_ms));
+    match choice.copies.iter().map(place).collect::<Vec<_>>().join(", ") {
+        none if none.is_empty() => none,
+        places => format!("<p>The same footage: {places}</p>"),
+    }
 }
 
 /// The runners-up.

@@ -67,6 +67,18 @@ fn middle(choice: &Choice) -> u64 {
     choice.cut.start_ms + choice.cut.length_ms() / 2
 }
 
+/// The picture of a video at a time, as JPEG, kept in the cache.
+pub fn picture_at(
+    cache: &Path,
+    path: &Path,
+    at_ms: u64,
+    progress: &dyn Progress,
+) -> Result<Vec<u8>, MediaError> {
+    let folder = cache.join("thumbnails");
+    std::fs::create_dir_all(&folder).map_err(FileError::at(&folder))?;
+    picture(&folder, &(path.to_owned(), at_ms), progress)
+}
+
 fn picture(
     folder: &Path,
     (path, at): &(PathBuf, u64),

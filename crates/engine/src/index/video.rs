@@ -136,7 +136,8 @@ impl Indexer<'_> {
         steps: Steps,
         progress: &dyn Progress,
     ) -> Result<Indexed, EncoderError> {
-        let Seconds { features: seconds, shots } = self.encoder.encode_seconds(input, progress)?;
+        let Seconds { features: seconds, shots, footage } =
+            self.encoder.encode_seconds(input, progress)?;
         let (located, by) = match steps.steps.is_empty() {
             true => (localise::scenes(&seconds, &shots, input.length_ms), "the pictures".into()),
             false => (self.locate(&steps, &seconds, &shots, input.length_ms)?, steps.by),
@@ -153,6 +154,7 @@ impl Indexer<'_> {
             text: self.text_features(&texts)?,
             clip: clip_features(&located, &seconds),
             seconds,
+            footage,
         };
         let (sentences, narration_by) = (Vec::new(), None);
         Ok(Indexed { sentences, clips, features, shots, narration_by, steps_by: by })

@@ -18,6 +18,10 @@ use stitch_core::pool::Pool;
 
 use super::LibraryError;
 use crate::files::{FileError, hex, write_whole};
+use crate::footage::{self, Footage};
+
+/// What a video looks like, in its file.
+const FOOTAGE: &str = "footage";
 
 /// The features of one video.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,12 +32,15 @@ pub struct VideoFeatures {
     pub text: Features,
     /// F_M's features of the clips.
     pub clip: Features,
+    /// What the seconds look like.
+    pub footage: Footage,
 }
 
 /// Writes one video's features.
 pub(super) fn write(folder: &Path, content: &str, f: &VideoFeatures) -> Result<(), LibraryError> {
     let file = path(folder, content);
-    write_tensors(&file, &[("seconds", &f.seconds), ("text", &f.text), ("clip", &f.clip)])
+    let features = [("seconds", &f.seconds), ("text", &f.text), ("clip", &f.clip)];
+    write_tensors(&file, &features, Some(&f.footage))
 }
 
 /// Reads one video's features.
@@ -44,7 +51,13 @@ pub(super) fn read(folder: &Path, content: &str) -> Result<VideoFeatures, Librar
         seconds: tensors.features("seconds")?,
         text: tensors.features("text")?,
         clip: tensors.features("clip")?,
+        footage: tensors.footage()?,
     })
+}
+
+/// Reads what the seconds of one video look like.
+pub(super) fn footage(folder: &Path, content: &str) -> Result<Footage, LibraryError> {
+    Tensors::open(&path(folder, content))?.footage()
 }
 
 /// Deletes one video's features, if they are there.
@@ -93,7 +106,7 @@ fn gather(
         video.clip.rows().for_each(|row| clip.push(row));
     }
     let (text, clip) = rows.ok_or_else(|| LibraryError::Empty { folder: folder.into() })?;
-    match write_tensors(file, &[("text", &text), ("clip", &clip)]) {
+    match write_tensors(file, &[("text", &text), ("clip", &clip)], None) {
         Ok(()) => forget_other_pools(folder, file),
         Err(error) => tracing::debug!(%error, "the pool is not kept"),
     }
@@ -158,21 +171,25 @@ fn path(folder: &Path, content: &str) -> PathBuf {
     folder.join("features").join(format!("{content}.safetensors"))
 }
 
-fn write_tensors(file: &Path, tensors: &[(&str, &Features)]) -> Result<(), LibraryError> {
+fn write_tensors(
+    file: &Path,
+    tensors: &[(&str, &Features)],
+    footage: Option<&Footage>,
+) -> Result<(), LibraryError> {
     let bytes: Vec<Vec<u8>> = tensors.iter().map(|(_, features)| half_bytes(features)).collect();
     let wrong = |e: safetensors::SafeTensorError| LibraryError::Features {
         file: file.into(),
         reason: e.to_string(),
     };
-    let views = tensors
-        .iter()
-        .zip(&bytes)
-        .map(|((name, features), bytes)| {
-            let shape = vec![features.len(), features.dim()];
-            Ok((*name, TensorView::new(Dtype::F16, shape, bytes)?))
-        })
-        .collect::<Result<Vec<_>, _>>()
-        .map_err(wrong)?;
+    let rows = tensors.iter().zip(&bytes).map(|((name, features), bytes)| {
+        let shape = vec![features.len(), features.dim()];
+        Ok((*name, TensorView::new(Dtype::F16, shape, bytes)?))
+    });
+    let looks = footage.map(|footage| {
+        let shape = vec![footage.seconds(), footage::NUMBERS];
+        Ok((FOOTAGE, TensorView::new(Dtype::U8, shape, footage.as_slice())?))
+    });
+    let views = rows.chain(looks).collect::<Result<Vec<_>, _>>().map_err(wrong)?;
     let all = safetensors::serialize(views, None::<HashMap<String, String>>).map_err(wrong)?;
     Ok(write_whole(file, &all)?)
 }
@@ -195,6 +212,17 @@ impl Tensors {
         // Safety: feature files are replaced by renaming, never changed in place.
         let map = unsafe { Mmap::map(&opened) }.map_err(FileError::at(file))?;
         Ok(Self { file: file.into(), map })
+    }
+
+    /// What the seconds look like; nothing in a file from before that was kept.
+    fn footage(&self) -> Result<Footage, LibraryError> {
+        let wrong = |reason: String| LibraryError::Features { file: self.file.clone(), reason };
+        let tensors = SafeTensors::deserialize(&self.map).map_err(|e| wrong(e.to_string()))?;
+        let Ok(tensor) = tensors.tensor(FOOTAGE) else { return Ok(Footage::default()) };
+        match (tensor.dtype(), tensor.shape()) {
+            (Dtype::U8, &[_, footage::NUMBERS]) => Ok(Footage::new(tensor.data().to_vec())),
+            _ => Err(wrong(format!("`{FOOTAGE}` is not a matrix of bytes"))),
+        }
     }
 
     fn features(&self, name: &str) -> Result<Features, LibraryError> {

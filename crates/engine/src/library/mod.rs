@@ -23,6 +23,7 @@ use stitch_core::pool::Pool;
 
 use crate::encoder::EncoderId;
 use crate::files::FileError;
+use crate::footage::Footage;
 use crate::transcript::Sentence;
 pub use error::LibraryError;
 pub use matrices::VideoFeatures;
@@ -92,6 +93,11 @@ impl Library {
     pub fn seconds(&self, video: VideoId) -> Result<stitch_core::features::Features, LibraryError> {
         let record = self.video(video)?;
         Ok(matrices::read(&self.folder, &record.content)?.seconds)
+    }
+
+    /// What the seconds of one video look like; empty where its encoder does not look.
+    pub fn footage(&self, video: VideoId) -> Result<Footage, LibraryError> {
+        matrices::footage(&self.folder, &self.video(video)?.content)
     }
 
     /// What is wrong with the files of a video that should be ready; nothing if all is well.

@@ -190,6 +190,32 @@ impl Library {
         })
     }
 
+    /// The sentences that hold all of these words or beginnings of words, by video and time.
+    pub fn heard(
+        &self,
+        words: &str,
+        most: usize,
+    ) -> Result<Vec<(VideoId, Sentence)>, LibraryError> {
+        let words: Vec<String> = words.split_whitespace().map(like).take(MOST_WORDS).collect();
+        if words.is_empty() {
+            return Ok(Vec::new());
+        }
+        let each = vec!["' ' || text LIKE ? ESCAPE '\\'"; words.len()].join(" AND ");
+        let find = format!(
+            "SELECT video, start_ms, end_ms, text FROM sentences
+             WHERE {each} ORDER BY video, position LIMIT {most}"
+        );
+        self.read(|database| {
+            let sentence = |row: &Row<'_>| {
+                let text = row.get(3)?;
+                let said = Sentence { start_ms: ms(row, 1)?, end_ms: ms(row, 2)?, text };
+                Ok((VideoId(row.get(0)?), said))
+            };
+            let mut query = database.prepare(&find)?;
+            query.query_map(rusqlite::params_from_iter(&words), sentence)?.collect()
+        })
+    }
+
     /// Where new shots begin in a video, in milliseconds, as far as its encoder saw them.
     pub fn shots(&self, video: VideoId) -> Result<Vec<u64>, LibraryError> {
         self.read(|database| {
@@ -289,6 +315,15 @@ impl Library {
     fn database_error(&self, source: rusqlite::Error) -> LibraryError {
         LibraryError::Database { file: self.folder.join("library.db"), source }
     }
+}
+
+/// The most words of a search that are looked at.
+const MOST_WORDS: usize = 8;
+
+/// A pattern for a word that begins like this, whatever stands in it.
+fn like(word: &str) -> String {
+    let plain = word.replace('\\', r"\\").replace('%', r"\%").replace('_', r"\_");
+    format!("% {plain}%")
 }
 
 /// Enters one file: as pending if it is new or its bytes changed, as a duplicate if another video

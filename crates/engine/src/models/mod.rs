@@ -3,6 +3,7 @@
 pub mod manifest;
 pub mod card;
 pub mod weights;
+pub mod tokenizer;
 mod fetch;
 mod ctranslate;
 mod packages;

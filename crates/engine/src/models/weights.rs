@@ -237,6 +237,11 @@ impl Weights {
         Ok(numbers)
     }
 
+    /// What the file's head says under this name, beside its tensors.
+    pub fn told(&self, name: &str) -> Option<&str> {
+        self.metadata.metadata().as_ref()?.get(name).map(String::as_str)
+    }
+
     /// The names of all tensors, sorted.
     pub fn names(&self) -> Vec<String> {
         let mut names: Vec<String> = self.metadata.tensors().into_keys().collect();

@@ -69,6 +69,7 @@ pub fn choice(path: &Path, start_ms: u64, end_ms: u64) -> Choice {
             clip: Some(0.3),
             probability: 0.6,
         },
+        copies: Vec::new(),
     }
 }
 
@@ -78,6 +79,7 @@ pub fn demonstration(steps: Vec<(&str, Option<Choice>)>) -> Demonstration {
         text: text.into(),
         chosen,
         alternatives: Vec::new(),
+        join: None,
     };
     Demonstration {
         version: Demonstration::VERSION,

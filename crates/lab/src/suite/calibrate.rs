@@ -326,9 +326,9 @@ impl Table {
             senses: self.senses.name(),
             pairs: self.pairs.len(),
             log_loss: log_loss(self.judged()),
-            calibration_error: error(&reliability(self.judged())),
+            calibration_error: calibration_error(&reliability(self.judged())),
             best_right: mean(shown.iter().map(|(_, right)| f64::from(u8::from(*right)))),
-            best_calibration_error: error(&reliability(shown.iter().copied())),
+            best_calibration_error: calibration_error(&reliability(shown.iter().copied())),
             threshold,
             false_gaps: below(&shown),
             true_gaps: below(&missing),
@@ -396,7 +396,7 @@ fn mean(numbers: impl Iterator<Item = f64>) -> f64 {
 }
 
 /// Ten bins.
-fn reliability(judged: impl Iterator<Item = (f64, bool)>) -> Vec<Reliability> {
+pub(crate) fn reliability(judged: impl Iterator<Item = (f64, bool)>) -> Vec<Reliability> {
     let mut bins = vec![Reliability::default(); 10];
     for (said, right) in judged {
         let bin = &mut bins[((said * 10.0) as usize).min(9)];
@@ -413,7 +413,7 @@ fn reliability(judged: impl Iterator<Item = (f64, bool)>) -> Vec<Reliability> {
 }
 
 /// Expected calibration error.
-fn error(bins: &[Reliability]) -> f64 {
+pub(crate) fn calibration_error(bins: &[Reliability]) -> f64 {
     let all: usize = bins.iter().map(|bin| bin.count).sum();
     let off = |bin: &Reliability| bin.count as f64 * (bin.said - bin.was).abs();
     bins.iter().map(off).sum::<f64>() / all.max(1) as f64

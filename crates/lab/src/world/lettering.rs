@@ -1,9 +1,7 @@
-//! Words drawn in the carried typeface, for the contact sheet.
+//! Words in the carried typeface: how wide they are, where lines break, their outlines.
 
 use tiny_skia::{FillRule, Paint, Path, PathBuilder, Pixmap, Transform};
 use ttf_parser::{Face, OutlineBuilder};
-
-use super::settings::WorldError;
 
 /// A typeface at a size.
 pub struct Lettering {
@@ -12,12 +10,9 @@ pub struct Lettering {
 }
 
 impl Lettering {
-    /// The typeface of these bytes, `size` pixels high.
-    pub fn new(font: &'static [u8], size: f32) -> Result<Self, WorldError> {
-        match Face::parse(font, 0) {
-            Ok(face) => Ok(Self { face, size }),
-            Err(_) => Err(WorldError::Typeface),
-        }
+    /// The typeface of these bytes, `size` pixels high; none where they are no typeface.
+    pub fn new(font: &'static [u8], size: f32) -> Option<Self> {
+        Face::parse(font, 0).ok().map(|face| Self { face, size })
     }
 
     /// How wide a text is.
@@ -59,7 +54,8 @@ impl Lettering {
         f32::from(self.face.glyph_hor_advance(glyph).unwrap_or(0)) * self.scale()
     }
 
-    fn path(&self, text: &str) -> Option<Path> {
+    /// The outline of a line of text whose baseline begins at the origin.
+    pub fn path(&self, text: &str) -> Option<Path> {
         let mut pen = Pen { path: PathBuilder::new(), x: 0.0, scale: self.scale() };
         for letter in text.chars() {
             let glyph = self.face.glyph_index(letter).unwrap_or_default();

@@ -1,6 +1,7 @@
 //! The made-up library: instructional videos drawn from a seed, with exact truth.
 
 pub mod vocabulary;
+mod lettering;
 pub mod stage;
 pub mod dice;
 pub mod task;
@@ -15,5 +16,4 @@ pub mod sound;
 pub mod render;
 mod picture;
 pub mod frames;
-mod lettering;
 pub mod sheet;

@@ -112,8 +112,8 @@ struct Letters {
 
 impl Letters {
     fn new() -> Result<Self, WorldError> {
-        let large = Lettering::new(fonts::SEMI_BOLD, 22.0)?;
-        Ok(Self { large, small: Lettering::new(fonts::REGULAR, 14.5)? })
+        let large = Lettering::new(fonts::SEMI_BOLD, 22.0).ok_or(WorldError::Typeface)?;
+        Ok(Self { large, small: Lettering::new(fonts::REGULAR, 14.5).ok_or(WorldError::Typeface)? })
     }
 
     /// The video's title and presenter, to the left of its row.

@@ -6,13 +6,14 @@ use candle_core::{Device, Tensor};
 use rayon::prelude::*;
 use serde::Deserialize;
 use stitch_core::features::Features;
-use tokenizers::{Tokenizer, TruncationParams};
+use tokenizers::Tokenizer;
 
 use super::config::{Family, TextSizes};
 use super::transformer::{Naming, Transformer, linear, norm, unbiased};
 use crate::encoder::EncoderError;
 use crate::encoder::tower::TextTower;
 use crate::kernels::{Linear, Norm};
+use crate::models::tokenizer;
 use crate::models::weights::{Weights, WeightsError, read_json};
 use crate::sentence::SentenceError;
 
@@ -80,16 +81,9 @@ impl Tokens {
         cleaning: Cleaning,
         filled: Option<Fill>,
     ) -> Result<Self, EncoderError> {
-        let load = || {
-            let mut tokenizer = Tokenizer::from_file(&path)?;
-            tokenizer.with_padding(None);
-            let truncation = TruncationParams { max_length: longest, ..Default::default() };
-            tokenizer.with_truncation(Some(truncation))?;
-            Ok(tokenizer)
-        };
-        match load() {
+        match tokenizer::load(&path, longest) {
             Ok(tokenizer) => Ok(Self { path, tokenizer, cleaning, filled }),
-            Err::<_, tokenizers::Error>(error) => Err(unusable(path, error)),
+            Err(error) => Err(unusable(path, error)),
         }
     }
 

@@ -7,6 +7,7 @@ pub mod folder;
 use stitch_core::features::Features;
 
 use super::{Encoder, EncoderError, EncoderId, Seconds, TextTower, VideoInput};
+use crate::footage::Footage;
 use crate::progress::Progress;
 pub use folder::{About, Folder, PrecomputedError};
 
@@ -62,7 +63,8 @@ impl Encoder for Precomputed {
         let name = video.path.file_stem().unwrap_or_default().to_string_lossy();
         let rows = folder.seconds_of(&name, video.length_ms, self.id.dim)?;
         debug_assert_eq!(rows.len(), seconds * self.id.dim);
-        Ok(Seconds { features: Features::new(self.id.dim, rows)?, shots: Vec::new() })
+        let features = Features::new(self.id.dim, rows)?;
+        Ok(Seconds { features, shots: Vec::new(), footage: Footage::default() })
     }
 }
 

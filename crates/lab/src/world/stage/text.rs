@@ -1,9 +1,9 @@
-//! Letters: outlines of the carried typeface as paths.
+//! Writing on the stage.
 
 use super::brush::{Brush, Ink};
+use crate::world::lettering::Lettering;
 use stitch_engine::fonts;
-use tiny_skia::{Path, PathBuilder, Transform};
-use ttf_parser::{Face, OutlineBuilder};
+use tiny_skia::Transform;
 
 /// Which cut of the typeface.
 #[derive(Clone, Copy, Debug)]
@@ -16,26 +16,12 @@ pub enum Weight {
 
 /// Lines of a text no wider than `width` at `size`, broken at spaces.
 pub fn wrap(text: &str, weight: Weight, size: f32, width: f32) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in text.split_whitespace() {
-        let last = lines.last().map_or("", String::as_str);
-        let longer = if last.is_empty() { word.to_string() } else { format!("{last} {word}") };
-        if last.is_empty() || measure(&longer, weight, size) <= width {
-            lines.pop();
-            lines.push(longer);
-        } else {
-            lines.push(word.to_string());
-        }
-    }
-    lines
+    letters(weight, size).map_or_else(Vec::new, |letters| letters.lines(text, width))
 }
 
 /// How wide a line is.
 pub fn measure(text: &str, weight: Weight, size: f32) -> f32 {
-    face(weight).map_or(0.0, |face| {
-        let scale = size / f32::from(face.units_per_em());
-        text.chars().map(|c| advance(&face, c) * scale).sum()
-    })
+    letters(weight, size).map_or(0.0, |letters| letters.width(text))
 }
 
 /// Writes a line with its left end on the baseline at (x, y).
@@ -47,72 +33,17 @@ pub fn write(
     at: (f32, f32),
     ink: impl Into<Ink>,
 ) {
-    let path = outline(text, weight, size);
+    let path = letters(weight, size).and_then(|letters| letters.path(text));
     let ink = ink.into();
     b.within(Transform::from_translate(at.0, at.1), |b| b.fill(&path, ink));
 }
 
-fn face(weight: Weight) -> Option<Face<'static>> {
+fn letters(weight: Weight, size: f32) -> Option<Lettering> {
     let bytes = match weight {
         Weight::Regular => fonts::REGULAR,
         Weight::SemiBold => fonts::SEMI_BOLD,
     };
-    Face::parse(bytes, 0).ok()
-}
-
-fn advance(face: &Face, letter: char) -> f32 {
-    let glyph = face.glyph_index(letter).unwrap_or_default();
-    f32::from(face.glyph_hor_advance(glyph).unwrap_or(0))
-}
-
-fn outline(text: &str, weight: Weight, size: f32) -> Option<Path> {
-    let face = face(weight)?;
-    let scale = size / f32::from(face.units_per_em());
-    let mut pen = Pen { path: PathBuilder::new(), x: 0.0, scale };
-    for letter in text.chars() {
-        face.outline_glyph(face.glyph_index(letter).unwrap_or_default(), &mut pen);
-        pen.x += advance(&face, letter) * scale;
-    }
-    pen.path.finish()
-}
-
-/// Turns a glyph's outline (y up, font units) into a path (y down, virtual units).
-struct Pen {
-    path: PathBuilder,
-    x: f32,
-    scale: f32,
-}
-
-impl Pen {
-    fn at(&self, x: f32, y: f32) -> (f32, f32) {
-        (self.x + x * self.scale, -y * self.scale)
-    }
-}
-
-impl OutlineBuilder for Pen {
-    fn move_to(&mut self, x: f32, y: f32) {
-        let (x, y) = self.at(x, y);
-        self.path.move_to(x, y);
-    }
-
-    fn line_to(&mut self, x: f32, y: f32) {
-        let (x, y) = self.at(x, y);
-        self.path.line_to(x, y);
-    }
-
-    fn quad_to(&mut self, x1: f32, y1: f32, x: f32, y: f32) {
-        let ((x1, y1), (x, y)) = (self.at(x1, y1), self.at(x, y));
-        self.path.quad_to(x1, y1, x, y);
-    }
-
-    fn curve_to(&mut self, x1: f32, y1: f32, x2: f32, y2: f32, x: f32, y: f32) {
-        let ((x1, y1), (x2, y2), (x, y)) = (self.at(x1, y1), self.at(x2, y2), self.at(x, y));
-        self.path.cubic_to(x1, y1, x2, y2, x, y);
-    }
-
-    fn close(&mut self) {
-        self.path.close();
-    }
+    Lettering::new(bytes, size)
 }
 
 #[cfg(test)]

@@ -1,0 +1,111 @@
+//! What queries read of a library, held in memory between them, and the query encoded once.
+
+use std::collections::BTreeMap;
+
+use stitch_core::clip::{ClipId, VideoId};
+use stitch_core::features::Features;
+use stitch_core::map::Match;
+use stitch_core::pool::Pool;
+use stitch_core::procedure::Procedure;
+
+use super::copies;
+use super::{DemonstrateError, Demonstrator, Options, Place, SourceFilter, step_map};
+use crate::calibration::Calibration;
+use crate::encoder::{Encoder, EncoderError};
+use crate::library::{Library, LibraryError, VideoRecord, VideoStatus};
+use crate::scorer::Query;
+use crate::sentence::SentenceEncoder;
+
+/// P and the videos it is from.
+pub struct Stock {
+    /// Every clip with its features.
+    pub pool: Pool,
+    /// The videos that are ready, by number.
+    pub videos: BTreeMap<VideoId, VideoRecord>,
+}
+
+impl Stock {
+    /// Reads it from the library.
+    pub fn load(library: &Library) -> Result<Self, LibraryError> {
+        let pool = library.pool()?;
+        let ready = library.videos()?.into_iter().filter(|v| v.status == VideoStatus::Ready);
+        Ok(Self { pool, videos: ready.map(|video| (VideoId(video.id), video)).collect() })
+    }
+
+    /// The videos that may be used; an error if that is none.
+    pub(super) fn usable(
+        &self,
+        sources: &SourceFilter,
+    ) -> Result<BTreeMap<VideoId, &VideoRecord>, DemonstrateError> {
+        let usable: BTreeMap<_, _> = self
+            .videos
+            .iter()
+            .filter(|(_, video)| sources.allows(video))
+            .map(|(id, video)| (*id, video))
+            .collect();
+        if usable.is_empty() { Err(DemonstrateError::NoSource) } else { Ok(usable) }
+    }
+
+    /// The row of a clip, if it is still there.
+    pub fn find(&self, place: Place) -> Option<ClipId> {
+        let clips = self.pool.clips();
+        // Clips stand in the order of their videos.
+        let first = clips.partition_point(|clip| clip.video.0 < place.video);
+        let of_video = clips.iter().skip(first).take_while(|clip| clip.video.0 == place.video);
+        let at = of_video.enumerate().find(|(_, clip)| Place::from(*clip) == place)?.0;
+        Some(ClipId((first + at) as u32))
+    }
+
+    /// The clips that are most likely to show something, best first, the same footage once.
+    pub fn search(
+        &self,
+        library: &Library,
+        text: &str,
+        number: usize,
+        encoder: &dyn Encoder,
+        sentence: &SentenceEncoder,
+    ) -> Result<Vec<Match>, DemonstrateError> {
+        let texts = [text.to_owned()];
+        // Copies make place for others.
+        let mut options =
+            Options { top: number.saturating_mul(2), threshold: Some(0.0), ..Options::default() };
+        options.k_best.switch_cost = f64::INFINITY;
+        let features = sentence.encode(&texts).map_err(EncoderError::from)?;
+        let clip = encoder.encode_text(&[text])?;
+        let query = Query { texts: &texts, text: &features, clip: &clip, map: None };
+        let calibration = Calibration::of(&encoder.id().name);
+        let found = step_map(&query, &self.pool, |_| true, calibration, &options)?;
+        let (found, _) = copies::collapse(found, &self.pool, library)?;
+        let mut found = found.steps.into_iter().next().unwrap_or_default();
+        found.truncate(number);
+        Ok(found)
+    }
+}
+
+/// A procedure as both encoders see it: what a query spends most of its time on, and what does not
+/// change when a person changes their mind about a clip.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    /// R.
+    pub procedure: Procedure,
+    text: Features,
+    clip: Features,
+}
+
+impl Asked {
+    /// Encodes the steps.
+    pub fn encode(
+        with: &Demonstrator<'_>,
+        procedure: &Procedure,
+    ) -> Result<Self, DemonstrateError> {
+        let texts: Vec<&str> = procedure.steps().iter().map(String::as_str).collect();
+        let text = with.sentence.encode(&texts).map_err(EncoderError::from)?;
+        let clip = with.encoder.encode_text(&texts)?;
+        Ok(Self { procedure: procedure.clone(), text, clip })
+    }
+
+    /// The same as scorers and maps take it.
+    pub fn query(&self) -> Query<'_> {
+        Query { texts: self.procedure.steps(), text: &self.text, clip: &self.clip, map: None }
+    }
+}

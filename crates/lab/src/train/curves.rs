@@ -1,0 +1,240 @@
+//! The curves of a training as one SVG: the loss, and on procedures held out the median rank and R@50,
+//! each in a panel of its own over the same epochs.
+
+use std::fmt::Write;
+
+use super::history::Line;
+
+const WIDTH: f64 = 720.0;
+const PANEL: f64 = 170.0;
+const LEFT: f64 = 64.0;
+const RIGHT: f64 = 20.0;
+const TOP: f64 = 34.0;
+const GAP: f64 = 34.0;
+
+/// A panel: what it shows, over epochs.
+struct Panel {
+    title: &'static str,
+    colour: &'static str,
+    points: Vec<(f64, f64)>,
+    /// Whether equal distances are equal ratios.
+    logarithmic: bool,
+    /// The epoch whose weights were kept.
+    best: Option<f64>,
+}
+
+/// The curves of these lines.
+pub fn svg(lines: &[Line]) -> String {
+    let best = best(lines);
+    let epochs = |of: fn(&super::Epoch) -> f64| {
+        let point = |line: &Line| match line {
+            Line::Epoch(epoch) => Some((epoch.epoch as f64, of(epoch))),
+            Line::Steps(_) => None,
+        };
+        lines.iter().filter_map(point).collect()
+    };
+    let loss = |line: &Line| match line {
+        Line::Steps(steps) => Some((steps.epoch, steps.loss)),
+        Line::Epoch(_) => None,
+    };
+    let loss = lines.iter().filter_map(loss).collect();
+    let panels = [
+        Panel {
+            title: "loss (train)",
+            colour: "#b4532a",
+            points: loss,
+            logarithmic: false,
+            best: None,
+        },
+        Panel {
+            title: "median rank of 500 (held out; lower is better)",
+            colour: "#1f6f8b",
+            points: epochs(|epoch| epoch.medr),
+            logarithmic: true,
+            best,
+        },
+        Panel {
+            title: "R@50 (held out; higher is better)",
+            colour: "#3c7a3b",
+            points: epochs(|epoch| epoch.r50),
+            logarithmic: false,
+            best,
+        },
+    ];
+    draw(&panels)
+}
+
+fn best(lines: &[Line]) -> Option<f64> {
+    let mut best: Option<super::Epoch> = None;
+    for line in lines {
+        if let Line::Epoch(epoch) = line
+            && best.is_none_or(|best| epoch.is_better(&best))
+        {
+            best = Some(*epoch);
+        }
+    }
+    best.map(|epoch| epoch.epoch as f64)
+}
+
+fn draw(panels: &[Panel]) -> String {
+    let height = TOP + panels.len() as f64 * (PANEL + GAP) + 20.0;
+    let last = panels.iter().flat_map(|panel| &panel.points).map(|point| point.0);
+    let last = last.fold(1.0, f64::max);
+    let mut out = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" \
+         font-family=\"Inter, sans-serif\" font-size=\"12\" fill=\"#333\">\n\
+         <rect width=\"{WIDTH}\" height=\"{height}\" fill=\"#fff\"/>\n"
+    );
+    for (number, panel) in panels.iter().enumerate() {
+        let top = TOP + number as f64 * (PANEL + GAP);
+        panel.draw(top, last, &mut out);
+    }
+    let bottom = TOP + panels.len() as f64 * (PANEL + GAP) - GAP;
+    for epoch in ticks(0.0, last, 10) {
+        let x = across(epoch, last);
+        text(&mut out, x, bottom + 16.0, "middle", &number(epoch));
+    }
+    text(&mut out, (LEFT + WIDTH - RIGHT) / 2.0, bottom + 34.0, "middle", "epoch");
+    out.push_str("</svg>\n");
+    out
+}
+
+fn across(epoch: f64, last: f64) -> f64 {
+    LEFT + (WIDTH - LEFT - RIGHT) * epoch / last
+}
+
+impl Panel {
+    fn draw(&self, top: f64, last: f64, out: &mut String) {
+        let (low, high) = self.bounds();
+        let scale = |value: f64| if self.logarithmic { value.max(1e-9).log10() } else { value };
+        let down = |value: f64| {
+            let share = (scale(value) - scale(low)) / (scale(high) - scale(low));
+            top + PANEL * (1.0 - share)
+        };
+        text(out, LEFT, top - 10.0, "start", self.title);
+        for tick in self.ticks(low, high) {
+            let y = down(tick);
+            line(out, (LEFT, y), (WIDTH - RIGHT, y), "#ddd");
+            text(out, LEFT - 8.0, y + 4.0, "end", &number(tick));
+        }
+        for epoch in ticks(0.0, last, 10) {
+            line(out, (across(epoch, last), top), (across(epoch, last), top + PANEL), "#eee");
+        }
+        let points: Vec<(f64, f64)> =
+            self.points.iter().map(|(x, y)| (across(*x, last), down(*y))).collect();
+        let path: Vec<String> = points.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
+        let colour = self.colour;
+        let _ = writeln!(
+            out,
+            "<polyline points=\"{}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\"/>",
+            path.join(" ")
+        );
+        for ((epoch, _), (x, y)) in self.points.iter().zip(&points) {
+            let kept = self.best == Some(*epoch);
+            let size = if kept { 5.0 } else { 2.0 };
+            let _ = writeln!(
+                out,
+                "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{size}\" fill=\"{colour}\"/>"
+            );
+            if kept {
+                text(out, *x, y - 8.0, "middle", "kept");
+            }
+        }
+    }
+
+    /// From what to what the panel goes; never of no height.
+    fn bounds(&self) -> (f64, f64) {
+        let values = self.points.iter().map(|point| point.1);
+        let low = values.clone().fold(f64::INFINITY, f64::min);
+        let high = values.fold(f64::NEG_INFINITY, f64::max);
+        match (low.is_finite() && high.is_finite(), self.logarithmic) {
+            (false, _) => (if self.logarithmic { 1.0 } else { 0.0 }, 10.0),
+            (true, true) => (1.0, high.max(10.0) * 1.2),
+            (true, false) => (0.0, (high * 1.15).max(1e-3)),
+        }
+    }
+
+    fn ticks(&self, low: f64, high: f64) -> Vec<f64> {
+        match self.logarithmic {
+            true => [1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0]
+                .into_iter()
+                .filter(|tick| (low..=high).contains(tick))
+                .collect(),
+            false => ticks(low, high, 5),
+        }
+    }
+}
+
+/// Round numbers from low to high, about so many.
+fn ticks(low: f64, high: f64, about: usize) -> Vec<f64> {
+    let rough = ((high - low) / about as f64).max(1e-12);
+    let power = 10f64.powf(rough.log10().floor());
+    let step = [1.0, 2.0, 5.0, 10.0].map(|times| times * power);
+    let step = step.into_iter().find(|step| *step >= rough * 0.999).unwrap_or(power * 10.0);
+    let first = (low / step).ceil() as i64;
+    (first..).map(|n| n as f64 * step).take_while(|tick| *tick <= high * 1.0001).collect()
+}
+
+fn number(value: f64) -> String {
+    let text = format!("{value:.3}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+fn line(out: &mut String, from: (f64, f64), to: (f64, f64), colour: &str) {
+    let _ = writeln!(
+        out,
+        "<line x1=\"{:.1}\" y1=\"{:.1}\" x2=\"{:.1}\" y2=\"{:.1}\" stroke=\"{colour}\"/>",
+        from.0, from.1, to.0, to.1
+    );
+}
+
+fn text(out: &mut String, x: f64, y: f64, anchor: &str, words: &str) {
+    let _ =
+        writeln!(out, "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{words}</text>");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::history::{Epoch, Steps};
+    use super::*;
+
+    fn lines() -> Vec<Line> {
+        let steps = |i: u32| {
+            let (epoch, loss) = (f64::from(i) / 5.0, 0.7 / f64::from(i));
+            Line::Steps(Steps { epoch, step: u64::from(i) * 10, loss, rate: 3e-4 })
+        };
+        let epoch = |i: u32, medr: f64| {
+            Line::Epoch(Epoch {
+                epoch: i as usize,
+                step: 50 * u64::from(i),
+                loss: 0.5,
+                rate: 1e-4,
+                medr,
+                r50: 1.0 - medr / 500.0,
+                mrr: 0.1,
+                samples_per_s: 100.0,
+                left_s: 3.0,
+            })
+        };
+        let epochs = [(1, 120.0), (2, 14.5), (3, 20.0)].map(|(i, medr)| epoch(i, medr));
+        (1..=15).map(steps).chain(epochs).collect()
+    }
+
+    #[test]
+    fn curves_have_axes_and_tell_what_was_kept() {
+        insta::assert_snapshot!(svg(&lines()));
+    }
+
+    #[test]
+    fn nothing_yet_is_drawn_as_nothing() {
+        let empty = svg(&[]);
+        assert!(empty.contains("epoch") && !empty.contains("NaN"), "{empty}");
+    }
+
+    #[test]
+    fn ticks_are_round() {
+        assert_eq!(ticks(0.0, 10.0, 10).len(), 11);
+        assert_eq!(ticks(0.0, 0.7, 5), [0.0, 0.2, 0.4, 0.6000000000000001]);
+        assert_eq!(number(0.6000000000000001), "0.6");
+    }
+}

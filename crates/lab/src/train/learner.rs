@@ -1,0 +1,317 @@
+//! What learns: an evaluator with Adam's two moments, on CPU by hand or on a GPU by tensors.
+
+use std::borrow::Cow;
+
+use candle_core::backprop::GradStore;
+use candle_core::{DType, Device, Tensor, Var};
+use rayon::prelude::*;
+use stitch_engine::evaluator::{Batch, DeviceNetwork, Dropout, Evaluator, EvaluatorError, Tape};
+
+/// Adam's constants, as everybody has them.
+const BETA1: f64 = 0.9;
+const BETA2: f64 = 0.999;
+const EPS: f64 = 1e-8;
+
+/// Numbers that one core takes at a time: enough to be worth it, few enough to share evenly.
+const CHUNK: usize = 1 << 16;
+
+/// Everything that learning changes.
+pub struct State<'a> {
+    /// The weights.
+    pub weights: Cow<'a, [f32]>,
+    /// Adam's running mean of gradients.
+    pub first: Cow<'a, [f32]>,
+    /// Adam's running mean of their squares.
+    pub second: Cow<'a, [f32]>,
+    /// Steps taken.
+    pub steps: u64,
+}
+
+/// An evaluator that learns.
+pub trait Learner {
+    /// Learns from one batch; its mean loss before that.
+    fn step(
+        &mut self,
+        batch: &Batch,
+        labels: &[f32],
+        rate: f64,
+        dropout: Dropout,
+    ) -> Result<f32, EvaluatorError>;
+
+    /// Where it stands.
+    fn state(&self) -> Result<State<'_>, EvaluatorError>;
+
+    /// The evaluator as it is now.
+    fn evaluator(&self) -> Result<Cow<'_, Evaluator>, EvaluatorError>;
+}
+
+/// How far one step of Adam goes: the rate and the correction of the second moment.
+fn adam(rate: f64, steps: u64) -> (f64, f64) {
+    let steps = i32::try_from(steps).unwrap_or(i32::MAX);
+    (rate / (1.0 - BETA1.powi(steps)), 1.0 / (1.0 - BETA2.powi(steps)).sqrt())
+}
+
+/// On CPU: weights, gradient and moments are one row of numbers each, gone over once a step.
+pub struct OnCpu {
+    evaluator: Evaluator,
+    first: Vec<f32>,
+    second: Vec<f32>,
+    gradient: Vec<f32>,
+    tape: Tape,
+    steps: u64,
+}
+
+impl OnCpu {
+    /// Begins with this evaluator, or goes on from a state of it.
+    pub fn new(mut evaluator: Evaluator, state: Option<State<'_>>) -> Self {
+        let zeros = vec![0.0; evaluator.numbers().len()];
+        let (tape, gradient) = (Tape::new(evaluator.config()), zeros.clone());
+        let (first, second, steps) = match state {
+            None => (zeros.clone(), zeros, 0),
+            Some(state) => {
+                evaluator.numbers_mut().copy_from_slice(&state.weights);
+                (state.first.into_owned(), state.second.into_owned(), state.steps)
+            }
+        };
+        Self { evaluator, first, second, gradient, tape, steps }
+    }
+
+    fn adam(&mut self, rate: f64) {
+        let (rate, correction) = adam(rate, self.steps);
+        let (rate, correction) = (rate as f32, correction as f32);
+        let weights = self.evaluator.numbers_mut().par_chunks_mut(CHUNK);
+        let moments = self.first.par_chunks_mut(CHUNK).zip(self.second.par_chunks_mut(CHUNK));
+        let all = weights.zip(moments).zip(self.gradient.par_chunks(CHUNK));
+        all.for_each(|((weights, (first, second)), gradient)| {
+            pulp::Arch::new().dispatch(
+                #[inline(always)]
+                || adam_numbers(weights, first, second, gradient, rate, correction),
+            );
+        });
+    }
+}
+
+#[inline(always)]
+fn adam_numbers(
+    weights: &mut [f32],
+    first: &mut [f32],
+    second: &mut [f32],
+    gradient: &[f32],
+    rate: f32,
+    correction: f32,
+) {
+    let (beta1, beta2, eps) = (BETA1 as f32, BETA2 as f32, EPS as f32);
+    let moments = first.iter_mut().zip(second);
+    for ((w, (m, v)), g) in weights.iter_mut().zip(moments).zip(gradient) {
+        *m += (1.0 - beta1) * (g - *m);
+        *v += (1.0 - beta2) * (g * g - *v);
+        *w -= rate * *m / (v.sqrt() * correction + eps);
+    }
+}
+
+impl Learner for OnCpu {
+    fn step(
+        &mut self,
+        batch: &Batch,
+        labels: &[f32],
+        rate: f64,
+        dropout: Dropout,
+    ) -> Result<f32, EvaluatorError> {
+        let Self { evaluator, tape, gradient, .. } = self;
+        let loss = evaluator.loss(batch, labels, dropout, tape, gradient);
+        self.steps += 1;
+        self.adam(rate);
+        Ok(loss)
+    }
+
+    fn state(&self) -> Result<State<'_>, EvaluatorError> {
+        Ok(State {
+            weights: self.evaluator.numbers().into(),
+            first: self.first.as_slice().into(),
+            second: self.second.as_slice().into(),
+            steps: self.steps,
+        })
+    }
+
+    fn evaluator(&self) -> Result<Cow<'_, Evaluator>, EvaluatorError> {
+        Ok(Cow::Borrowed(&self.evaluator))
+    }
+}
+
+/// On a device of the tensor library.
+pub struct OnDevice {
+    evaluator: Evaluator,
+    network: DeviceNetwork,
+    first: Vec<Tensor>,
+    second: Vec<Tensor>,
+    steps: u64,
+}
+
+impl OnDevice {
+    /// Begins with this evaluator on the device, or goes on from a state of it.
+    pub fn new(
+        evaluator: Evaluator,
+        state: Option<State<'_>>,
+        device: &Device,
+    ) -> Result<Self, EvaluatorError> {
+        let weights = state.as_ref().map_or(evaluator.numbers(), |state| &state.weights);
+        let network = DeviceNetwork::new(evaluator.config(), weights, device)?;
+        let zeros = vec![0.0; evaluator.numbers().len()];
+        let moment = |numbers: Option<&[f32]>| {
+            let numbers = numbers.unwrap_or(&zeros);
+            let tensor = |place: &stitch_engine::evaluator::Place| {
+                Tensor::from_slice(&numbers[place.range.clone()], place.shape.as_slice(), device)
+            };
+            evaluator.layout().places().iter().map(tensor).collect::<Result<Vec<_>, _>>()
+        };
+        let first = moment(state.as_ref().map(|state| &*state.first))?;
+        let second = moment(state.as_ref().map(|state| &*state.second))?;
+        let steps = state.map_or(0, |state| state.steps);
+        Ok(Self { evaluator, network, first, second, steps })
+    }
+
+    fn adam(&mut self, gradients: &GradStore, rate: f64) -> candle_core::Result<()> {
+        let (rate, correction) = adam(rate, self.steps);
+        let moments = self.first.iter_mut().zip(&mut self.second);
+        for (variable, (first, second)) in self.network.variables().iter().zip(moments) {
+            let Some(gradient) = gradients.get(variable) else { continue };
+            adam_tensor(variable, first, second, gradient, rate, correction)?;
+        }
+        Ok(())
+    }
+}
+
+fn adam_tensor(
+    variable: &Var,
+    first: &mut Tensor,
+    second: &mut Tensor,
+    gradient: &Tensor,
+    rate: f64,
+    correction: f64,
+) -> candle_core::Result<()> {
+    *first = ((&*first * BETA1)? + (gradient * (1.0 - BETA1))?)?;
+    *second = ((&*second * BETA2)? + (gradient.sqr()? * (1.0 - BETA2))?)?;
+    let step = (&*first / ((second.sqrt()? * correction)? + EPS)?)?;
+    variable.set(&(variable.as_tensor() - (step * rate)?)?)
+}
+
+/// Mean binary cross entropy of logits, in a form that does not overflow.
+fn cross_entropy(logits: &Tensor, labels: &Tensor) -> candle_core::Result<Tensor> {
+    let softplus = (logits.abs()?.neg()?.exp()? + 1.0)?.log()?;
+    ((logits.relu()? - (logits * labels)?)? + softplus)?.mean_all()
+}
+
+impl Learner for OnDevice {
+    fn step(
+        &mut self,
+        batch: &Batch,
+        labels: &[f32],
+        rate: f64,
+        dropout: Dropout,
+    ) -> Result<f32, EvaluatorError> {
+        let device = self.network.device().clone();
+        if !device.is_cpu() {
+            device.set_seed(dropout.seed())?; // the tensor library cannot on CPU
+        }
+        let labels = Tensor::from_slice(labels, labels.len(), &device)?;
+        let logits = self.network.logits(batch, dropout)?.to_dtype(DType::F32)?;
+        let loss = cross_entropy(&logits, &labels)?;
+        let gradients = loss.backward()?;
+        self.steps += 1;
+        self.adam(&gradients, rate)?;
+        Ok(loss.to_scalar()?)
+    }
+
+    fn state(&self) -> Result<State<'_>, EvaluatorError> {
+        let flat = |tensors: &[Tensor]| {
+            let one = |tensor: &Tensor| tensor.flatten_all()?.to_vec1::<f32>();
+            let all = tensors.iter().map(one).collect::<Result<Vec<_>, _>>();
+            all.map(|all| Cow::Owned(all.concat()))
+        };
+        Ok(State {
+            weights: self.network.numbers()?.into(),
+            first: flat(&self.first)?,
+            second: flat(&self.second)?,
+            steps: self.steps,
+        })
+    }
+
+    fn evaluator(&self) -> Result<Cow<'_, Evaluator>, EvaluatorError> {
+        let mut evaluator = self.evaluator.clone();
+        evaluator.numbers_mut().copy_from_slice(&self.network.numbers()?);
+        Ok(Cow::Owned(evaluator))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use stitch_engine::encoder::EncoderId;
+    use stitch_engine::evaluator::Config;
+
+    use super::*;
+
+    fn evaluator() -> Evaluator {
+        let encoder = EncoderId { name: "test".into(), dim: 6, weights: "00".into() };
+        let config =
+            Config { width: 16, hidden: 24, heads: 4, layers: 2, ..Config::paper(encoder, "x") };
+        Evaluator::fresh(config, 1).unwrap()
+    }
+
+    fn batch(number: usize) -> (Batch, Vec<f32>) {
+        let inputs = (0..6 * 12).map(|i| ((i + 7 * number) as f32 * 12.9898).sin()).collect();
+        (Batch { inputs, lengths: vec![1, 3, 2] }, vec![1.0, 0.0, (number % 2) as f32])
+    }
+
+    #[test]
+    fn by_hand_and_by_tensors_learn_the_same() {
+        let mut learners: [Box<dyn Learner>; 2] = [
+            Box::new(OnCpu::new(evaluator(), None)),
+            Box::new(OnDevice::new(evaluator(), None, &Device::Cpu).unwrap()),
+        ];
+        for number in 0..5 {
+            let (batch, labels) = batch(number);
+            let mut step =
+                |i: usize| learners[i].step(&batch, &labels, 1e-3, Dropout::none()).unwrap();
+            let (ours, theirs) = (step(0), step(1));
+            assert!((ours - theirs).abs() < 1e-4, "{ours} {theirs}");
+        }
+        let [ours, theirs] = &learners;
+        let (ours, theirs) = (ours.state().unwrap(), theirs.state().unwrap());
+        assert_eq!(ours.steps, theirs.steps);
+        // Where a gradient is next to nothing, its sign, and so Adam's step, is chance.
+        let far = |a: &[f32], b: &[f32], most: f32| {
+            a.iter().zip(b).filter(|(a, b)| (**a - **b).abs() > most).count()
+        };
+        let count = ours.weights.len();
+        assert!(far(&ours.weights, &theirs.weights, 1e-3) < count / 100);
+        assert_eq!(far(&ours.first, &theirs.first, 1e-4), 0);
+    }
+
+    #[test]
+    fn what_is_learnt_again_and_again_is_known() {
+        let mut learner = OnCpu::new(evaluator(), None);
+        let (batch, labels) = batch(0);
+        let mut step = |seed| learner.step(&batch, &labels, 3e-3, Dropout::new(0.1, seed)).unwrap();
+        let first = step(0);
+        let last = (1..150).map(&mut step).last().unwrap();
+        assert!(last < 0.1 && last < first / 4.0, "{first} {last}");
+    }
+
+    #[test]
+    fn going_on_from_a_state_is_going_on() {
+        let learn = |learner: &mut OnCpu, steps: std::ops::Range<usize>| {
+            for number in steps {
+                let (batch, labels) = batch(number);
+                learner.step(&batch, &labels, 1e-3, Dropout::new(0.2, number as u64)).unwrap();
+            }
+        };
+        let mut whole = OnCpu::new(evaluator(), None);
+        learn(&mut whole, 0..6);
+        let mut begun = OnCpu::new(evaluator(), None);
+        learn(&mut begun, 0..3);
+        let mut resumed = OnCpu::new(evaluator(), Some(begun.state().unwrap()));
+        learn(&mut resumed, 3..6);
+        assert!(whole.evaluator.numbers() == resumed.evaluator.numbers());
+        assert!(whole.second == resumed.second && whole.steps == resumed.steps);
+    }
+}

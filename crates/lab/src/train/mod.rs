@@ -1,0 +1,468 @@
+//! Learning F_R: positives of a collection against negatives made on the fly.
+
+pub mod history;
+pub mod sampler;
+pub mod learner;
+pub mod checkpoint;
+pub mod held_out;
+pub mod curves;
+mod outcome;
+
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use candle_core::Device;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use stitch_engine::evaluator::{Config, Dropout, Evaluator, EvaluatorError, Precision};
+use stitch_engine::files::{FileError, write_whole};
+use stitch_engine::progress::{Progress, Stopped};
+use stitch_engine::scorer::{AverageSimilarity, ScorerError};
+
+use crate::collection::{Collection, Instance};
+use crate::dataset::Split;
+use crate::suite::distractors::DistractorsError;
+use checkpoint::{Checkpoint, CheckpointError, Position};
+use held_out::HeldOut;
+pub use history::{Epoch, Line, Steps};
+use learner::{Learner, OnCpu, OnDevice};
+pub use outcome::Trained;
+pub use sampler::Negatives;
+use sampler::{Pieces, Sampler};
+
+/// How learning goes on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TrainOptions {
+    /// Of everything random.
+    pub seed: u64,
+    /// How often every positive is seen.
+    pub epochs: usize,
+    /// Sequences of one step.
+    pub batch: usize,
+    /// Adam's rate, at its highest.
+    pub rate: f64,
+    /// How the rate changes.
+    pub schedule: Schedule,
+    /// How negatives are made.
+    pub negatives: Negatives,
+    /// After how many epochs without a better rank learning ends.
+    pub patience: usize,
+    /// How many held-out procedures are ranked, half of them after every epoch.
+    pub held_out: usize,
+}
+
+/// How the rate changes over a training.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Schedule {
+    /// It does not.
+    Constant,
+    /// It rises over the first twentieth and falls as half a wave to nothing.
+    Cosine,
+}
+
+impl Default for TrainOptions {
+    fn default() -> Self {
+        Self {
+            seed: 0,
+            epochs: 10,
+            batch: 24,
+            rate: 3e-4,
+            schedule: Schedule::Cosine,
+            negatives: Negatives::default(),
+            patience: 3,
+            held_out: 100,
+        }
+    }
+}
+
+/// Where learning happens, and what of it is kept; none of it changes what is learnt (but for the
+/// device's rounding).
+#[derive(Clone, Debug)]
+pub struct Where {
+    /// The model's folder.
+    pub folder: PathBuf,
+    /// CPU, or a GPU.
+    pub machine: Machine,
+    /// In how many bits the weights are saved at the end.
+    pub precision: Precision,
+    /// A checkpoint after so many steps, and after every epoch.
+    pub checkpoint_every: u64,
+    /// The licence that the card names.
+    pub licence: String,
+}
+
+/// What learns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Machine {
+    /// All cores of the CPU; the same weights every time.
+    Cpu,
+    /// The first CUDA GPU.
+    Cuda,
+}
+
+/// Why nothing was learnt.
+#[derive(Debug, thiserror::Error)]
+pub enum TrainError {
+    /// A part of the data is empty.
+    #[error(
+        "the {part} part of the data has no procedure; make it anew with `stitch dataset mix`, with \
+         another `--held-out` if need be"
+    )]
+    EmptyPart {
+        /// `train` or `held-out`.
+        part: &'static str,
+    },
+    /// There is nothing to make negatives from.
+    #[error(
+        "the train part is made of one video; learning what does not fit needs others, so index more \
+         videos and run `stitch dataset mix` again"
+    )]
+    OneVideo,
+    /// No negative could be made.
+    #[error(
+        "no procedure of the train part can be spoilt in the ways asked for; leave fewer out with \
+         `--ablate`, or mix procedures of more videos"
+    )]
+    NoNegatives,
+    /// The loss is no number any more.
+    #[error("the loss is not a number at step {step}; lower `--rate` (it is {rate}) and run again")]
+    Diverged {
+        /// Which step.
+        step: u64,
+        /// The rate then.
+        rate: f64,
+    },
+    /// There is no GPU to learn on.
+    #[error(
+        "there is no CUDA GPU that this program can use ({0}); build it with `--features cuda` on a \
+         machine that has one, or leave out `--device cuda`"
+    )]
+    NoCuda(#[source] candle_core::Error),
+    /// The folder holds another model.
+    #[error(
+        "{} holds a model of another training; choose another `--out`, or remove that folder",
+        folder.display()
+    )]
+    Occupied {
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// The checkpoint is of no use, or could not be written.
+    #[error(transparent)]
+    Checkpoint(#[from] CheckpointError),
+    /// The held-out procedures could not be made into questions.
+    #[error(transparent)]
+    Distractors(#[from] DistractorsError),
+    /// They could not be scored.
+    #[error(transparent)]
+    Scorer(#[from] ScorerError),
+    /// The network failed.
+    #[error(transparent)]
+    Evaluator(#[from] EvaluatorError),
+    /// A file could not be written.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// The work was asked to stop.
+    #[error(transparent)]
+    Stopped(#[from] Stopped),
+}
+
+/// Learns an evaluator of this config from the train part of a collection. Goes on from the checkpoint
+/// in the folder where there is one; where the model itself is there, nothing is left to do.
+pub fn train(
+    collection: &Collection,
+    config: &Config,
+    options: &TrainOptions,
+    place: &Where,
+    tell: &dyn Fn(&Line),
+    progress: &dyn Progress,
+) -> Result<Trained, TrainError> {
+    check(collection)?;
+    let settings = settings(collection, config, options);
+    if let Some(trained) = outcome::read(&place.folder, &settings)? {
+        return Ok(trained);
+    }
+    std::fs::create_dir_all(&place.folder).map_err(FileError::at(&place.folder))?;
+    progress.begin("preparing", 0);
+    let own: Vec<&Instance> = collection.of_split(Split::Train).collect();
+    let negatives = &options.negatives;
+    let pieces = Pieces::of(collection, &own, Split::Train, config.max_steps, negatives);
+    let sampler = Sampler::new(&pieces, config.channels, *negatives, options.seed);
+    let name = &config.encoder.name;
+    let held_out = HeldOut::new(collection, name, options.held_out, options.seed, progress)?;
+    let plan = Plan::new(&sampler, options)?;
+    let mut run = Run::begin(config, options, place, settings)?;
+
+    while run.position.epoch < options.epochs && !run.is_stale(options) {
+        let epoch = run.position.epoch;
+        let drawn = sampler.epoch(epoch);
+        let batches = drawn.chunks(options.batch);
+        progress.begin(&format!("epoch {} of {}", epoch + 1, options.epochs), batches.len() as u64);
+        progress.advance(run.position.batch as u64);
+        for chosen in batches.skip(run.position.batch) {
+            run.stop_if_asked(progress)?;
+            let (batch, labels) = sampler.batch(chosen);
+            let rate = plan.rate(run.steps);
+            let dropout = Dropout::new(config.dropout, plan.dropout_seed(run.steps));
+            let loss = run.learner.step(&batch, &labels, rate, dropout)?;
+            run.count(loss, rate, &plan, tell)?;
+            progress.advance(1);
+        }
+        let figures = held_out.choose(run.learner.evaluator()?.as_ref())?;
+        run.end_epoch(figures, drawn.len(), &plan, tell)?;
+    }
+
+    let best = run.best_evaluator()?;
+    let (evaluator, report) = held_out.report(best, &AverageSimilarity, negatives, options.seed)?;
+    run.finish(&evaluator, report, collection, place)
+}
+
+/// That there is something to learn from and something to measure by.
+fn check(collection: &Collection) -> Result<(), TrainError> {
+    for (split, part) in [(Split::Train, "train"), (Split::HeldOut, "held-out")] {
+        if collection.of_split(split).next().is_none() {
+            return Err(TrainError::EmptyPart { part });
+        }
+    }
+    let train = collection.videos.values().filter(|video| video.split == Some(Split::Train));
+    if train.count() < 2 { Err(TrainError::OneVideo) } else { Ok(()) }
+}
+
+/// Everything that decides what is learnt.
+fn settings(collection: &Collection, config: &Config, options: &TrainOptions) -> Value {
+    json!({"config": config, "options": options, "data": outcome::data_hash(collection)})
+}
+
+/// How many steps there will be, and what follows from that.
+struct Plan {
+    options: TrainOptions,
+    steps_per_epoch: u64,
+    steps: u64,
+}
+
+impl Plan {
+    fn new(sampler: &Sampler<'_>, options: &TrainOptions) -> Result<Self, TrainError> {
+        let first = sampler.epoch(0);
+        if first.iter().all(|drawn| drawn.broken.is_none()) {
+            return Err(TrainError::NoNegatives);
+        }
+        let steps_per_epoch = first.len().div_ceil(options.batch) as u64;
+        let steps = steps_per_epoch * options.epochs as u64;
+        Ok(Self { options: options.clone(), steps_per_epoch, steps })
+    }
+
+    /// The rate of a step, from 0.
+    fn rate(&self, step: u64) -> f64 {
+        let warm_up = (self.steps / 20).max(1);
+        let rise = ((step + 1) as f64 / warm_up as f64).min(1.0);
+        let done = (step as f64 / self.steps.max(1) as f64).min(1.0);
+        match self.options.schedule {
+            Schedule::Constant => self.options.rate,
+            Schedule::Cosine => {
+                self.options.rate * rise * 0.5 * (1.0 + (std::f64::consts::PI * done).cos())
+            }
+        }
+    }
+
+    /// Another for every step.
+    fn dropout_seed(&self, step: u64) -> u64 {
+        self.options.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(step)
+    }
+
+    /// After how many steps the loss is told.
+    fn told_every(&self) -> u64 {
+        (self.steps_per_epoch / 10).max(1)
+    }
+}
+
+/// A training under way.
+struct Run {
+    learner: Box<dyn Learner>,
+    position: Position,
+    best: Vec<f32>,
+    steps: u64,
+    settings: Value,
+    folder: PathBuf,
+    checkpoint_every: u64,
+    /// When this process began, and how many seconds others had spent before.
+    began: Instant,
+    spent: f64,
+    epoch_loss: (f64, u32),
+    epoch_began: Instant,
+}
+
+impl Run {
+    /// From the beginning, or from the checkpoint.
+    fn begin(
+        config: &Config,
+        options: &TrainOptions,
+        place: &Where,
+        settings: Value,
+    ) -> Result<Self, TrainError> {
+        let fresh = Evaluator::fresh(config.clone(), options.seed)?;
+        let found = checkpoint::read(&place.folder, &settings, fresh.numbers().len())?;
+        let (position, state, best) = match found {
+            None => (Position::default(), None, Vec::new()),
+            Some(found) => {
+                (found.position.into_owned(), Some(found.state), found.best.into_owned())
+            }
+        };
+        let steps = state.as_ref().map_or(0, |state| state.steps);
+        let learner: Box<dyn Learner> = match place.machine {
+            Machine::Cpu => Box::new(OnCpu::new(fresh, state)),
+            Machine::Cuda => {
+                let device = Device::new_cuda(0).map_err(TrainError::NoCuda)?;
+                Box::new(OnDevice::new(fresh, state, &device)?)
+            }
+        };
+        let now = Instant::now();
+        Ok(Self {
+            learner,
+            best,
+            steps,
+            settings,
+            folder: place.folder.clone(),
+            checkpoint_every: place.checkpoint_every.max(1),
+            began: now,
+            spent: position.seconds,
+            epoch_loss: position.epoch_loss,
+            epoch_began: now,
+            position,
+        })
+    }
+
+    fn is_stale(&self, options: &TrainOptions) -> bool {
+        let best = self.position.best.map_or(self.position.epoch, |best| best.epoch);
+        self.position.epoch - best >= options.patience.max(1)
+    }
+
+    /// Saves and ends if asked to.
+    fn stop_if_asked(&mut self, progress: &dyn Progress) -> Result<(), TrainError> {
+        if progress.stopped() {
+            self.save()?;
+        }
+        Ok(progress.check()?)
+    }
+
+    /// One more batch is learnt.
+    fn count(
+        &mut self,
+        loss: f32,
+        rate: f64,
+        plan: &Plan,
+        tell: &dyn Fn(&Line),
+    ) -> Result<(), TrainError> {
+        if !loss.is_finite() {
+            return Err(TrainError::Diverged { step: self.steps, rate });
+        }
+        self.steps += 1;
+        self.position.batch += 1;
+        for (sum, count) in [&mut self.position.loss, &mut self.epoch_loss] {
+            *sum += f64::from(loss);
+            *count += 1;
+        }
+        if self.steps.is_multiple_of(plan.told_every()) {
+            let epoch = self.steps as f64 / plan.steps_per_epoch as f64;
+            let loss = mean(std::mem::take(&mut self.position.loss));
+            self.told(Line::Steps(Steps { epoch, step: self.steps, loss, rate }), tell);
+        }
+        if self.steps.is_multiple_of(self.checkpoint_every) {
+            self.save()?;
+        }
+        Ok(())
+    }
+
+    /// An epoch is done and ranked.
+    fn end_epoch(
+        &mut self,
+        figures: crate::suite::ranks::Figures,
+        sequences: usize,
+        plan: &Plan,
+        tell: &dyn Fn(&Line),
+    ) -> Result<(), TrainError> {
+        let took = self.epoch_began.elapsed().as_secs_f64();
+        self.position.epoch += 1;
+        self.position.batch = 0;
+        let left = plan.options.epochs - self.position.epoch;
+        let epoch = Epoch {
+            epoch: self.position.epoch,
+            step: self.steps,
+            loss: mean(std::mem::take(&mut self.epoch_loss)),
+            rate: plan.rate(self.steps.saturating_sub(1)),
+            medr: figures.medr,
+            r50: figures.r50,
+            mrr: figures.mrr,
+            samples_per_s: sequences as f64 / took.max(1e-9),
+            left_s: took * left as f64,
+        };
+        self.epoch_began = Instant::now();
+        if self.position.best.is_none_or(|best| epoch.is_better(&best)) {
+            self.position.best = Some(epoch);
+            self.best = self.learner.state()?.weights.into_owned();
+        }
+        self.told(Line::Epoch(epoch), tell);
+        self.save()
+    }
+
+    fn told(&mut self, line: Line, tell: &dyn Fn(&Line)) {
+        tell(&line);
+        self.position.history.push(line);
+    }
+
+    /// Checkpoint, metrics and curves.
+    fn save(&mut self) -> Result<(), TrainError> {
+        self.position.seconds = self.spent + self.began.elapsed().as_secs_f64();
+        self.position.epoch_loss = self.epoch_loss;
+        let checkpoint = Checkpoint {
+            position: Cow::Borrowed(&self.position),
+            state: self.learner.state()?,
+            best: Cow::Borrowed(&self.best),
+        };
+        checkpoint.write(&self.folder, &self.settings)?;
+        write_history(&self.folder, &self.position.history)
+    }
+
+    /// The evaluator with the best weights.
+    fn best_evaluator(&self) -> Result<Evaluator, TrainError> {
+        let mut evaluator = self.learner.evaluator()?.into_owned();
+        if self.best.len() == evaluator.numbers().len() {
+            evaluator.numbers_mut().copy_from_slice(&self.best);
+        }
+        Ok(evaluator)
+    }
+
+    /// The model's files; the checkpoint has served.
+    fn finish(
+        self,
+        evaluator: &Evaluator,
+        report: held_out::Report,
+        collection: &Collection,
+        place: &Where,
+    ) -> Result<Trained, TrainError> {
+        let trained = Trained::new(report, self.position, self.steps, self.settings);
+        let card = trained.card(evaluator, collection, place);
+        evaluator.save(&place.folder, card, place.precision)?;
+        let checkpoint = place.folder.join(checkpoint::FILE);
+        match std::fs::remove_file(&checkpoint) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                Err(FileError::at(checkpoint)(error).into())
+            }
+            _ => Ok(trained),
+        }
+    }
+}
+
+/// Metrics as lines of JSON, and the curves.
+fn write_history(folder: &Path, lines: &[Line]) -> Result<(), TrainError> {
+    let path = folder.join("metrics.jsonl");
+    let text = history::jsonl(lines)
+        .map_err(|error| FileError { path: path.clone(), source: error.into() })?;
+    write_whole(&path, &text)?;
+    Ok(write_whole(&folder.join("curves.svg"), curves::svg(lines).as_bytes())?)
+}
+
+fn mean((sum, count): (f64, u32)) -> f64 {
+    sum / f64::from(count.max(1))
+}

@@ -1,0 +1,123 @@
+//! What a training ends with: the model's card, and what is known of it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
+use stitch_engine::evaluator::{Config, Evaluator};
+use stitch_engine::files::hex;
+use stitch_engine::models::{Card, Role, Weights};
+
+use super::checkpoint::Position;
+use super::held_out::Report;
+use super::{TrainError, Where};
+use crate::collection::Collection;
+use crate::dataset::Split;
+
+/// How many titles the card names, so that a query finds the domain it belongs to.
+const TITLES: usize = 12;
+
+/// A training that is done.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Trained {
+    /// What was measured and how it came about, as the card has it.
+    pub metrics: Map<String, Value>,
+    /// Whether it was done before this run.
+    pub done_before: bool,
+}
+
+impl Trained {
+    pub(super) fn new(report: Report, position: Position, steps: u64, settings: Value) -> Self {
+        let mut metrics = Map::new();
+        let figures = [
+            ("procedures", json!(report.procedures)),
+            ("evaluator", json!(report.evaluator)),
+            ("average_similarity", json!(report.average_similarity)),
+            ("calibration", json!(report.calibration)),
+            ("best_epoch", json!(position.best)),
+            ("epochs", json!(position.epoch)),
+            ("steps", json!(steps)),
+            ("seconds", json!(position.seconds.round())),
+            ("settings", settings),
+        ];
+        metrics.extend(figures.map(|(name, value)| (name.to_owned(), value)));
+        Self { metrics, done_before: false }
+    }
+
+    pub(super) fn card(&self, evaluator: &Evaluator, of: &Collection, place: &Where) -> Card {
+        let config = evaluator.config();
+        let folder = place.folder.file_name().unwrap_or_default().to_string_lossy();
+        Card {
+            name: folder.into_owned(),
+            role: Role::Evaluator,
+            about: about(config, of),
+            licence: place.licence.clone(),
+            data: data(of),
+            origin: "stitch train".into(),
+            seed: self.metrics["settings"]["options"]["seed"].as_u64(),
+            metrics: self.metrics.clone(),
+            sha256: BTreeMap::new(),
+        }
+    }
+}
+
+/// What it judges, with the titles that most procedures have.
+fn about(config: &Config, of: &Collection) -> String {
+    let mut tasks: BTreeMap<&str, usize> = BTreeMap::new();
+    for instance in of.of_split(Split::Train) {
+        *tasks.entry(&instance.task).or_default() += 1;
+    }
+    let mut tasks: Vec<(&str, usize)> = tasks.into_iter().collect();
+    tasks.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    let titles: Vec<&str> = tasks.into_iter().take(TITLES).map(|(task, _)| task).collect();
+    format!("Judges demonstrations of {}: {}", config.domain, titles.join("; "))
+}
+
+fn data(of: &Collection) -> String {
+    let mut kinds: BTreeMap<(Split, &str), usize> = BTreeMap::new();
+    let mut videos: BTreeMap<Split, BTreeSet<_>> = BTreeMap::new();
+    for instance in &of.instances {
+        *kinds.entry((instance.split, &instance.builder)).or_default() += 1;
+        let own = instance.truth.iter().map(|clip| of.pool.clip(*clip).video);
+        videos.entry(instance.split).or_default().extend(own);
+    }
+    let part = |(split, videos): (&Split, &BTreeSet<_>)| {
+        let name = if *split == Split::Train { "train" } else { "held out" };
+        let kinds = kinds.iter().filter(|((of, _), _)| of == split);
+        let kinds: Vec<String> =
+            kinds.map(|((_, builder), count)| format!("{count} {builder}")).collect();
+        format!("{name}: {} procedures of {} videos", kinds.join(" and "), videos.len())
+    };
+    let parts: Vec<String> = videos.iter().map(part).collect();
+    format!("{}; sha256 {}", parts.join("; "), data_hash(of))
+}
+
+/// What identifies the procedures and features that are learnt from and measured on.
+pub(super) fn data_hash(of: &Collection) -> String {
+    let mut hash = Sha256::new();
+    let mut numbers = |row: &[f32]| row.iter().for_each(|x| hash.update(x.to_le_bytes()));
+    numbers(of.pool.clip_features().as_slice());
+    of.instances.iter().for_each(|instance| numbers(instance.clip.as_slice()));
+    for instance in &of.instances {
+        hash.update([u8::from(instance.split == Split::Train)]);
+        instance.truth.iter().for_each(|clip| hash.update(clip.0.to_le_bytes()));
+        instance.texts.iter().for_each(|text| hash.update(text));
+    }
+    hex(&hash.finalize())
+}
+
+/// The outcome in a folder, if this very training has ended there. A model of another is an error: it
+/// must not be written over.
+pub(super) fn read(folder: &Path, settings: &Value) -> Result<Option<Trained>, TrainError> {
+    let card = Card::read(folder);
+    if card.is_none() && !folder.join(Weights::FILE).exists() {
+        return Ok(None);
+    }
+    match card {
+        Some(card) if card.metrics.get("settings") == Some(settings) => {
+            Ok(Some(Trained { metrics: card.metrics, done_before: true }))
+        }
+        _ => Err(TrainError::Occupied { folder: folder.to_owned() }),
+    }
+}

@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# Makes a demonstration of small videos and opens its exports with other people's readers.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+target=${CARGO_TARGET_DIR:-target}
+venv=$target/interop-venv
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+if ! cmp -s tests/interop/requirements.txt "$venv/installed.txt"; then
+  python3 -m venv "$venv"
+  if ! "$venv/bin/python" -m pip install --quiet --disable-pip-version-check -r tests/interop/requirements.txt; then
+    echo "interop: skipped: the readers could not be installed" >&2
+    exit 0
+  fi
+  cp tests/interop/requirements.txt "$venv/installed.txt"
+fi
+
+export STITCH_HOME=$work/home STITCH_SENTENCE_MODEL=tiny-mpnet STITCH_ENCODER=narration
+mkdir -p "$STITCH_HOME/models"
+cp -r crates/engine/tests/data/tiny-mpnet "$STITCH_HOME/models/"
+stitch=$PWD/$target/release/stitch
+case $target in /*) stitch=$target/release/stitch ;; esac
+"$stitch" --quiet world render --out "$work/library" --videos 6 --size 320x180
+"$stitch" --quiet index "$work/library"
+printf '%s\n' "Dice the onion" "Fly to the moon" "Warm the tortillas" "Saw the board" "Water the seedlings" > "$work/steps.txt"
+for fade in 0 0.5; do
+  "$stitch" --quiet make "$work/steps.txt" --crossfade "$fade" --with otio,edl -o "$work/demo.mp4" > /dev/null
+  "$venv/bin/python" tests/interop/check.py "$work/demo"
+done
