@@ -3,7 +3,7 @@
 pub mod metrics;
 pub mod ranks;
 #[cfg(test)]
-mod fixture;
+pub(crate) mod fixture;
 pub mod test_set;
 pub mod plain;
 pub mod annotations;
