@@ -39,7 +39,12 @@ fn set(home: &Home) -> String {
     let (mut lines, mut seen, mut read) = (String::new(), Vec::new(), Vec::new());
     for video in 0..12 {
         let steps = STEPS.iter().enumerate().map(|(at, text)| {
-            format!(r#"{{"text": "{text} {}", "start": {}, "end": {}}}"#, video % 2, at * 9, at * 9 + 5)
+            format!(
+                r#"{{"text": "{text} {}", "start": {}, "end": {}}}"#,
+                video % 2,
+                at * 9,
+                at * 9 + 5
+            )
         });
         let steps: Vec<String> = steps.collect();
         lines += &format!(
@@ -92,17 +97,18 @@ fn every_method_is_in_one_object() {
     let kinds = found["distractors"].as_object().unwrap();
     let all: u64 = kinds.values().map(|count| count.as_u64().unwrap()).sum();
     assert_eq!((all, found["procedures"].as_u64()), (12 * 499, Some(12)));
-    assert_eq!(kinds.keys().collect::<Vec<_>>(), [
-        "rs",
-        "full",
-        "other-pos",
-        "rand-match",
-        "sim-match"
-    ]);
+    assert_eq!(
+        kinds.keys().collect::<Vec<_>>(),
+        ["rs", "full", "other-pos", "rand-match", "sim-match"]
+    );
     assert!(found["short"]["full"].as_u64().unwrap() > 0);
     let again = json(&home, &["eval", "--data", &set, "--encoder", "narration", "--json"]);
     for (a, b) in methods.iter().zip(again["methods"].as_array().unwrap()) {
-        assert_eq!((&a["medr"], &a["intervals"]), (&b["medr"], &b["intervals"]), "the seed decides");
+        assert_eq!(
+            (&a["medr"], &a["intervals"]),
+            (&b["medr"], &b["intervals"]),
+            "the seed decides"
+        );
     }
 }
 

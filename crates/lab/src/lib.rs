@@ -6,3 +6,4 @@ pub mod collection;
 pub mod negatives;
 pub mod suite;
 pub mod train;
+pub mod ablations;

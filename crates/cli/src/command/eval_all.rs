@@ -9,16 +9,19 @@ use stitch_engine::encoder::Encoder;
 use stitch_engine::library::Library;
 use stitch_engine::progress::Progress;
 use stitch_engine::scorer::Scorer;
-use stitch_lab::dataset::{self, Build, Example, MineOptions, build};
+use stitch_lab::ablations::{self, Lessons};
+use stitch_lab::dataset::sampled::TemporallySampled;
+use stitch_lab::dataset::{self, Build, Example, MineOptions, Split, build};
 use stitch_lab::suite::compare::{Extra, Options};
 use stitch_lab::suite::experiments::consistency::Edges;
 use stitch_lab::suite::experiments::localisation;
 use stitch_lab::suite::plain::gather::{Senses, gather};
 use stitch_lab::suite::plain::set::{Needs, Set};
-use stitch_lab::suite::report::{Report, Section};
+use stitch_lab::suite::report::{Ablation, Report, Section};
 use stitch_lab::suite::run_all::{Kept, Part, fingerprint, section};
 use stitch_lab::suite::test_set::TestSet;
 use stitch_lab::suite::{library_set, quick};
+use stitch_lab::train::{Drawing, TrainOptions};
 use stitch_lab::world::truth::Truth;
 use stitch_lab::world::vocabulary::Domain;
 
@@ -42,12 +45,16 @@ pub fn run_quick(arguments: &DataArguments, setup: &Setup) -> Result<u8, Failure
          works, not how good a method is"
             .into(),
     );
+    let folder = tempfile::tempdir().map_err(|error| Failure::new(error.to_string()))?;
     for domain in [Domain::Cooking, Domain::Woodworking, Domain::Gardening] {
         let set = quick::made_up(domain, SCRIPTS, arguments.seed)?;
         let edges = Edges::of_clips(&set);
+        let lessons = toy_lessons(&set.name, arguments.seed);
+        let place = folder.path().join(&set.name);
+        let evaluator = ablations::learn(&set, |_| true, &lessons, &place, &setup.progress)?;
         for whole in [false, true] {
             let name = set.name.clone();
-            let extra: [Extra; 1] = [("evaluator", Err("the toy has none".into()))];
+            let extra: [Extra; 1] = [("evaluator", Ok(&evaluator))];
             let part =
                 Part { set: "toy", domain: Some(&name), whole, extra: &extra, options: &options };
             report.sections.push(section(&set, &part, (&edges, "clips"), &setup.progress)?);
@@ -59,6 +66,20 @@ pub fn run_quick(arguments: &DataArguments, setup: &Setup) -> Result<u8, Failure
         lost if lost.is_empty() => Ok(0),
         lost => Err(Failure::new(lost.join("; "))),
     }
+}
+
+/// How the toy's evaluators learn: its words are apart in other ways than a sentence encoder's.
+fn toy_lessons(domain: &str, seed: u64) -> Lessons {
+    let drawing = Drawing {
+        swapped: 1.0,
+        wrong: 1.0,
+        elsewhere: 1.0,
+        shows: 0.5,
+        unlike: 0.2,
+        ..Drawing::default()
+    };
+    let train = TrainOptions { seed, drawing, rate: 1e-3, held_out: 40, ..TrainOptions::default() };
+    Lessons { domain: domain.into(), train }
 }
 
 /// Where fewer truths are captured than promised.
@@ -180,19 +201,41 @@ impl Run<'_> {
                 None => set.clone(),
             };
             let edges = Edges::of_library(&part, &library)?;
+            let own = part.clone().without_builder("temporally-sampled");
             for whole in [false, true] {
-                if part.measuring(whole).measured().is_empty() {
+                if own.measuring(whole).measured().is_empty() {
                     continue;
                 }
-                let found =
-                    self.part(&part, name, domain.as_deref(), whole, (&edges, "seconds"))?;
+                let found = self.part(&own, name, domain.as_deref(), whole, (&edges, "seconds"))?;
                 report.sections.push(found);
+            }
+            if self.arguments.ablations {
+                report.ablations.extend(self.ablations(&part, domain.as_deref())?);
             }
         }
         if let Some(truth) = &truth {
             report.localisation = Some(self.localisation(truth, &library, encoder.as_ref())?);
         }
         Ok(())
+    }
+
+    /// Evaluators trained on less, each kept where it was trained.
+    fn ablations(&self, set: &TestSet, domain: Option<&str>) -> Result<Vec<Ablation>, Failure> {
+        let mut set = set.measuring(false);
+        let domain = domain.unwrap_or("any");
+        set.name = format!("{domain}, mixed");
+        let out = self.arguments.out.clone().unwrap_or_else(|| "report".into());
+        let folder = out.join("models").join(domain);
+        let drawing = Drawing { swapped: 1.0, wrong: 1.0, elsewhere: 1.0, ..Drawing::default() };
+        let seed = self.arguments.seed;
+        let train = TrainOptions { seed, drawing, rate: 1e-3, ..TrainOptions::default() };
+        let lessons = Lessons { domain: domain.into(), train };
+        let (options, progress) = (self.options(), &self.setup.progress);
+        let mixed = set.clone().without_builder("temporally-sampled");
+        Ok(vec![
+            ablations::negatives(&mixed, &lessons, &folder.join("negatives"), &options, progress)?,
+            ablations::data(&set, &lessons, &folder.join("data"), &options, progress)?,
+        ])
     }
 
     fn localisation(
@@ -220,7 +263,14 @@ impl Run<'_> {
             held_out: 0.3,
             seed: self.arguments.seed,
         };
-        Ok(build(&with, &self.setup.progress)?.0)
+        let (mut examples, _) = build(&with, &self.setup.progress)?;
+        if self.arguments.ablations {
+            let sampled = Build { mixer: Some(&TemporallySampled), ..with };
+            let (sampled, _) = build(&sampled, &self.setup.progress)?;
+            let other = |e: &Example| e.split == Split::Train && e.builder == "temporally-sampled";
+            examples.extend(sampled.into_iter().filter(other));
+        }
+        Ok(examples)
     }
 
     /// One section: as it was kept, or made and kept.

@@ -49,6 +49,9 @@ pub struct DataArguments {
     /// Measure a toy without models in under two minutes; fails where truths are lost
     #[arg(long)]
     pub quick: bool,
+    /// With --all: also train evaluators on fewer kinds of negatives and on other data
+    #[arg(long, requires = "all")]
+    pub ablations: bool,
     /// Where --all and --quick write their report [default for --all: report]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,

@@ -71,6 +71,12 @@ impl TestSet {
         set
     }
 
+    /// The set without the procedures of a builder.
+    pub fn without_builder(mut self, builder: &str) -> Self {
+        self.collection.instances.retain(|instance| instance.builder != builder);
+        self
+    }
+
     /// The video that a procedure has the most clips of.
     pub fn source(&self, instance: &Instance) -> VideoId {
         let mut counts: BTreeMap<VideoId, usize> = BTreeMap::new();
