@@ -7,7 +7,7 @@ use stitch_engine::evaluator::{Calibration, Evaluator};
 use stitch_engine::progress::Progress;
 use stitch_engine::scorer::{Query, Scorer, ScorerError};
 
-use super::sampler::{Negatives, Pieces, Sampler};
+use super::sampler::{Drawing, Pieces, Sampler};
 use crate::collection::{Collection, Instance};
 use crate::dataset::Split;
 use crate::suite::calibrate::{Reliability, calibration_error, reliability};
@@ -98,10 +98,10 @@ impl<'a> HeldOut<'a> {
         &self,
         evaluator: Evaluator,
         average: &dyn Scorer,
-        negatives: &Negatives,
+        drawing: &Drawing,
         seed: u64,
     ) -> Result<(Evaluator, Report), ScorerError> {
-        let judged = |questions| self.judged(questions, &evaluator, negatives, seed);
+        let judged = |questions| self.judged(questions, &evaluator, drawing, seed);
         let (fitting, testing) = (judged(&self.choosing), judged(&self.reporting));
         let calibration = fit(&fitting);
         let said = |calibration: Calibration| {
@@ -132,21 +132,21 @@ impl<'a> HeldOut<'a> {
         &self,
         questions: &[Question],
         evaluator: &Evaluator,
-        negatives: &Negatives,
+        drawing: &Drawing,
         seed: u64,
     ) -> Vec<(f32, bool)> {
         let config = evaluator.config();
         let instances: Vec<&Instance> =
             questions.iter().map(|q| &self.collection.instances[q.instance]).collect();
         let pieces =
-            Pieces::of(self.collection, &instances, Split::HeldOut, config.max_steps, negatives);
-        let sampler = Sampler::new(&pieces, config.channels, *negatives, seed);
+            Pieces::of(self.collection, &instances, Split::HeldOut, config.max_steps, drawing);
+        let sampler = Sampler::new(&pieces, config.channels, *drawing, seed);
         let mut judged = Vec::new();
         for draw in 0..DRAWS {
             for drawn in sampler.epoch(draw).chunks(64) {
-                let (batch, labels) = sampler.batch(drawn);
+                let (batch, right) = sampler.batch(drawn);
                 let logits = evaluator.logits(&batch).into_iter();
-                judged.extend(logits.zip(labels.iter().map(|label| *label > 0.5)));
+                judged.extend(logits.zip(right));
             }
         }
         judged

@@ -1,6 +1,7 @@
 //! Learning F_R: positives of a collection against negatives made on the fly.
 
 pub mod history;
+mod spoilt;
 pub mod sampler;
 pub mod learner;
 pub mod checkpoint;
@@ -15,7 +16,7 @@ use std::time::Instant;
 use candle_core::Device;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use stitch_engine::evaluator::{Config, Dropout, Evaluator, EvaluatorError, Precision};
+use stitch_engine::evaluator::{Config, Dropout, Evaluator, EvaluatorError, Labels, Precision};
 use stitch_engine::files::{FileError, write_whole};
 use stitch_engine::progress::{Progress, Stopped};
 use stitch_engine::scorer::{AverageSimilarity, ScorerError};
@@ -26,9 +27,9 @@ use crate::suite::distractors::DistractorsError;
 use checkpoint::{Checkpoint, CheckpointError, Position};
 use held_out::HeldOut;
 pub use history::{Epoch, Line, Steps};
-use learner::{Learner, OnCpu, OnDevice};
+use learner::{Learner, OnCpu, OnDevice, Pace};
 pub use outcome::Trained;
-pub use sampler::Negatives;
+pub use sampler::Drawing;
 use sampler::{Pieces, Sampler};
 
 /// How learning goes on.
@@ -44,8 +45,12 @@ pub struct TrainOptions {
     pub rate: f64,
     /// How the rate changes.
     pub schedule: Schedule,
-    /// How negatives are made.
-    pub negatives: Negatives,
+    /// As in AdamW: what a step of rate 1 would take off every weight.
+    pub decay: f64,
+    /// A longer gradient is shortened to this length; 0 for never.
+    pub clip: f64,
+    /// How positives are worded and negatives made.
+    pub drawing: Drawing,
     /// After how many epochs without a better rank learning ends.
     pub patience: usize,
     /// How many held-out procedures are ranked, half of them after every epoch.
@@ -70,7 +75,9 @@ impl Default for TrainOptions {
             batch: 24,
             rate: 3e-4,
             schedule: Schedule::Cosine,
-            negatives: Negatives::default(),
+            decay: 0.01,
+            clip: 1.0,
+            drawing: Drawing::default(),
             patience: 3,
             held_out: 100,
         }
@@ -187,9 +194,9 @@ pub fn train(
     std::fs::create_dir_all(&place.folder).map_err(FileError::at(&place.folder))?;
     progress.begin("preparing", 0);
     let own: Vec<&Instance> = collection.of_split(Split::Train).collect();
-    let negatives = &options.negatives;
-    let pieces = Pieces::of(collection, &own, Split::Train, config.max_steps, negatives);
-    let sampler = Sampler::new(&pieces, config.channels, *negatives, options.seed);
+    let drawing = &options.drawing;
+    let pieces = Pieces::of(collection, &own, Split::Train, config.max_steps, drawing);
+    let sampler = Sampler::new(&pieces, config.channels, *drawing, options.seed);
     let name = &config.encoder.name;
     let held_out = HeldOut::new(collection, name, options.held_out, options.seed, progress)?;
     let plan = Plan::new(&sampler, options)?;
@@ -203,11 +210,12 @@ pub fn train(
         progress.advance(run.position.batch as u64);
         for chosen in batches.skip(run.position.batch) {
             run.stop_if_asked(progress)?;
-            let (batch, labels) = sampler.batch(chosen);
-            let rate = plan.rate(run.steps);
+            let (batch, right) = sampler.batch(chosen);
+            let labels = Labels { right, weight_of_right: plan.weight_of_right };
+            let pace = plan.pace(run.steps);
             let dropout = Dropout::new(config.dropout, plan.dropout_seed(run.steps));
-            let loss = run.learner.step(&batch, &labels, rate, dropout)?;
-            run.count(loss, rate, &plan, tell)?;
+            let loss = run.learner.step(&batch, &labels, pace, dropout)?;
+            run.count(loss, pace.rate, &plan, tell)?;
             progress.advance(1);
         }
         let figures = held_out.choose(run.learner.evaluator()?.as_ref())?;
@@ -215,7 +223,7 @@ pub fn train(
     }
 
     let best = run.best_evaluator()?;
-    let (evaluator, report) = held_out.report(best, &AverageSimilarity, negatives, options.seed)?;
+    let (evaluator, report) = held_out.report(best, &AverageSimilarity, drawing, options.seed)?;
     run.finish(&evaluator, report, collection, place)
 }
 
@@ -240,17 +248,21 @@ struct Plan {
     options: TrainOptions,
     steps_per_epoch: u64,
     steps: u64,
+    /// So that positives and negatives weigh the same.
+    weight_of_right: f32,
 }
 
 impl Plan {
     fn new(sampler: &Sampler<'_>, options: &TrainOptions) -> Result<Self, TrainError> {
         let first = sampler.epoch(0);
-        if first.iter().all(|drawn| drawn.broken.is_none()) {
+        let right = first.iter().filter(|drawn| drawn.fault.is_none()).count();
+        if right == first.len() {
             return Err(TrainError::NoNegatives);
         }
+        let weight_of_right = (first.len() - right) as f32 / right.max(1) as f32;
         let steps_per_epoch = first.len().div_ceil(options.batch) as u64;
         let steps = steps_per_epoch * options.epochs as u64;
-        Ok(Self { options: options.clone(), steps_per_epoch, steps })
+        Ok(Self { options: options.clone(), steps_per_epoch, steps, weight_of_right })
     }
 
     /// The rate of a step, from 0.
@@ -264,6 +276,11 @@ impl Plan {
                 self.options.rate * rise * 0.5 * (1.0 + (std::f64::consts::PI * done).cos())
             }
         }
+    }
+
+    fn pace(&self, step: u64) -> Pace {
+        let TrainOptions { decay, clip, .. } = self.options;
+        Pace { rate: self.rate(step), decay, clip }
     }
 
     /// Another for every step.
