@@ -10,7 +10,7 @@ use stitch_engine::files::hex;
 use stitch_engine::models::{Card, Role, Weights};
 
 use super::checkpoint::Position;
-use super::held_out::Report;
+use super::held_out::{Ranks, Report};
 use super::{TrainError, Where};
 use crate::collection::Collection;
 use crate::dataset::Split;
@@ -28,8 +28,16 @@ pub struct Trained {
 }
 
 impl Trained {
-    pub(super) fn new(report: Report, position: Position, steps: u64, settings: Value) -> Self {
+    pub(super) fn new(
+        (report, further): (Report, Vec<Ranks>),
+        position: Position,
+        steps: u64,
+        settings: Value,
+    ) -> Self {
         let mut metrics = Map::new();
+        if !further.is_empty() {
+            metrics.insert("further".into(), json!(further));
+        }
         let figures = [
             ("procedures", json!(report.procedures)),
             ("evaluator", json!(report.evaluator)),
@@ -45,15 +53,15 @@ impl Trained {
         Self { metrics, done_before: false }
     }
 
-    pub(super) fn card(&self, evaluator: &Evaluator, of: &Collection, place: &Where) -> Card {
+    pub(super) fn card(&self, evaluator: &Evaluator, all: &[&Collection], place: &Where) -> Card {
         let config = evaluator.config();
         let folder = place.folder.file_name().unwrap_or_default().to_string_lossy();
         Card {
             name: folder.into_owned(),
             role: Role::Evaluator,
-            about: about(config, of),
+            about: all.first().map_or_else(String::new, |first| about(config, first)),
             licence: place.licence.clone(),
-            data: data(of),
+            data: all.iter().map(|of| data(of)).collect::<Vec<_>>().join(" | "),
             origin: "stitch train".into(),
             seed: self.metrics["settings"]["options"]["seed"].as_u64(),
             metrics: self.metrics.clone(),
