@@ -10,7 +10,7 @@ use stitch_core::pool::Pool;
 
 use super::Evaluator;
 use super::input::{Inputs, Relation, relations};
-use super::layers::Cores;
+use super::matrix::Cores;
 use super::network::{Tape, Tokens};
 use crate::scorer::{Query, Scorer, ScorerError};
 
