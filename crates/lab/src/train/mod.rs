@@ -195,6 +195,7 @@ pub fn train(
     let all: Vec<&Collection> = std::iter::once(collection).chain(further).collect();
     let settings = settings(&all, config, options);
     if let Some(trained) = outcome::read(&place.folder, &settings)? {
+        forget_checkpoint(&place.folder)?;
         return Ok(trained);
     }
     std::fs::create_dir_all(&place.folder).map_err(FileError::at(&place.folder))?;
@@ -499,13 +500,19 @@ impl Run {
         let trained = Trained::new(reports, self.position, self.steps, self.settings);
         let card = trained.card(evaluator, all, place);
         evaluator.save(&place.folder, card, place.precision)?;
-        let checkpoint = place.folder.join(checkpoint::FILE);
-        match std::fs::remove_file(&checkpoint) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                Err(FileError::at(checkpoint)(error).into())
-            }
-            _ => Ok(trained),
+        forget_checkpoint(&place.folder)?;
+        Ok(trained)
+    }
+}
+
+/// Once the model is there, its checkpoint has served.
+fn forget_checkpoint(folder: &Path) -> Result<(), FileError> {
+    let path = folder.join(checkpoint::FILE);
+    match std::fs::remove_file(&path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(FileError::at(path)(error))
         }
+        _ => Ok(()),
     }
 }
 

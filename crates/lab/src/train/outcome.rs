@@ -9,7 +9,7 @@ use stitch_engine::evaluator::{Config, Evaluator};
 use stitch_engine::files::hex;
 use stitch_engine::models::{Card, Role, Weights};
 
-use super::checkpoint::Position;
+use super::checkpoint::{self, Position, fingerprint};
 use super::held_out::{Ranks, Report};
 use super::{TrainError, Where};
 use crate::collection::Collection;
@@ -47,6 +47,7 @@ impl Trained {
             ("epochs", json!(position.epoch)),
             ("steps", json!(steps)),
             ("seconds", json!(position.seconds.round())),
+            ("fingerprint", json!(fingerprint(&settings))),
             ("settings", settings),
         ];
         metrics.extend(figures.map(|(name, value)| (name.to_owned(), value)));
@@ -118,14 +119,14 @@ pub(super) fn data_hash(of: &Collection) -> String {
 /// The outcome in a folder, if this very training has ended there. A model of another is an error: it
 /// must not be written over.
 pub(super) fn read(folder: &Path, settings: &Value) -> Result<Option<Trained>, TrainError> {
-    let card = Card::read(folder);
-    if card.is_none() && !folder.join(Weights::FILE).exists() {
-        return Ok(None);
-    }
-    match card {
-        Some(card) if card.metrics.get("settings") == Some(settings) => {
+    let own = json!(fingerprint(settings));
+    match Card::read(folder) {
+        Some(card) if card.metrics.get("fingerprint") == Some(&own) => {
             Ok(Some(Trained { metrics: card.metrics, done_before: true }))
         }
+        // The card is written last: without one the checkpoint says whose folder it is.
+        None if folder.join(checkpoint::FILE).exists() => Ok(None),
+        None if !folder.join(Weights::FILE).exists() => Ok(None),
         _ => Err(TrainError::Occupied { folder: folder.to_owned() }),
     }
 }
