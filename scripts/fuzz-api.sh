@@ -21,7 +21,7 @@ home="$out/home"
 mkdir -p "$home/models" "$out/videos"
 cp -r crates/engine/tests/data/tiny-mpnet "$home/models/"
 export STITCH_HOME="$home" STITCH_SENTENCE_MODEL=tiny-mpnet STITCH_ENCODER=narration
-stitch="$target/release/stitch"
+stitch="${STITCH:-$target/release/stitch}"
 "$stitch" world render --out "$out/videos" --videos 6 --size 160x90 >/dev/null
 "$stitch" index "$out/videos" --speech never >/dev/null
 [ -f "$out/study/study.json" ] || "$stitch" study new examples/vegan-taco.txt --method average-similarity \

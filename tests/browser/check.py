@@ -101,8 +101,8 @@ class Checks:
             self.browser.wait("return [...document.images].every((i) => i.complete)", 60)
             time.sleep(0.2)
             self.browser.shot(self.out / f"{name}-{width}-{scheme}.png")
-            wide = self.browser.run("return document.documentElement.scrollWidth - innerWidth")
-            assert wide <= 0, f"{name} is {wide} px wider than {width}"
+            wide = self.browser.run("return document.documentElement.scrollWidth")
+            assert wide <= width, f"{name} is {wide} px wide at {width}"
             self.accessible(f"{name} {width} {scheme}")
         self.browser.look(1280)
 

@@ -224,6 +224,7 @@ function setUpNew() {
     dragged = null;
     number();
   });
+  addEventListener('resize', () => areas().forEach(fit));
   const number_of = (id) => ($(id).value === '' ? null : Number($(id).value));
   const words_of = (id) => $(id).value.split(',').map((word) => word.trim()).filter(Boolean);
   Object.assign(actions, {
@@ -605,15 +606,28 @@ function setUpStudy() {
       $(`[data-now=${video.dataset.side}]`).textContent = current ? current.closest('tr').children[1].textContent : '';
     });
   };
-  videos.forEach((video) => video.addEventListener('timeupdate', now));
+  // Played together they stay as far apart as they were when they began.
+  const [left, right] = videos;
+  let apart = null;
+  const together = () => {
+    if (apart === null || left.paused || right.paused || left.ended || right.ended) return;
+    if (Math.abs(right.currentTime - left.currentTime - apart) > 0.2) right.currentTime = left.currentTime + apart;
+  };
+  const playBoth = () => {
+    apart = right.currentTime - left.currentTime;
+    videos.forEach((video) => video.play().catch(() => {}));
+    $('[data-action=both]').textContent = 'Pause both';
+  };
+  videos.forEach((video) => video.addEventListener('timeupdate', () => { together(); now(); }));
   Object.assign(actions, {
     both: (button) => {
-      const paused = videos.every((video) => video.paused);
-      videos.forEach((video) => (paused ? video.play().catch(() => {}) : video.pause()));
-      button.textContent = paused ? 'Pause both' : 'Play both';
+      if (videos.every((video) => video.paused)) { playBoth(); return; }
+      videos.forEach((video) => video.pause());
+      button.textContent = 'Play both';
     },
-    again: () => videos.forEach((video) => { video.currentTime = 0; video.play().catch(() => {}); }),
+    again: () => { videos.forEach((video) => { video.currentTime = 0; }); playBoth(); },
     jump: (button) => {
+      apart = null;
       const video = videos.find((v) => v.dataset.side === button.dataset.side);
       video.currentTime = button.dataset.start / 1000;
       video.play().catch(() => {});
