@@ -85,7 +85,7 @@ class Browser:
         return next(iter(found.values()))
 
     def click(self, selector):
-        self.run("document.querySelector(arguments[0]).scrollIntoView({block: 'center'})", selector)
+        self.run("document.querySelector(arguments[0]).scrollIntoView({block: 'center', behavior: 'instant'})", selector)
         self.call("POST", f"{self.session}/element/{self.element(selector)}/click", {})
 
     def type(self, selector, text):
