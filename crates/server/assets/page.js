@@ -154,7 +154,8 @@ function setUpNew() {
     if (!before) return;
     const into = $('textarea', before);
     const at = into.value.length;
-    into.value = `${into.value.replace(/[.;,\s]+$/, '')}, ${$('textarea', row).value}`.replace(/^, /, '');
+    const glue = /[.;,]\s*$/.test(into.value) ? ', ' : ' ';
+    into.value = `${into.value.replace(/[.;,\s]+$/, '')}${glue}${$('textarea', row).value}`.trim();
     row.remove();
     number();
     into.focus();
