@@ -9,8 +9,11 @@ use crate::error::Problem;
 use crate::jobs::{Job, Kind, Status};
 use crate::state::State;
 
-/// The page.
-pub fn library(state: &State) -> Result<Markup, Problem> {
+/// How many videos are shown before somebody asks for all.
+const SHOWN: usize = 120;
+
+/// The page, with some of the videos or all.
+pub fn library(state: &State, all_videos: bool) -> Result<Markup, Problem> {
     let all = videos(state)?;
     let (ready, others): (Vec<_>, Vec<_>) = all.into_iter().partition(|v| v.status == "ready");
     let failed: Vec<_> = others.iter().filter(|video| video.status == "failed").collect();
@@ -31,7 +34,12 @@ pub fn library(state: &State) -> Result<Markup, Problem> {
         @if !ready.is_empty() {
             section aria-labelledby="videos" {
                 h2 #videos { "Videos" }
-                ul.videos { @for video in &ready { (card(video)) } }
+                ul.videos {
+                    @for video in ready.iter().take(if all_videos { usize::MAX } else { SHOWN }) { (card(video)) }
+                }
+                @if !all_videos && ready.len() > SHOWN {
+                    p.more { a.button href="/?all" { "Show all " (ready.len()) " videos" } }
+                }
             }
         }
     };

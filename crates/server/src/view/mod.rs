@@ -57,8 +57,9 @@ async fn made(
     answer(&state, page)
 }
 
-async fn library(State(state): State<Shared>) -> Response {
-    made(state, library::library).await
+async fn library(State(state): State<Shared>, uri: Uri) -> Response {
+    let all = uri.query() == Some("all");
+    made(state, move |state| library::library(state, all)).await
 }
 
 async fn hits(State(state): State<Shared>, wanted: Query<Wanted>) -> Result<Response, Problem> {

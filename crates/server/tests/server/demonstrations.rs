@@ -212,14 +212,24 @@ fn a_person_is_warned_of_jumps_and_of_footage_seen_twice() {
     let site = Site::indexed();
     let id = site.demonstration(&STEPS);
     let first = site.get(&format!("/api/demonstrations/{id}")).json();
-    assert!(first["steps"].as_array().unwrap().iter().all(|step| step["warnings"] == json!([])), "{first}");
+    assert!(
+        first["steps"].as_array().unwrap().iter().all(|step| step["warnings"] == json!([])),
+        "{first}"
+    );
     let elsewhere = json!({"video": 1, "start_ms": 0, "end_ms": 1000});
     let jumped = site.change(id, &json!({"kind": "swap", "step": 1, "clip": elsewhere}));
     let changes = json!(["the source changes here"]);
-    assert_eq!((&jumped["steps"][1]["warnings"], &jumped["steps"][2]["warnings"]), (&changes, &changes));
+    assert_eq!(
+        (&jumped["steps"][1]["warnings"], &jumped["steps"][2]["warnings"]),
+        (&changes, &changes)
+    );
     site.change(id, &json!({"kind": "undo"}));
     let again = clip(&first["steps"][0]);
     let seen = site.change(id, &json!({"kind": "swap", "step": 2, "clip": again}));
     let warnings = seen["steps"][2]["warnings"].to_string();
-    assert!(warnings.contains("step 1 shows the same clip") && warnings.contains("shown later in this video"), "{warnings}");
+    assert!(
+        warnings.contains("step 1 shows the same clip")
+            && warnings.contains("shown later in this video"),
+        "{warnings}"
+    );
 }
