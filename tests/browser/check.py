@@ -99,6 +99,7 @@ class Checks:
             # What is far down loads its pictures when it comes near.
             self.browser.run("document.querySelectorAll('img').forEach((i) => { i.loading = 'eager'; })")
             self.browser.wait("return [...document.images].every((i) => i.complete)", 60)
+            self.browser.run("scrollTo({top: 0, behavior: 'instant'})")
             time.sleep(0.2)
             self.browser.shot(self.out / f"{name}-{width}-{scheme}.png")
             wide = self.browser.run("return document.documentElement.scrollWidth")
