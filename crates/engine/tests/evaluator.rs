@@ -12,7 +12,7 @@ use stitch_core::pool::Pool;
 use stitch_engine::encoder::EncoderId;
 use stitch_engine::evaluator::{
     Batch, Calibration, Channels, Config, DeviceNetwork, Dropout, Evaluator, EvaluatorError,
-    Evaluators, Inputs, Precision, Tape, cross_entropy,
+    Evaluators, Inputs, Labels, Precision, Tape, cross_entropy,
 };
 use stitch_engine::kernels::Activation;
 use stitch_engine::models::{Card, Role, Store};
@@ -80,17 +80,18 @@ fn shapes() -> impl Iterator<Item = Config> {
         norm_first,
         activation,
         layers,
-        channels: Channels { similarity: norm_first, standing: false, source: true },
+        channels: Channels { similarity: norm_first, source: true, ..Channels::default() },
         ..config()
     })
 }
 
 /// Sequences of different lengths, and what they are.
-fn training_batch(config: &Config) -> (Batch, Vec<f32>) {
+fn training_batch(config: &Config) -> (Batch, Labels) {
     let lengths = vec![5, 1, 3, 4, 2];
     let number = |i: usize| ((i + 1) as f32 * 12.9898).sin();
     let inputs = (0..15 * config.inputs()).map(number).collect();
-    (Batch { inputs, lengths }, vec![1.0, 0.0, 0.0, 1.0, 0.0])
+    let right = vec![true, false, false, true, false];
+    (Batch { inputs, lengths }, Labels { right, weight_of_right: 1.5 })
 }
 
 /// A fresh evaluator, moved a little so that nothing is 0 or 1.
@@ -112,8 +113,18 @@ fn gradients_by_hand_are_those_of_tensors() {
         assert!((loss - cross_entropy(&evaluator.logits(&batch), &labels)).abs() < 1e-6);
         let tensors = DeviceNetwork::new(&config, evaluator.numbers(), &Device::Cpu).unwrap();
         let logits = tensors.logits(&batch, Dropout::none()).unwrap();
-        let labels = Tensor::from_slice(&labels, labels.len(), &Device::Cpu).unwrap();
-        let theirs = candle_nn::loss::binary_cross_entropy_with_logit(&logits, &labels).unwrap();
+        let number = |right: &bool| f32::from(u8::from(*right));
+        let row = |of: &dyn Fn(&bool) -> f32| {
+            let numbers: Vec<f32> = labels.right.iter().map(of).collect();
+            Tensor::from_vec(numbers, labels.right.len(), &Device::Cpu).unwrap()
+        };
+        let (targets, weights) = (row(&number), row(&|right| labels.weight(*right)));
+        let p = candle_nn::ops::sigmoid(&logits).unwrap();
+        let right = (&targets * p.log().unwrap()).unwrap();
+        let wrong = ((1.0 - &targets).unwrap() * (1.0 - &p).unwrap().log().unwrap()).unwrap();
+        let theirs =
+            ((right + wrong).unwrap() * weights).unwrap().mean_all().unwrap().neg().unwrap();
+        assert!((theirs.to_scalar::<f32>().unwrap() - loss).abs() < 1e-5);
         let theirs = theirs.backward().unwrap();
         for (place, variable) in evaluator.layout().places().iter().zip(tensors.variables()) {
             let theirs = theirs.get(variable.as_tensor()).unwrap().flatten_all().unwrap();
@@ -161,7 +172,8 @@ fn a_second_pass_on_the_same_tape_gives_the_same_gradient() {
     let mut tape = Tape::new(&config);
     let mut gradients = [(); 2].map(|()| vec![0.0; evaluator.layout().len()]);
     evaluator.loss(&batch, &labels, Dropout::new(0.1, 1), &mut tape, &mut gradients[0]);
-    evaluator.loss(&short, &[1.0], Dropout::new(0.1, 2), &mut tape, &mut gradients[1]);
+    let one = Labels { right: vec![true], weight_of_right: 1.0 };
+    evaluator.loss(&short, &one, Dropout::new(0.1, 2), &mut tape, &mut gradients[1]);
     evaluator.loss(&batch, &labels, Dropout::new(0.1, 1), &mut tape, &mut gradients[1]);
     assert!(gradients[0] == gradients[1]);
 }
@@ -184,7 +196,7 @@ fn alone(evaluator: &Evaluator, steps: &Features, pool: &Pool, sequence: &Sequen
         sequence.0.iter().enumerate().filter_map(|(i, clip)| Some((i, (*clip)?))).collect();
     let mut batch = Batch::default();
     Inputs::new(evaluator.config().channels, steps, pool).add(&shown, &mut batch);
-    evaluator.config().calibration.probability(evaluator.logits(&batch)[0])
+    evaluator.config().calibration.log_odds(evaluator.logits(&batch)[0])
 }
 
 proptest! {
@@ -206,7 +218,7 @@ proptest! {
         let scores = evaluator.score(&query, &pool, &candidates).unwrap();
         for (score, candidate) in scores.iter().zip(&candidates) {
             let expected = match candidate.0.iter().flatten().count() {
-                0 => 0.0,
+                0 => -1e3,
                 _ => alone(&evaluator, &steps, &pool, candidate),
             };
             prop_assert!((score - expected).abs() < 1e-5, "{score} {expected}");
@@ -220,7 +232,8 @@ fn a_procedure_longer_than_the_evaluator_takes_still_gets_a_score() {
     let sequence = Sequence((0..300).map(|i| Some(ClipId(i % 7))).collect());
     let query = Query { texts: &[], text: &steps, clip: &steps, map: None };
     let scores = tiny(BOTH[0]).score(&query, &pool, &[sequence]).unwrap();
-    assert!(scores[0] > 0.0 && scores[0] < 1.0);
+    let probability = tiny(BOTH[0]).probability(scores[0]).unwrap();
+    assert!(probability > 0.0 && probability < 1.0);
 }
 
 fn card() -> Card {

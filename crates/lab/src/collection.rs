@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde::Serialize;
+use sha2::{Digest, Sha256};
 use stitch_core::clip::{ClipId, VideoId};
 use stitch_core::features::Features;
 use stitch_core::pool::Pool;
@@ -148,6 +149,29 @@ impl Collection {
         let instance = |(example, truth)| known.instance(example, truth, &pool, &videos);
         let instances = found.into_iter().map(instance).collect();
         Ok((Self { pool, videos, instances }, taken))
+    }
+
+    /// Where all instances are in one part: holds out those of this share of the videos, by title and
+    /// seed; an instance of videos of both parts is left out. Parts that are there already stay.
+    pub fn part_by_video(&mut self, held_out: f64, seed: u64) {
+        let first = self.instances.first().map(|instance| instance.split);
+        if self.instances.iter().any(|instance| Some(instance.split) != first) {
+            return;
+        }
+        for facts in self.videos.values_mut() {
+            let digest = Sha256::digest([&seed.to_le_bytes(), facts.title.as_bytes()].concat());
+            let number = u32::from_le_bytes([digest[0], digest[1], digest[2], digest[3]]);
+            let held = f64::from(number) < held_out * f64::from(u32::MAX);
+            facts.split = Some(if held { Split::HeldOut } else { Split::Train });
+        }
+        let (pool, videos) = (&self.pool, &self.videos);
+        self.instances.retain_mut(|instance| {
+            let parts =
+                instance.truth.iter().filter_map(|clip| videos[&pool.clip(*clip).video].split);
+            let parts: BTreeSet<Split> = parts.collect();
+            instance.split = parts.first().copied().unwrap_or(instance.split);
+            parts.len() == 1
+        });
     }
 
     /// The instances of one part.

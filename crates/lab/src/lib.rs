@@ -1,4 +1,4 @@
-//! Training and measurement: the made-up library, data sets, baselines, metrics.
+//! Training and measurement: the made-up library, data sets, learning, baselines, metrics, studies.
 
 pub mod world;
 pub mod dataset;
@@ -6,4 +6,5 @@ pub mod collection;
 pub mod negatives;
 pub mod suite;
 pub mod train;
+pub mod ablations;
 pub mod study;

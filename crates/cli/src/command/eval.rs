@@ -10,6 +10,7 @@ use stitch_lab::suite::metrics::Estimate;
 use stitch_lab::world::library::mixed;
 use stitch_lab::world::truth::Truth;
 
+use super::eval_all;
 use super::eval_calibrate::{self, CalibrateArguments};
 use super::eval_data::{self, DataArguments};
 use super::eval_encoder::{self, EncoderArguments};
@@ -76,8 +77,13 @@ pub struct WorldArguments {
 
 /// Runs the command.
 pub fn run(arguments: &EvalArguments, setup: &Setup) -> Result<u8, Failure> {
+    let data = &arguments.data;
     let Some(command) = &arguments.command else {
-        return eval_data::run(&arguments.data, setup);
+        return match (data.all, data.quick) {
+            (true, _) => eval_all::run_all(data, setup),
+            (_, true) => eval_all::run_quick(data, setup),
+            _ => eval_data::run(data, setup),
+        };
     };
     match command {
         EvalCommand::World(arguments) => run_world(arguments, setup),

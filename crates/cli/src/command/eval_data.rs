@@ -4,24 +4,26 @@ use std::path::PathBuf;
 
 use clap::Args;
 use serde_json::json;
-use stitch_engine::encoder::EncoderId;
+use stitch_engine::encoder::{Encoder, EncoderId};
 use stitch_engine::media::Decode;
 use stitch_engine::progress::Progress;
 use stitch_engine::scorer::Scorer;
+use stitch_engine::sentence::SentenceEncoder;
 use stitch_lab::suite::compare::{Comparison, Extra, Method, Miss, Options, compare};
 use stitch_lab::suite::evaluators;
 use stitch_lab::suite::plain::gather::{Holdings, Senses, gather};
 use stitch_lab::suite::plain::set::{Needs, Set};
 
 use crate::failure::Failure;
-use crate::setup::Setup;
+use crate::setup::{Sentences, Setup};
 use crate::table::{self, count};
 
 #[derive(Args)]
 pub struct DataArguments {
-    /// The set: a folder with videos.jsonl and pictures or features, or the list itself
+    /// The set: a folder with videos.jsonl and pictures or features, or the list itself; several with
+    /// --all
     #[arg(long, value_name = "DIR")]
-    data: Option<PathBuf>,
+    pub data: Vec<PathBuf>,
     /// Only videos of this domain, and the evaluator that was trained for it
     #[arg(long, value_name = "NAME")]
     domain: Option<String>,
@@ -30,16 +32,35 @@ pub struct DataArguments {
     encoder: String,
     /// The folder of the evaluator, instead of the one in the store
     #[arg(long, value_name = "DIR")]
-    evaluator: Option<PathBuf>,
+    pub evaluator: Option<PathBuf>,
     /// The seed of distractors, parts and bootstrap samples
     #[arg(long, default_value_t = 1)]
-    seed: u64,
+    pub seed: u64,
     /// Into how many parts the videos are divided for the methods that learn
     #[arg(long, value_name = "NUMBER", default_value_t = 5)]
-    folds: usize,
+    pub folds: usize,
     /// The most procedures to measure, chosen by the seed
     #[arg(long, value_name = "NUMBER")]
-    most: Option<usize>,
+    pub most: Option<usize>,
+    /// Run every experiment on the sets named and on the library, and write a report; the same command
+    /// goes on where it was stopped
+    #[arg(long, conflicts_with = "quick")]
+    pub all: bool,
+    /// Measure a toy without models in under two minutes; fails where truths are lost
+    #[arg(long)]
+    pub quick: bool,
+    /// With --all: also train evaluators on fewer kinds of negatives and on other data
+    #[arg(long, requires = "all")]
+    pub ablations: bool,
+    /// Where --all and --quick write their report [default for --all: report]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// With --all: the folder that `stitch world render` wrote, if that is what the library holds
+    #[arg(long, value_name = "DIR", requires = "all")]
+    pub world: Option<PathBuf>,
+    /// With --all: procedures that `stitch dataset mix` wrote [default: mixed by rules]
+    #[arg(long, value_name = "FILE", requires = "all")]
+    pub procedures: Option<PathBuf>,
     /// Show so many procedures whose truth the first method does not put first
     #[arg(long, value_name = "NUMBER", default_value_t = 0)]
     errors: usize,
@@ -47,21 +68,24 @@ pub struct DataArguments {
 
 /// Runs the command.
 pub fn run(arguments: &DataArguments, setup: &Setup) -> Result<u8, Failure> {
-    let Some(data) = &arguments.data else {
+    let [data] = arguments.data.as_slice() else {
         return Err(Failure::new(
-            "name a set with `--data DIR`, or one of world, encoder, speech, calibrate; \
-             `stitch eval --help` tells what a set is",
+            "name one set with `--data DIR` (several with --all), or one of world, encoder, speech, \
+             calibrate; `stitch eval --help` tells what a set is",
         )
         .with_code(2));
     };
     let set = Set::open(data, Needs::Text)?;
     setup.progress.begin("loading models", 0);
     let sentences = setup.sentence()?;
-    let encoder = setup.encoder(&arguments.encoder, &sentences, Decode::Exact)?;
+    let encoder = encoder(arguments, &sentences, setup)?;
     let senses = Senses { encoder: encoder.as_ref(), sentence: &sentences.encoder };
     let domain = arguments.domain.as_deref();
     let (set, holdings) = gather(set, &senses, domain, &setup.progress)?;
-    let evaluator = evaluator(arguments, &set.encoder, setup);
+    // A set that lists procedures of several videos is measured on these.
+    let mixed = set.measuring(false);
+    let set = if mixed.measured().is_empty() { set } else { mixed };
+    let evaluator = evaluator(arguments, domain, &set.encoder, &sentences.encoder, setup);
     let extra: [Extra; 1] = [("evaluator", evaluator.as_deref().map_err(Clone::clone))];
     let options = Options {
         seed: arguments.seed,
@@ -80,15 +104,26 @@ pub fn run(arguments: &DataArguments, setup: &Setup) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// The evaluator by its folder, or the one in the store for these features; else why there is none.
-fn evaluator(
+/// The encoder that was asked for.
+pub fn encoder(
     arguments: &DataArguments,
+    sentences: &Sentences,
+    setup: &Setup,
+) -> Result<Box<dyn Encoder>, Failure> {
+    setup.encoder(&arguments.encoder, sentences, Decode::Exact)
+}
+
+/// The evaluator by its folder, or the one in the store for these features; else why there is none.
+pub fn evaluator(
+    arguments: &DataArguments,
+    domain: Option<&str>,
     encoder: &EncoderId,
+    sentence: &SentenceEncoder,
     setup: &Setup,
 ) -> Result<Box<dyn Scorer>, String> {
     match &arguments.evaluator {
         Some(folder) => evaluators::named(folder, encoder),
-        None => evaluators::stored(&setup.store(), encoder, arguments.domain.as_deref()),
+        None => evaluators::stored(&setup.store(), encoder, domain, sentence),
     }
 }
 
@@ -114,16 +149,21 @@ fn print(found: &Comparison, holdings: &Holdings, misses: &[Miss]) {
         count(found.clips, "clip"),
         found.encoder
     );
+    print_methods(found);
+    println!("methods that learn were trained on {}", found.trained_on);
+    print_distractors(found);
+    print_complaints(holdings);
+    misses.iter().for_each(print_miss);
+}
+
+/// The table of methods, and which could not be measured.
+pub fn print_methods(found: &Comparison) {
     let header = ["", "MedR", "R@1", "R@5", "R@50", "MRR"];
     let rows: Vec<_> = found.methods.iter().map(row).collect();
     table::print(&header, &[false, true, true, true, true, true], &rows);
     for (name, why) in &found.absent {
         println!("{name}: not measured: {why}");
     }
-    println!("methods that learn were trained on {}", found.trained_on);
-    print_distractors(found);
-    print_complaints(holdings);
-    misses.iter().for_each(print_miss);
 }
 
 fn row(method: &Method) -> Vec<String> {

@@ -11,6 +11,7 @@ pub mod dataset;
 pub mod train;
 pub mod eval_calibrate;
 pub mod eval_data;
+pub mod eval_all;
 pub mod eval_encoder;
 pub mod eval_speech;
 pub mod eval;

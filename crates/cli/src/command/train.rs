@@ -1,18 +1,19 @@
 //! `stitch train`: an evaluator learnt from the library's own videos.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use serde_json::json;
 use stitch_engine::encoder::EncoderId;
 use stitch_engine::evaluator::{Channels, Config, Precision};
-use stitch_engine::kernels::Activation;
+use stitch_engine::media::Decode;
 use stitch_engine::progress::Progress;
 use stitch_lab::collection::{Collection, Taken};
 use stitch_lab::dataset;
-use stitch_lab::negatives::Constraint;
+use stitch_lab::suite::plain::gather::{Senses, gather};
+use stitch_lab::suite::plain::set::{Needs, Set};
 use stitch_lab::train::{
-    Epoch, Line, Machine, Negatives, Schedule, TrainOptions, Trained, Where, train,
+    Drawing, Epoch, Line, Machine, Schedule, TrainOptions, Trained, Where, train,
 };
 
 use crate::failure::Failure;
@@ -25,9 +26,20 @@ use crate::table;
 /// constraint broken. A run that was stopped or killed goes on where it was, by the same command.
 #[derive(Args)]
 pub struct TrainArguments {
-    /// The procedures, as `stitch dataset mix` wrote them
-    #[arg(long, default_value = "procedures.jsonl", value_name = "FILE")]
-    data: PathBuf,
+    /// The procedures, as `stitch dataset mix` wrote them out of the library
+    /// [default: procedures.jsonl, where no --set is given]
+    #[arg(long, value_name = "FILE")]
+    data: Option<PathBuf>,
+    /// Learn from a set of pictures or features with their steps (videos.jsonl) and not from a library;
+    /// several may be given
+    #[arg(long, value_name = "DIR")]
+    set: Vec<PathBuf>,
+    /// The encoder that looks at the set
+    #[arg(long, default_value = "mini", value_name = "NAME", requires = "set")]
+    encoder: String,
+    /// The share of a set's videos that are held out, where the set does not say which
+    #[arg(long, default_value_t = 0.2, value_name = "SHARE", requires = "set")]
+    held_out_share: f64,
     /// The model's folder; in the models' folder `stitch make` finds it by itself
     #[arg(long, short, value_name = "DIR")]
     out: PathBuf,
@@ -51,17 +63,22 @@ pub struct TrainArguments {
     #[arg(long, default_value_t = 10, value_name = "N", help_heading = "Learning",
         value_parser = clap::value_parser!(u64).range(1..))]
     epochs: u64,
-    /// Sequences of one step
-    #[arg(long, default_value_t = 24, value_name = "N", help_heading = "Learning",
+    /// Sequences of one step [default: 384 with --preset small, 24 with paper]
+    #[arg(long, value_name = "N", help_heading = "Learning",
         value_parser = clap::value_parser!(u64).range(1..))]
-    batch: u64,
-    /// Adam's rate, at its highest
-    #[arg(long, default_value_t = 3e-4, value_name = "RATE", help_heading = "Learning",
-        value_parser = rate)]
-    rate: f64,
+    batch: Option<u64>,
+    /// Adam's rate, at its highest [default: 1e-3 with --preset small, 3e-4 with paper]
+    #[arg(long, value_name = "RATE", help_heading = "Learning", value_parser = rate)]
+    rate: Option<f64>,
     /// How the rate changes
     #[arg(long, value_enum, default_value_t = ScheduleName::Cosine, help_heading = "Learning")]
     schedule: ScheduleName,
+    /// What a step of rate 1 would take off every weight
+    #[arg(long, default_value_t = 0.01, value_name = "SHARE", help_heading = "Learning")]
+    decay: f64,
+    /// Gradients longer than this are shortened to it; 0 for never
+    #[arg(long, default_value_t = 1.0, value_name = "LENGTH", help_heading = "Learning")]
+    clip: f64,
     /// Epochs without a better rank after which learning ends
     #[arg(long, default_value_t = 3, value_name = "N", help_heading = "Learning")]
     patience: usize,
@@ -72,50 +89,59 @@ pub struct TrainArguments {
     #[arg(long, default_value_t = 500, value_name = "N", help_heading = "Learning",
         value_parser = clap::value_parser!(u64).range(1..))]
     checkpoint_every: u64,
+
     /// Kinds of negatives to leave out
     #[arg(
         long,
         value_enum,
         value_delimiter = ',',
         value_name = "KINDS",
-        help_heading = "Learning"
+        help_heading = "What is learnt from"
     )]
     ablate: Vec<ConstraintName>,
-    /// How many negatives of each kind a positive gets: correctness,continuity,state
-    #[arg(long, value_parser = rates, default_value = "1,1,1", value_name = "N,N,N",
-        help_heading = "Learning")]
-    negatives: [f64; 3],
+    /// Further kinds of negatives, for videos of few steps
+    #[arg(
+        long,
+        value_enum,
+        value_delimiter = ',',
+        value_name = "KINDS",
+        help_heading = "What is learnt from"
+    )]
+    also: Vec<SpoiltName>,
+    /// How many negatives of each kind a positive gets
+    #[arg(long, default_value_t = 1.0, value_name = "N", help_heading = "What is learnt from")]
+    negatives: f64,
+    /// The share of steps that are worded as another clip that shows them
+    #[arg(long, default_value_t = 0.3, value_name = "SHARE", help_heading = "What is learnt from")]
+    reword: f64,
     /// From which similarity of texts on a clip is taken to show a step
-    #[arg(long, default_value_t = Negatives::default().shows, value_name = "COSINE",
-        help_heading = "Learning")]
+    #[arg(long, default_value_t = Drawing::default().shows, value_name = "COSINE",
+        help_heading = "What is learnt from")]
     shows: f32,
     /// Below which similarity it is taken not to
-    #[arg(long, default_value_t = Negatives::default().unlike, value_name = "COSINE",
-        help_heading = "Learning")]
+    #[arg(long, default_value_t = Drawing::default().unlike, value_name = "COSINE",
+        help_heading = "What is learnt from")]
     unlike: f32,
 
-    /// The length of a token [default: that of the encoder's vectors]
+    /// What the network is like; the options below change parts of it
+    #[arg(long, value_enum, default_value_t = PresetName::Small, help_heading = "Network")]
+    preset: PresetName,
+    /// The length of a token
     #[arg(long, value_name = "N", help_heading = "Network")]
     width: Option<usize>,
     /// Layers of the transformer
-    #[arg(long, default_value_t = 4, value_name = "N", help_heading = "Network")]
-    layers: usize,
+    #[arg(long, value_name = "N", help_heading = "Network")]
+    layers: Option<usize>,
     /// Heads of each layer's attention
-    #[arg(long, default_value_t = 8, value_name = "N", help_heading = "Network")]
-    heads: usize,
+    #[arg(long, value_name = "N", help_heading = "Network")]
+    heads: Option<usize>,
     /// The width of each layer's hidden part
-    #[arg(long, default_value_t = 2048, value_name = "N", help_heading = "Network")]
-    hidden: usize,
+    #[arg(long, value_name = "N", help_heading = "Network")]
+    hidden: Option<usize>,
     /// The share of numbers left out while learning
-    #[arg(long, default_value_t = 0.1, value_name = "SHARE", help_heading = "Network")]
-    dropout: f64,
-    /// What the hidden parts do with their sums
-    #[arg(long, value_enum, default_value_t = ActivationName::Relu, help_heading = "Network")]
-    activation: ActivationName,
-    /// Normalise before the parts of a layer instead of after them
-    #[arg(long, help_heading = "Network")]
-    norm_first: bool,
-    /// What a token is told beside the features of its step and its clip
+    #[arg(long, value_name = "SHARE", help_heading = "Network")]
+    dropout: Option<f64>,
+    /// What a token is told
     #[arg(long, value_enum, value_delimiter = ',', value_name = "KINDS", help_heading = "Network")]
     channels: Vec<ChannelName>,
 }
@@ -143,9 +169,21 @@ enum ScheduleName {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum ActivationName {
-    Relu,
-    Gelu,
+enum PresetName {
+    /// Two layers of width 64, told how step and clip agree and how sources follow one another
+    Small,
+    /// The paper's: four layers as wide as the features, told the features
+    Paper,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum SpoiltName {
+    /// Two clips in each other's place
+    Swapped,
+    /// A clip that is unlike its step
+    Wrong,
+    /// Clips of other videos of the task
+    Elsewhere,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -160,6 +198,8 @@ enum ConstraintName {
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum ChannelName {
+    /// The features of step and clip
+    Features,
     /// How similar step and clip are
     Similarity,
     /// The same against all clips of the library
@@ -175,22 +215,35 @@ fn rate(text: &str) -> Result<f64, String> {
     }
 }
 
-/// `1,0.5,1` as numbers.
-fn rates(text: &str) -> Result<[f64; 3], String> {
-    let numbers: Result<Vec<f64>, _> = text.split(',').map(|part| part.trim().parse()).collect();
-    match numbers.map(<[f64; 3]>::try_from) {
-        Ok(Ok(rates)) if rates.iter().all(|rate| (0.0..=64.0).contains(rate)) => Ok(rates),
-        _ => Err("three numbers from 0 to 64, as 1,1,1".into()),
-    }
-}
-
 /// Runs the command.
 pub fn run(arguments: &TrainArguments, setup: &Setup) -> Result<u8, Failure> {
-    let examples = dataset::read(&arguments.data)?;
+    let data = match (&arguments.data, arguments.set.as_slice()) {
+        (None, []) => Some(PathBuf::from("procedures.jsonl")),
+        (data, _) => data.clone(),
+    };
+    let library = data.map(|data| of_library(&data, setup)).transpose()?;
+    let sets = arguments.set.iter().map(|set| of_set(set, arguments, setup));
+    let mut all = library.into_iter().map(Ok).chain(sets).collect::<Result<Vec<_>, _>>()?;
+    let (collection, encoder) = all.remove(0); // cannot fail: a library where no set is named
+    let further: Vec<Collection> = all.into_iter().map(|(collection, _)| collection).collect();
+    let config = arguments.config(encoder)?;
+    let (options, place) = (arguments.options(), arguments.place());
+    let tell = |line: &Line| told(line, options.epochs, setup);
+    let trained = train(&collection, &further, &config, &options, &place, &tell, &setup.progress)?;
+    setup.progress.finish();
+    print(&trained, arguments, setup);
+    Ok(0)
+}
+
+/// The library's clips and the procedures that were mixed out of it.
+fn of_library(
+    data: &Path,
+    setup: &Setup,
+) -> Result<(Collection, EncoderId), Failure> {
+    let examples = dataset::read(data)?;
     setup.progress.begin("loading models", 0);
     let sentences = setup.sentence()?;
     let (library, encoder) = setup.open_library(&sentences)?;
-    let config = arguments.config(encoder.id().clone())?;
     let (collection, taken) = Collection::of_library(
         &library,
         encoder.as_ref(),
@@ -199,35 +252,47 @@ pub fn run(arguments: &TrainArguments, setup: &Setup) -> Result<u8, Failure> {
         &setup.progress,
     )?;
     warn_of(&taken, setup);
-    let (options, place) = (arguments.options(), arguments.place());
-    let tell = |line: &Line| told(line, options.epochs, setup);
-    let trained = train(&collection, &config, &options, &place, &tell, &setup.progress)?;
-    setup.progress.finish();
-    print(&trained, arguments, setup);
-    Ok(0)
+    Ok((collection, encoder.id().clone()))
+}
+
+/// The videos of a set, each a procedure as it is.
+fn of_set(
+    set: &Path,
+    arguments: &TrainArguments,
+    setup: &Setup,
+) -> Result<(Collection, EncoderId), Failure> {
+    setup.progress.begin("loading models", 0);
+    let sentences = setup.sentence()?;
+    let encoder = setup.encoder(&arguments.encoder, &sentences, Decode::Exact)?;
+    let senses = Senses { encoder: encoder.as_ref(), sentence: &sentences.encoder };
+    let set = Set::open(set, Needs::Text)?;
+    let (set, _) = gather(set, &senses, None, &setup.progress)?;
+    let mut collection = set.collection;
+    collection.part_by_video(arguments.held_out_share, arguments.seed);
+    Ok((collection, set.encoder))
 }
 
 impl TrainArguments {
     fn config(&self, encoder: EncoderId) -> Result<Config, Failure> {
-        let paper = Config::paper(encoder, &self.domain);
+        let preset = match self.preset {
+            PresetName::Small => Config::small(encoder, &self.domain),
+            PresetName::Paper => Config::paper(encoder, &self.domain),
+        };
         let wanted = |channel| self.channels.contains(&channel);
+        let channels = Channels {
+            features: wanted(ChannelName::Features),
+            similarity: wanted(ChannelName::Similarity),
+            standing: wanted(ChannelName::Standing),
+            source: wanted(ChannelName::Source),
+        };
         let config = Config {
-            width: self.width.unwrap_or(paper.width),
-            layers: self.layers,
-            heads: self.heads,
-            hidden: self.hidden,
-            dropout: self.dropout,
-            norm_first: self.norm_first,
-            activation: match self.activation {
-                ActivationName::Relu => Activation::Relu,
-                ActivationName::Gelu => Activation::Gelu,
-            },
-            channels: Channels {
-                similarity: wanted(ChannelName::Similarity),
-                standing: wanted(ChannelName::Standing),
-                source: wanted(ChannelName::Source),
-            },
-            ..paper
+            width: self.width.unwrap_or(preset.width),
+            layers: self.layers.unwrap_or(preset.layers),
+            heads: self.heads.unwrap_or(preset.heads),
+            hidden: self.hidden.unwrap_or(preset.hidden),
+            dropout: self.dropout.unwrap_or(preset.dropout),
+            channels: if self.channels.is_empty() { preset.channels } else { channels },
+            ..preset
         };
         if !config.is_sound() {
             return Err(Failure::new(
@@ -240,22 +305,40 @@ impl TrainArguments {
     }
 
     fn options(&self) -> TrainOptions {
-        let [correctness, continuity, state] = self.negatives;
-        let (shows, unlike) = (self.shows, self.unlike);
-        let all = Negatives { correctness, continuity, state, shows, unlike };
-        let ablated: Vec<Constraint> = self.ablate.iter().map(|name| name.constraint()).collect();
+        let (batch, rate) = match self.preset {
+            PresetName::Small => (384, 1e-3),
+            PresetName::Paper => (24, 3e-4),
+        };
         TrainOptions {
             seed: self.seed,
             epochs: self.epochs as usize,
-            batch: self.batch as usize,
-            rate: self.rate,
+            batch: self.batch.unwrap_or(batch) as usize,
+            rate: self.rate.unwrap_or(rate),
             schedule: match self.schedule {
                 ScheduleName::Constant => Schedule::Constant,
                 ScheduleName::Cosine => Schedule::Cosine,
             },
-            negatives: all.without(&ablated),
+            decay: self.decay,
+            clip: self.clip,
+            drawing: self.drawing(),
             patience: self.patience,
             held_out: self.held_out,
+        }
+    }
+
+    fn drawing(&self) -> Drawing {
+        let usual = |name| if self.ablate.contains(&name) { 0.0 } else { self.negatives };
+        let also = |name| if self.also.contains(&name) { self.negatives } else { 0.0 };
+        Drawing {
+            correctness: usual(ConstraintName::Correctness),
+            continuity: usual(ConstraintName::Continuity),
+            state: usual(ConstraintName::State),
+            swapped: also(SpoiltName::Swapped),
+            wrong: also(SpoiltName::Wrong),
+            elsewhere: also(SpoiltName::Elsewhere),
+            shows: self.shows,
+            unlike: self.unlike,
+            reword: self.reword,
         }
     }
 
@@ -272,16 +355,6 @@ impl TrainArguments {
             },
             checkpoint_every: self.checkpoint_every,
             licence: self.licence.clone(),
-        }
-    }
-}
-
-impl ConstraintName {
-    fn constraint(self) -> Constraint {
-        match self {
-            Self::Correctness => Constraint::Correctness,
-            Self::Continuity => Constraint::Continuity,
-            Self::State => Constraint::State,
         }
     }
 }

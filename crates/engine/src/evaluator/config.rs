@@ -50,10 +50,12 @@ pub enum Kind {
     Evaluator,
 }
 
-/// What a token is told beside the features of its step and of its clip; the paper tells it nothing.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// What a token is told; the paper tells it the two features and nothing else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Channels {
+    /// The features of its step and of its clip.
+    pub features: bool,
     /// How similar step and clip are by F_M. What the clip's own video says of it stays out: a
     /// procedure mixed out of these very words would be known by them.
     pub similarity: bool,
@@ -63,8 +65,14 @@ pub struct Channels {
     pub source: bool,
 }
 
+impl Default for Channels {
+    fn default() -> Self {
+        Self { features: true, similarity: false, standing: false, source: false }
+    }
+}
+
 impl Channels {
-    /// How many numbers they are.
+    /// How many numbers they are, beside the features.
     pub fn count(self) -> usize {
         let numbers = |wanted: bool, count: usize| if wanted { count } else { 0 };
         numbers(self.similarity, 1) + numbers(self.standing, 1) + numbers(self.source, 5)
@@ -85,6 +93,11 @@ pub struct Calibration {
     pub shift: f32,
 }
 
+/// From the logarithm of odds to a probability.
+pub(super) fn sigmoid(log_odds: f32) -> f32 {
+    1.0 / (1.0 + (-log_odds).exp())
+}
+
 impl Default for Calibration {
     fn default() -> Self {
         Self { scale: 1.0, shift: 0.0 }
@@ -96,9 +109,14 @@ impl Calibration {
         *self == Self::default()
     }
 
+    /// The logarithm of the odds that a logit stands for.
+    pub fn log_odds(self, logit: f32) -> f32 {
+        self.scale * logit + self.shift
+    }
+
     /// The probability that a logit stands for.
     pub fn probability(self, logit: f32) -> f32 {
-        1.0 / (1.0 + (-(self.scale * logit + self.shift)).exp())
+        sigmoid(self.log_odds(logit))
     }
 }
 
@@ -125,9 +143,25 @@ impl Config {
         }
     }
 
+    /// A small network that is told how step and clip agree and how sources follow one another, and not
+    /// the features themselves: with few videos to learn from it judges those it has not seen better.
+    pub fn small(encoder: EncoderId, domain: &str) -> Self {
+        Self {
+            width: 64,
+            layers: 2,
+            heads: 4,
+            hidden: 128,
+            norm_first: true,
+            activation: Activation::Gelu,
+            channels: Channels { features: false, similarity: true, standing: true, source: true },
+            ..Self::paper(encoder, domain)
+        }
+    }
+
     /// How many numbers a token is made from.
     pub fn inputs(&self) -> usize {
-        2 * self.encoder.dim + self.channels.count()
+        let features = if self.channels.features { 2 * self.encoder.dim } else { 0 };
+        features + self.channels.count()
     }
 
     /// Whether the sizes make an evaluator.
@@ -135,6 +169,7 @@ impl Config {
         let sizes = [self.width, self.layers, self.heads, self.hidden, self.max_steps];
         let small = |size: &usize| (1..=1 << 16).contains(size);
         small(&self.encoder.dim)
+            && self.inputs() > 0
             && sizes.iter().all(small)
             && self.width.is_multiple_of(self.heads)
             && (0.0..1.0).contains(&self.dropout)

@@ -1,6 +1,7 @@
 //! What the network is told of a step and its clip: their features side by side, and what the config's
 //! channels say beside them. One place for it, so that training and scoring cannot differ.
 
+use rayon::prelude::*;
 use stitch_core::clip::{ClipId, VideoId};
 use stitch_core::features::{Features, similarity};
 use stitch_core::pool::Pool;
@@ -10,6 +11,16 @@ use super::network::Batch;
 
 /// The most clips that a similarity is compared with to tell its standing.
 const SAMPLE: usize = 4096;
+
+/// What the numbers of features are multiplied by: those of a vector of length 1 are so small that a
+/// network fed with them learns slowly.
+const FEATURES: f32 = 10.0;
+
+/// Where the cosines of steps and clips lie, so that what the network sees is about as large as 1.
+const COSINE: (f32, f32) = (0.35, 8.0);
+
+/// The same for standings.
+const STANDING: f32 = 0.5;
 
 /// How a clip's source stands to that of the clip before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -61,7 +72,9 @@ impl<'a> Inputs<'a> {
     pub fn new(channels: Channels, steps: &'a Features, pool: &'a Pool) -> Self {
         let standing = |row| Standing::of(row, pool.clip_features());
         let standings = match channels.standing {
-            true => steps.rows().map(standing).collect(),
+            true => {
+                (0..steps.len()).into_par_iter().map(|step| standing(steps.row(step))).collect()
+            }
             false => Vec::new(),
         };
         Self { channels, steps, pool, standings }
@@ -70,17 +83,17 @@ impl<'a> Inputs<'a> {
     /// Appends what is known of one step with its clip.
     pub(super) fn push(&self, step: usize, clip: ClipId, relation: Relation, out: &mut Vec<f32>) {
         let (text, seen) = (self.steps.row(step), self.pool.clip_features().row(clip.row()));
-        out.extend_from_slice(text);
-        out.extend_from_slice(seen);
-        if !self.channels.similarity && !self.channels.standing && !self.channels.source {
-            return;
+        if self.channels.features {
+            out.extend(text.iter().chain(seen).map(|number| number * FEATURES));
         }
-        let cosine = similarity(text, seen);
-        if self.channels.similarity {
-            out.push(cosine);
-        }
-        if let Some(standing) = self.standings.get(step) {
-            out.push((cosine - standing.mean) / standing.deviation);
+        if self.channels.similarity || self.channels.standing {
+            let cosine = similarity(text, seen);
+            if self.channels.similarity {
+                out.push((cosine - COSINE.0) * COSINE.1);
+            }
+            if let Some(standing) = self.standings.get(step) {
+                out.push((cosine - standing.mean) / standing.deviation * STANDING);
+            }
         }
         if self.channels.source {
             out.extend(Relation::ALL.map(|each| f32::from(u8::from(each == relation))));
@@ -146,20 +159,23 @@ mod tests {
     fn a_row_is_as_long_as_the_config_says_and_says_what_it_should() {
         let pool = pool();
         let steps = Features::new(2, vec![1.0, 0.0, 0.0, 1.0]).unwrap();
-        for bits in 0..8 {
+        for bits in 0..16 {
             let on = |bit: u32| bits & (1 << bit) != 0;
-            let channels = Channels { similarity: on(0), standing: on(1), source: on(2) };
+            let channels =
+                Channels { similarity: on(0), standing: on(1), source: on(2), features: on(3) };
             let mut batch = Batch::default();
             let inputs = Inputs::new(channels, &steps, &pool);
             inputs.add(&[(0, ClipId(0)), (1, ClipId(1))], &mut batch);
-            assert_eq!(batch.inputs.len(), 2 * (4 + channels.count()));
+            let expected = channels.count() + if on(3) { 4 } else { 0 };
+            assert_eq!(batch.inputs.len(), 2 * expected);
             assert_eq!(batch.lengths, [2]);
         }
-        let channels = Channels { similarity: true, standing: true, source: true };
+        let all = Channels { similarity: true, standing: true, source: true, features: true };
         let mut batch = Batch::default();
-        Inputs::new(channels, &steps, &pool).add(&[(0, ClipId(0))], &mut batch);
-        assert_eq!(batch.inputs[..5], [1.0, 0.0, 1.0, 0.0, 1.0]);
-        assert!(batch.inputs[5] > 1.0, "the most similar of all stands high");
+        Inputs::new(all, &steps, &pool).add(&[(0, ClipId(0))], &mut batch);
+        assert_eq!(batch.inputs[..4], [10.0, 0.0, 10.0, 0.0]);
+        assert!((batch.inputs[4] - 0.65 * 8.0).abs() < 1e-5);
+        assert!(batch.inputs[5] > 0.5, "the most similar of all stands high");
         assert_eq!(batch.inputs[6..], [1.0, 0.0, 0.0, 0.0, 0.0]);
     }
 }

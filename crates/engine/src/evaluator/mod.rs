@@ -4,8 +4,11 @@
 pub mod config;
 mod dropout;
 mod numbers;
+mod matrix;
 mod layers;
+mod attention;
 mod network;
+mod back;
 mod input;
 mod tensors;
 mod scoring;
@@ -24,7 +27,7 @@ pub use choice::Evaluators;
 pub use config::{Calibration, Channels, Config, Kind};
 pub use dropout::Dropout;
 pub use input::{Inputs, Relation, relations};
-use layers::Cores;
+use matrix::Cores;
 use network::Network;
 pub use network::{Batch, Tape};
 pub use numbers::{Layout, Place};
@@ -166,21 +169,24 @@ impl Evaluator {
         self.network(Cores::All).forward(batch, &mut Tape::short())
     }
 
-    /// The mean loss of a batch (binary cross entropy against labels of 0 and 1), with the gradient of
-    /// every weight written to `gradient`. The tape only keeps memory from call to call.
+    /// The mean loss of a batch (binary cross entropy), with the gradient of every weight written to
+    /// `gradient`. The tape only keeps memory from call to call.
     pub fn loss(
         &self,
         batch: &Batch,
-        labels: &[f32],
+        labels: &Labels,
         dropout: Dropout,
         tape: &mut Tape,
         gradient: &mut [f32],
     ) -> f32 {
         let network = Network { dropout, ..self.network(Cores::All) };
         let logits = network.forward(batch, tape);
-        let count = labels.len().max(1) as f32;
-        let slope = |(logit, label): (&f32, &f32)| (1.0 / (1.0 + (-logit).exp()) - label) / count;
-        let slopes: Vec<f32> = logits.iter().zip(labels).map(slope).collect();
+        let count = labels.right.len().max(1) as f32;
+        let slope = |(logit, right): (&f32, &bool)| {
+            let probability = 1.0 / (1.0 + (-logit).exp());
+            (probability - f32::from(u8::from(*right))) * labels.weight(*right) / count
+        };
+        let slopes: Vec<f32> = logits.iter().zip(&labels.right).map(slope).collect();
         network.back(&slopes, batch, tape, gradient);
         cross_entropy(&logits, labels)
     }
@@ -226,11 +232,29 @@ impl Evaluator {
     }
 }
 
-/// The mean binary cross entropy of logits against labels of 0 and 1.
-pub fn cross_entropy(logits: &[f32], labels: &[f32]) -> f32 {
-    let one = |(logit, label): (&f32, &f32)| {
-        f64::from(logit.max(0.0) - logit * label + (-logit.abs()).exp().ln_1p())
+/// What the sequences of a batch are.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Labels {
+    /// Whether each is a good demonstration.
+    pub right: Vec<bool>,
+    /// How much more one that is counts than one that is not.
+    pub weight_of_right: f32,
+}
+
+impl Labels {
+    /// How much a sequence counts.
+    pub fn weight(&self, right: bool) -> f32 {
+        if right { self.weight_of_right } else { 1.0 }
+    }
+}
+
+/// The mean binary cross entropy of logits.
+pub fn cross_entropy(logits: &[f32], labels: &Labels) -> f32 {
+    let one = |(logit, right): (&f32, &bool)| {
+        let towards = if *right { *logit } else { 0.0 };
+        let loss = logit.max(0.0) - towards + (-logit.abs()).exp().ln_1p();
+        f64::from(loss * labels.weight(*right))
     };
-    let sum: f64 = logits.iter().zip(labels).map(one).sum();
-    (sum / labels.len().max(1) as f64) as f32
+    let sum: f64 = logits.iter().zip(&labels.right).map(one).sum();
+    (sum / labels.right.len().max(1) as f64) as f32
 }

@@ -1,43 +1,37 @@
-//! Which evaluator is measured: the one that was named, or the one in the store for these features.
+//! Which evaluator is measured: the one that was named, or those in the store for these features.
 
 use std::path::Path;
 
 use stitch_engine::encoder::EncoderId;
-use stitch_engine::evaluator::{Config, Evaluator};
+use stitch_engine::evaluator::{Evaluator, EvaluatorError, Evaluators};
 use stitch_engine::models::Store;
 use stitch_engine::scorer::Scorer;
+use stitch_engine::sentence::SentenceEncoder;
 
 /// The evaluator in this folder; its features must have the length of these.
 pub fn named(folder: &Path, encoder: &EncoderId) -> Result<Box<dyn Scorer>, String> {
     let found = Evaluator::load(folder).map_err(|error| error.to_string())?;
     // Who names an evaluator may know that features of another name are the same ones.
-    match found.config().encoder.dim == encoder.dim {
-        true => Ok(Box::new(found)),
-        false => {
-            found.check_encoder(encoder).map_err(|error| error.to_string())?;
-            Ok(Box::new(found))
-        }
+    if found.config().encoder.dim != encoder.dim {
+        found.check_encoder(encoder).map_err(|error| error.to_string())?;
     }
+    Ok(Box::new(found))
 }
 
-/// The evaluator in the store that was trained on features of this encoder, for the domain where one
-/// is asked for and there is such a one.
+/// The evaluators in the store that were trained on features of this encoder, of the domain where one
+/// is asked for and there is such a one; else each procedure is judged by that of its domain.
 pub fn stored(
     store: &Store,
     encoder: &EncoderId,
     domain: Option<&str>,
+    sentence: &SentenceEncoder,
 ) -> Result<Box<dyn Scorer>, String> {
-    let config = |folder: &Path| {
-        let text = std::fs::read_to_string(folder.join("config.json")).ok()?;
-        serde_json::from_str::<Config>(&text).ok()
+    let found = match Evaluators::find(store, encoder, domain, sentence) {
+        Err(EvaluatorError::NoDomain { .. }) => Evaluators::find(store, encoder, None, sentence),
+        found => found,
     };
-    let fits = |folder: &Path| config(folder).filter(|config| config.encoder == *encoder);
-    let mut found: Vec<_> =
-        store.folders().into_iter().filter_map(|f| Some((fits(&f)?, f))).collect();
-    let other = |config: &Config| domain.is_some_and(|d| !config.domain.eq_ignore_ascii_case(d));
-    found.sort_by_key(|(config, folder)| (other(config), folder.clone()));
-    match found.first() {
-        Some((_, folder)) => named(folder, encoder),
+    match found.map_err(|error| error.to_string())? {
+        Some(found) => Ok(Box::new(found)),
         None => Err(format!(
             "there is none for {encoder}; train one with `stitch train`, or name its folder with \
              --evaluator"

@@ -3,17 +3,20 @@
 pub mod metrics;
 pub mod ranks;
 #[cfg(test)]
-mod fixture;
+pub(crate) mod fixture;
 pub mod test_set;
 pub mod plain;
+pub mod annotations;
 pub mod distractors;
 pub mod baselines;
 pub mod compare;
 pub mod evaluators;
 pub mod library_set;
+pub mod quick;
 pub mod made_up;
 pub mod experiments;
 pub mod report;
+pub mod run_all;
 pub mod speech;
 pub mod encoder;
 pub mod logistic;

@@ -55,6 +55,28 @@ impl TestSet {
         held_out.map(|(at, _)| at).collect()
     }
 
+    /// Whether a procedure's clips are all of one video.
+    pub fn is_whole(&self, instance: &Instance) -> bool {
+        let video = |clip: &ClipId| self.collection.pool.clip(*clip).video;
+        instance.truth.windows(2).all(|pair| video(&pair[0]) == video(&pair[1]))
+    }
+
+    /// The same set with only whole videos, or only mixed procedures, measured. What is learnt from
+    /// stays.
+    pub fn measuring(&self, whole: bool) -> Self {
+        let mut set = self.clone();
+        let held_out = crate::dataset::Split::HeldOut;
+        let keep = |i: &Instance| i.split != held_out || self.is_whole(i) == whole;
+        set.collection.instances.retain(keep);
+        set
+    }
+
+    /// The set without the procedures of a builder.
+    pub fn without_builder(mut self, builder: &str) -> Self {
+        self.collection.instances.retain(|instance| instance.builder != builder);
+        self
+    }
+
     /// The video that a procedure has the most clips of.
     pub fn source(&self, instance: &Instance) -> VideoId {
         let mut counts: BTreeMap<VideoId, usize> = BTreeMap::new();

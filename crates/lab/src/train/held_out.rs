@@ -7,7 +7,7 @@ use stitch_engine::evaluator::{Calibration, Evaluator};
 use stitch_engine::progress::Progress;
 use stitch_engine::scorer::{Query, Scorer, ScorerError};
 
-use super::sampler::{Negatives, Pieces, Sampler};
+use super::sampler::{Drawing, Pieces, Sampler};
 use crate::collection::{Collection, Instance};
 use crate::dataset::Split;
 use crate::suite::calibrate::{Reliability, calibration_error, reliability};
@@ -36,6 +36,17 @@ pub struct Report {
     pub average_similarity: Figures,
     /// How far its probabilities are off.
     pub calibration: CalibrationReport,
+}
+
+/// How the reporting half of a further collection is ranked.
+#[derive(Clone, Debug, Serialize)]
+pub struct Ranks {
+    /// How many procedures.
+    pub procedures: usize,
+    /// The evaluator's ranks.
+    pub evaluator: Figures,
+    /// Those of average similarity among the same candidates.
+    pub average_similarity: Figures,
 }
 
 /// Said and true.
@@ -93,15 +104,24 @@ impl<'a> HeldOut<'a> {
         Ok(Figures::of(&ranks?.into_iter().flatten().collect::<Vec<_>>()))
     }
 
+    /// What the reporting half says of two scorers.
+    pub fn ranks(&self, evaluator: &dyn Scorer, average: &dyn Scorer) -> Result<Ranks, ScorerError> {
+        Ok(Ranks {
+            procedures: self.reporting.len(),
+            evaluator: self.figures(&self.reporting, evaluator)?,
+            average_similarity: self.figures(&self.reporting, average)?,
+        })
+    }
+
     /// The calibration, fitted on one half, and what the other half says of it and of the ranks.
     pub fn report(
         &self,
         evaluator: Evaluator,
         average: &dyn Scorer,
-        negatives: &Negatives,
+        drawing: &Drawing,
         seed: u64,
     ) -> Result<(Evaluator, Report), ScorerError> {
-        let judged = |questions| self.judged(questions, &evaluator, negatives, seed);
+        let judged = |questions| self.judged(questions, &evaluator, drawing, seed);
         let (fitting, testing) = (judged(&self.choosing), judged(&self.reporting));
         let calibration = fit(&fitting);
         let said = |calibration: Calibration| {
@@ -132,21 +152,21 @@ impl<'a> HeldOut<'a> {
         &self,
         questions: &[Question],
         evaluator: &Evaluator,
-        negatives: &Negatives,
+        drawing: &Drawing,
         seed: u64,
     ) -> Vec<(f32, bool)> {
         let config = evaluator.config();
         let instances: Vec<&Instance> =
             questions.iter().map(|q| &self.collection.instances[q.instance]).collect();
         let pieces =
-            Pieces::of(self.collection, &instances, Split::HeldOut, config.max_steps, negatives);
-        let sampler = Sampler::new(&pieces, config.channels, *negatives, seed);
+            Pieces::of(self.collection, &instances, Split::HeldOut, config.max_steps, drawing);
+        let sampler = Sampler::new(&pieces, config.channels, *drawing, seed);
         let mut judged = Vec::new();
         for draw in 0..DRAWS {
             for drawn in sampler.epoch(draw).chunks(64) {
-                let (batch, labels) = sampler.batch(drawn);
+                let (batch, right) = sampler.batch(drawn);
                 let logits = evaluator.logits(&batch).into_iter();
-                judged.extend(logits.zip(labels.iter().map(|label| *label > 0.5)));
+                judged.extend(logits.zip(right));
             }
         }
         judged

@@ -3,9 +3,11 @@
 use std::borrow::Cow;
 
 use candle_core::backprop::GradStore;
-use candle_core::{DType, Device, Tensor, Var};
+use candle_core::{DType, Device, Tensor};
 use rayon::prelude::*;
-use stitch_engine::evaluator::{Batch, DeviceNetwork, Dropout, Evaluator, EvaluatorError, Tape};
+use stitch_engine::evaluator::{
+    Batch, DeviceNetwork, Dropout, Evaluator, EvaluatorError, Labels, Tape,
+};
 
 /// Adam's constants, as everybody has them.
 const BETA1: f64 = 0.9;
@@ -14,6 +16,25 @@ const EPS: f64 = 1e-8;
 
 /// Numbers that one core takes at a time: enough to be worth it, few enough to share evenly.
 const CHUNK: usize = 1 << 16;
+
+/// How far a step goes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pace {
+    /// Adam's rate.
+    pub rate: f64,
+    /// The share of each weight that a step of rate 1 would take away (as in AdamW).
+    pub decay: f64,
+    /// A longer gradient is shortened to this length; 0 for never.
+    pub clip: f64,
+}
+
+impl Pace {
+    /// What a gradient of this squared length is multiplied by.
+    fn shortened(&self, squares: f64) -> f64 {
+        let length = squares.sqrt();
+        if self.clip > 0.0 && length > self.clip { self.clip / length } else { 1.0 }
+    }
+}
 
 /// Everything that learning changes.
 pub struct State<'a> {
@@ -33,8 +54,8 @@ pub trait Learner {
     fn step(
         &mut self,
         batch: &Batch,
-        labels: &[f32],
-        rate: f64,
+        labels: &Labels,
+        pace: Pace,
         dropout: Dropout,
     ) -> Result<f32, EvaluatorError>;
 
@@ -76,36 +97,56 @@ impl OnCpu {
         Self { evaluator, first, second, gradient, tape, steps }
     }
 
-    fn adam(&mut self, rate: f64) {
-        let (rate, correction) = adam(rate, self.steps);
-        let (rate, correction) = (rate as f32, correction as f32);
+    fn adam(&mut self, pace: Pace) {
+        let (rate, correction) = adam(pace.rate, self.steps);
+        let squares = if pace.clip > 0.0 { squares(&self.gradient) } else { 0.0 };
+        let step = Step {
+            rate: rate as f32,
+            correction: correction as f32,
+            kept: (1.0 - pace.rate * pace.decay) as f32,
+            shortened: pace.shortened(squares) as f32,
+        };
         let weights = self.evaluator.numbers_mut().par_chunks_mut(CHUNK);
         let moments = self.first.par_chunks_mut(CHUNK).zip(self.second.par_chunks_mut(CHUNK));
         let all = weights.zip(moments).zip(self.gradient.par_chunks(CHUNK));
         all.for_each(|((weights, (first, second)), gradient)| {
             pulp::Arch::new().dispatch(
                 #[inline(always)]
-                || adam_numbers(weights, first, second, gradient, rate, correction),
+                || step.take(weights, first, second, gradient),
             );
         });
     }
 }
 
-#[inline(always)]
-fn adam_numbers(
-    weights: &mut [f32],
-    first: &mut [f32],
-    second: &mut [f32],
-    gradient: &[f32],
+/// The sum of squares: of each chunk alone, then of these in order, the same on any number of cores.
+fn squares(numbers: &[f32]) -> f64 {
+    let one = |chunk: &[f32]| {
+        let sums = chunk.chunks(256).map(|part| part.iter().map(|x| x * x).sum::<f32>());
+        sums.map(f64::from).sum::<f64>()
+    };
+    numbers.par_chunks(CHUNK).map(one).collect::<Vec<_>>().iter().sum()
+}
+
+/// One step of Adam.
+#[derive(Clone, Copy)]
+struct Step {
     rate: f32,
     correction: f32,
-) {
-    let (beta1, beta2, eps) = (BETA1 as f32, BETA2 as f32, EPS as f32);
-    let moments = first.iter_mut().zip(second);
-    for ((w, (m, v)), g) in weights.iter_mut().zip(moments).zip(gradient) {
-        *m += (1.0 - beta1) * (g - *m);
-        *v += (1.0 - beta2) * (g * g - *v);
-        *w -= rate * *m / (v.sqrt() * correction + eps);
+    kept: f32,
+    shortened: f32,
+}
+
+impl Step {
+    #[inline(always)]
+    fn take(self, weights: &mut [f32], first: &mut [f32], second: &mut [f32], gradient: &[f32]) {
+        let (beta1, beta2, eps) = (BETA1 as f32, BETA2 as f32, EPS as f32);
+        let moments = first.iter_mut().zip(second);
+        for ((w, (m, v)), g) in weights.iter_mut().zip(moments).zip(gradient) {
+            let g = g * self.shortened;
+            *m += (1.0 - beta1) * (g - *m);
+            *v += (1.0 - beta2) * (g * g - *v);
+            *w = *w * self.kept - self.rate * *m / (v.sqrt() * self.correction + eps);
+        }
     }
 }
 
@@ -113,14 +154,14 @@ impl Learner for OnCpu {
     fn step(
         &mut self,
         batch: &Batch,
-        labels: &[f32],
-        rate: f64,
+        labels: &Labels,
+        pace: Pace,
         dropout: Dropout,
     ) -> Result<f32, EvaluatorError> {
         let Self { evaluator, tape, gradient, .. } = self;
         let loss = evaluator.loss(batch, labels, dropout, tape, gradient);
         self.steps += 1;
-        self.adam(rate);
+        self.adam(pace);
         Ok(loss)
     }
 
@@ -170,55 +211,66 @@ impl OnDevice {
         Ok(Self { evaluator, network, first, second, steps })
     }
 
-    fn adam(&mut self, gradients: &GradStore, rate: f64) -> candle_core::Result<()> {
-        let (rate, correction) = adam(rate, self.steps);
+    fn adam(&mut self, gradients: &GradStore, pace: Pace) -> candle_core::Result<()> {
+        let (rate, correction) = adam(pace.rate, self.steps);
+        let shortened = self.shortened(gradients, pace)?;
         let moments = self.first.iter_mut().zip(&mut self.second);
         for (variable, (first, second)) in self.network.variables().iter().zip(moments) {
             let Some(gradient) = gradients.get(variable) else { continue };
-            adam_tensor(variable, first, second, gradient, rate, correction)?;
+            let gradient = if shortened < 1.0 { (gradient * shortened)? } else { gradient.clone() };
+            *first = ((&*first * BETA1)? + (&gradient * (1.0 - BETA1))?)?;
+            *second = ((&*second * BETA2)? + (gradient.sqr()? * (1.0 - BETA2))?)?;
+            let step = (&*first / ((second.sqrt()? * correction)? + EPS)?)?;
+            let kept = (variable.as_tensor() * (1.0 - pace.rate * pace.decay))?;
+            variable.set(&(kept - (step * rate)?)?)?;
         }
         Ok(())
     }
-}
 
-fn adam_tensor(
-    variable: &Var,
-    first: &mut Tensor,
-    second: &mut Tensor,
-    gradient: &Tensor,
-    rate: f64,
-    correction: f64,
-) -> candle_core::Result<()> {
-    *first = ((&*first * BETA1)? + (gradient * (1.0 - BETA1))?)?;
-    *second = ((&*second * BETA2)? + (gradient.sqr()? * (1.0 - BETA2))?)?;
-    let step = (&*first / ((second.sqrt()? * correction)? + EPS)?)?;
-    variable.set(&(variable.as_tensor() - (step * rate)?)?)
+    fn shortened(&self, gradients: &GradStore, pace: Pace) -> candle_core::Result<f64> {
+        let all = self.network.variables().iter().filter_map(|variable| gradients.get(variable));
+        let squares = all.map(|gradient| gradient.sqr()?.sum_all()?.reshape(1));
+        let squares: Vec<Tensor> = squares.collect::<candle_core::Result<_>>()?;
+        match pace.clip > 0.0 && !squares.is_empty() {
+            true => {
+                let sum = Tensor::cat(&squares, 0)?.sum_all()?.to_scalar::<f32>()?;
+                Ok(pace.shortened(f64::from(sum)))
+            }
+            false => Ok(1.0),
+        }
+    }
 }
 
 /// Mean binary cross entropy of logits, in a form that does not overflow.
-fn cross_entropy(logits: &Tensor, labels: &Tensor) -> candle_core::Result<Tensor> {
+fn cross_entropy(logits: &Tensor, labels: &Labels) -> candle_core::Result<Tensor> {
+    let row = |of: &dyn Fn(bool) -> f32| {
+        let numbers = labels.right.iter().map(|right| of(*right));
+        Tensor::from_iter(numbers, logits.device())
+    };
+    let right = row(&|right| f32::from(u8::from(right)))?;
+    let weights = row(&|right| labels.weight(right))?;
     let softplus = (logits.abs()?.neg()?.exp()? + 1.0)?.log()?;
-    ((logits.relu()? - (logits * labels)?)? + softplus)?.mean_all()
+    let losses = ((logits.relu()? - (logits * right)?)? + softplus)?;
+    (losses * weights)?.mean_all()
 }
 
 impl Learner for OnDevice {
     fn step(
         &mut self,
         batch: &Batch,
-        labels: &[f32],
-        rate: f64,
+        labels: &Labels,
+        pace: Pace,
         dropout: Dropout,
     ) -> Result<f32, EvaluatorError> {
         let device = self.network.device().clone();
         if !device.is_cpu() {
             device.set_seed(dropout.seed())?; // the tensor library cannot on CPU
         }
-        let labels = Tensor::from_slice(labels, labels.len(), &device)?;
         let logits = self.network.logits(batch, dropout)?.to_dtype(DType::F32)?;
-        let loss = cross_entropy(&logits, &labels)?;
+        let loss = cross_entropy(&logits, labels)?;
         let gradients = loss.backward()?;
         self.steps += 1;
-        self.adam(&gradients, rate)?;
+        self.adam(&gradients, pace)?;
         Ok(loss.to_scalar()?)
     }
 
@@ -257,9 +309,14 @@ mod tests {
         Evaluator::fresh(config, 1).unwrap()
     }
 
-    fn batch(number: usize) -> (Batch, Vec<f32>) {
+    fn pace(rate: f64) -> Pace {
+        Pace { rate, decay: 0.01, clip: 0.5 }
+    }
+
+    fn batch(number: usize) -> (Batch, Labels) {
         let inputs = (0..6 * 12).map(|i| ((i + 7 * number) as f32 * 12.9898).sin()).collect();
-        (Batch { inputs, lengths: vec![1, 3, 2] }, vec![1.0, 0.0, (number % 2) as f32])
+        let right = vec![true, false, number % 2 == 1];
+        (Batch { inputs, lengths: vec![1, 3, 2] }, Labels { right, weight_of_right: 2.0 })
     }
 
     #[test]
@@ -271,7 +328,7 @@ mod tests {
         for number in 0..5 {
             let (batch, labels) = batch(number);
             let mut step =
-                |i: usize| learners[i].step(&batch, &labels, 1e-3, Dropout::none()).unwrap();
+                |i: usize| learners[i].step(&batch, &labels, pace(1e-3), Dropout::none()).unwrap();
             let (ours, theirs) = (step(0), step(1));
             assert!((ours - theirs).abs() < 1e-4, "{ours} {theirs}");
         }
@@ -291,7 +348,8 @@ mod tests {
     fn what_is_learnt_again_and_again_is_known() {
         let mut learner = OnCpu::new(evaluator(), None);
         let (batch, labels) = batch(0);
-        let mut step = |seed| learner.step(&batch, &labels, 3e-3, Dropout::new(0.1, seed)).unwrap();
+        let mut step =
+            |seed| learner.step(&batch, &labels, pace(3e-3), Dropout::new(0.1, seed)).unwrap();
         let first = step(0);
         let last = (1..150).map(&mut step).last().unwrap();
         assert!(last < 0.1 && last < first / 4.0, "{first} {last}");
@@ -302,7 +360,9 @@ mod tests {
         let learn = |learner: &mut OnCpu, steps: std::ops::Range<usize>| {
             for number in steps {
                 let (batch, labels) = batch(number);
-                learner.step(&batch, &labels, 1e-3, Dropout::new(0.2, number as u64)).unwrap();
+                learner
+                    .step(&batch, &labels, pace(1e-3), Dropout::new(0.2, number as u64))
+                    .unwrap();
             }
         };
         let mut whole = OnCpu::new(evaluator(), None);

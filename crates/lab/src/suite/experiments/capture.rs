@@ -16,7 +16,7 @@ use stitch_engine::calibration::Calibration;
 use stitch_engine::demonstrate::Options;
 use stitch_engine::progress::Progress;
 
-use crate::collection::{Collection, Instance};
+use crate::collection::Instance;
 use crate::suite::distractors::{Distractors, DistractorsError};
 use crate::suite::metrics::{Estimate, ratio};
 use crate::suite::test_set::TestSet;
@@ -57,7 +57,7 @@ pub fn capture(
     let making = Distractors::new(&set.collection, Calibration::of(&set.encoder.name), seed);
     let mut found = Vec::new();
     for (of, whole) in [("mixed", false), ("whole videos", true)] {
-        let kind = |at: &usize| is_whole(&set.collection, *at) == whole;
+        let kind = |at: &usize| set.is_whole(&set.collection.instances[*at]) == whole;
         let instances: Vec<usize> = set.measured().into_iter().filter(kind).collect();
         if instances.is_empty() {
             continue;
@@ -75,13 +75,6 @@ pub fn capture(
         found.push(curves(of, &places?, seed));
     }
     Ok(found)
-}
-
-/// Whether a procedure's clips are all of one video.
-pub fn is_whole(collection: &Collection, instance: usize) -> bool {
-    let video = |clip: &ClipId| collection.pool.clip(*clip).video;
-    let truth = &collection.instances[instance].truth;
-    truth.iter().all(|clip| truth.first().is_some_and(|first| video(first) == video(clip)))
 }
 
 /// For each way and each point whether the truth is among the candidates. The greedy covers are not the first of a longer list, so they are asked for at each point.

@@ -129,7 +129,8 @@ pub fn gather(
         return Err(GatherError::NothingUsable { path, complaints });
     }
     let read = Read::texts(&clips, with, own_texts.is_none(), progress)?;
-    let collection = clips.collection(&set, &read, dim)?;
+    let mut collection = clips.collection(&set, &read, dim)?;
+    add_given(&mut set, &clips, &read, &mut collection);
     let said = clips.said(with.sentence, progress)?;
     let name = set.folder.file_name().map_or("set".into(), |name| name.to_string_lossy());
     let test_set = TestSet::new(&name, collection, said, encoder)?;
@@ -229,6 +230,8 @@ struct Clips {
     narration: Vec<String>,
     /// The rows of the texts, where they came with the set.
     texts: Vec<Vec<f32>>,
+    /// The place of each among the listed steps of its video.
+    numbers: Vec<usize>,
     /// For each video its number in the set and its clips.
     videos: Vec<(usize, Vec<ClipId>)>,
 }
@@ -245,6 +248,7 @@ impl Clips {
                 own.push(ClipId(self.clips.len() as u32));
                 self.texts.extend(text_row.flatten());
                 self.rows.push(row);
+                self.numbers.push(step.number);
                 self.narration.push(step.narration.clone().unwrap_or_default());
                 let (id, text) = (VideoId(at as u32), step.text.clone());
                 self.clips.push(Clip { video: id, span: spans[number], text });
@@ -307,6 +311,54 @@ impl Clips {
     ) -> Result<(Vec<String>, Features), GatherError> {
         said(self.narration.clone(), sentence, progress).map_err(GatherError::Sentence)
     }
+}
+
+/// The procedures of `procedures.jsonl`, made of clips of several videos: lines such as
+/// {"title": "…", "steps": [{"text": "…", "video": "v1", "step": 0}]}. A step is asked for in the words
+/// of its clip, whose features are known.
+fn add_given(set: &mut Set, clips: &Clips, read: &Read, collection: &mut Collection) {
+    let Ok(lines) = std::fs::read_to_string(set.folder.join(PROCEDURES)) else { return };
+    let mut known: HashMap<(String, usize), ClipId> = HashMap::new();
+    for (at, own) in &clips.videos {
+        for (number, clip) in own.iter().enumerate() {
+            let number = clips.numbers[own[number].row()];
+            known.insert((set.videos[*at].id.clone(), number), *clip);
+        }
+    }
+    for (number, line) in lines.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+        let given: Option<Given> = serde_json::from_str(line).ok();
+        let steps = given.as_ref().map(|given| {
+            given.steps.iter().map(|step| known.get(&(step.video.clone(), step.step)).copied())
+        });
+        let truth: Option<Vec<ClipId>> = steps.and_then(Iterator::collect);
+        let (Some(given), Some(truth)) = (given, truth.filter(|truth| truth.len() >= 2)) else {
+            let place = format!("{PROCEDURES}, line {}", number + 1);
+            set.complain(place, "not two steps or more of clips that the set has");
+            continue;
+        };
+        let first = &collection.videos[&collection.pool.clip(truth[0]).video];
+        let mut instance = clips.instance(&given.title, &first.task, &truth, read);
+        instance.builder = given.builder;
+        collection.instances.push(instance);
+    }
+}
+
+/// The file with procedures of several videos, beside the list.
+const PROCEDURES: &str = "procedures.jsonl";
+
+#[derive(serde::Deserialize)]
+struct Given {
+    #[serde(default)]
+    title: String,
+    #[serde(default)]
+    builder: String,
+    steps: Vec<GivenStep>,
+}
+
+#[derive(serde::Deserialize)]
+struct GivenStep {
+    video: String,
+    step: usize,
 }
 
 /// Texts with their sentence features; a zero row for an empty one.

@@ -1,0 +1,45 @@
+//! Reading JSON of others.
+
+use std::path::Path;
+
+use serde_json::{Map, Value};
+use stitch_engine::files::FileError;
+
+use super::AnnotationsError;
+
+/// The JSON in a file.
+pub fn read(path: &Path, kind: &'static str) -> Result<Value, AnnotationsError> {
+    let bytes = std::fs::read(path).map_err(FileError::at(path))?;
+    serde_json::from_slice(&bytes).map_err(|error| wrong(path, kind, error))
+}
+
+/// The file is of another kind.
+pub fn wrong(path: &Path, kind: &'static str, reason: impl ToString) -> AnnotationsError {
+    AnnotationsError::Format { path: path.into(), kind, reason: reason.to_string() }
+}
+
+/// The text under a name.
+pub fn text<'a>(object: &'a Map<String, Value>, key: &str) -> Option<&'a str> {
+    object.get(key)?.as_str()
+}
+
+/// A name that may be written as a number.
+pub fn name(value: &Value) -> Option<String> {
+    match value {
+        Value::String(name) => Some(name.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        _ => None,
+    }
+}
+
+/// Two numbers in a list.
+pub fn pair(value: Option<&Value>) -> Option<(f64, f64)> {
+    let both = value?.as_array()?;
+    Some((both.first()?.as_f64()?, both.get(1)?.as_f64()?))
+}
+
+/// Seconds as milliseconds, where they can be a video's length.
+pub fn length(seconds: Option<&Value>) -> Option<u64> {
+    let seconds = seconds?.as_f64()?;
+    (0.0..=172_800.0).contains(&seconds).then(|| (seconds * 1000.0).round() as u64)
+}
