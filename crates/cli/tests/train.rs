@@ -7,7 +7,6 @@ use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
 use common::Home;
-use insta::assert_snapshot;
 
 const SPOKEN: [[&str; 4]; 8] = [
     ["Chop the onion.", "Fry the onion in a pan.", "Add the stock.", "Serve the soup."],
@@ -139,9 +138,10 @@ fn a_model_has_all_its_files_and_judges_by_default() {
     assert_eq!(scorer(&[]), "evaluator");
     assert_eq!(scorer(&["--domain", "soup"]), "evaluator");
     assert_eq!(scorer(&["--scorer", "average-similarity"]), "average-similarity");
-    assert_snapshot!(
-        "no_such_domain",
-        home.fails(&[&make[..], &["--domain", "knots"]].concat(), 1)
+    let said = home.fails(&[&make[..], &["--domain", "knots"]].concat(), 1);
+    assert!(
+        said.contains("no evaluator of the domain `knots` for this encoder (there is soup)"),
+        "{said}"
     );
 }
 
@@ -169,7 +169,7 @@ fn what_is_wrong_with_the_data_is_told() {
     let first = std::cell::Cell::new(true);
     data(&home, |line| (!is_train(line) || first.replace(false)).then(|| line.to_owned()));
     messages.push(told());
-    data(&home, |line| Some(line.replace("\"start_ms\":0,", "\"start_ms\":1,")));
+    data(&home, |line| Some(line.replace("\"start_ms\":", "\"start_ms\":1")));
     messages.push(told());
     data(&home, |line| Some(line.replace("\"split\":\"train\"", "\"split\":\"tain\"")));
     messages.push(told());
@@ -191,11 +191,24 @@ fn what_is_wrong_with_the_data_is_told() {
         "correctness,continuity,state",
     ];
     messages.push(home.fails(&none, 1));
-    assert_snapshot!("bad_data", messages.join("\n"));
+    let expected = [
+        "there is no such file or folder",
+        "the held-out part of the data has no procedure",
+        "the train part of the data has no procedure",
+        "the train part is made of one video",
+        "procedures can be used (",
+        "unknown variant `tain`",
+        "is in the train and in the held-out part",
+        "no procedure of the train part can be spoilt",
+    ];
+    for (message, expected) in messages.iter().zip(expected) {
+        assert!(message.contains(expected), "`{expected}` in {message}");
+    }
+    assert_eq!(messages.len(), expected.len());
     // Some clips are gone: said, and the rest is learnt from.
     let first = std::cell::Cell::new(true);
     data(&home, |line| match is_train(line) && first.replace(false) {
-        true => Some(line.replace("\"start_ms\":0,", "\"start_ms\":1,")),
+        true => Some(line.replace("\"start_ms\":", "\"start_ms\":1")),
         false => Some(line.to_owned()),
     });
     let done = home.run(&arguments("some", &out)).success();
@@ -243,14 +256,20 @@ fn a_checkpoint_or_a_model_of_another_training_is_kept() {
     interrupt(&home, &arguments("out", &[]), "5", "-KILL");
     let before = std::fs::read(home.path("out/checkpoint.safetensors")).unwrap();
     let other = arguments("out", &["--rate", "0.01"]);
-    assert_snapshot!("other_checkpoint", home.fails(&other, 1));
+    let said = home.fails(&other, 1);
+    assert!(said.contains("is of another training (rate 0.001 there, 0.01 here)"), "{said}");
     assert!(std::fs::read(home.path("out/checkpoint.safetensors")).unwrap() == before);
     home.run(&arguments("out", &[])).success();
     let model = std::fs::read(home.path("out/model.safetensors")).unwrap();
-    assert_snapshot!("occupied", home.fails(&other, 1));
+    let said = home.fails(&other, 1);
+    assert!(said.contains("holds a model of another training"), "{said}");
     assert!(std::fs::read(home.path("out/model.safetensors")).unwrap() == model);
-    assert_snapshot!("odd_sizes", home.fails(&arguments("new", &["--heads", "3"]), 2));
-    assert_snapshot!("no_cuda", home.fails(&arguments("new", &["--device", "cuda"]), 1));
+    let said = home.fails(&arguments("new", &["--heads", "3"]), 2);
+    assert!(said.contains("--width must be a multiple of --heads"), "{said}");
+    if !cfg!(feature = "cuda") {
+        let said = home.fails(&arguments("new", &["--device", "cuda"]), 1);
+        assert!(said.contains("there is no CUDA GPU that this program can use"), "{said}");
+    }
 }
 
 /// No file may be larger than so many KiB: what a full disk looks like to a program, without one.

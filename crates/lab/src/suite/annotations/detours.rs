@@ -145,7 +145,7 @@ fn procedure(
     Ok(DetourProcedure { title: detour.question.clone(), steps })
 }
 
-/// Procedures as lines of `procedures.jsonl` beside a list in the plain format.
+/// Procedures as lines of `mixed.jsonl` beside a list in the plain format.
 pub fn to_plain(procedures: &[DetourProcedure]) -> String {
     let step = |(text, video, number): &(String, String, usize)| json!({"text": text, "video": video, "step": number});
     let line = |procedure: &DetourProcedure| {

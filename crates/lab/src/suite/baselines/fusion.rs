@@ -26,7 +26,7 @@ const BATCH: usize = 64;
 const EPOCHS: usize = 12;
 
 /// The most training steps, so that a large set takes no longer than a middling one.
-const MOST_STEPS: usize = 300;
+const MOST_STEPS: usize = 210;
 const RATE: f64 = 1e-3;
 
 /// How sharply a prediction chooses among clips.

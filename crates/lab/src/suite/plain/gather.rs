@@ -313,7 +313,7 @@ impl Clips {
     }
 }
 
-/// The procedures of `procedures.jsonl`, made of clips of several videos: lines such as
+/// The procedures of `mixed.jsonl`, made of clips of several videos: lines such as
 /// {"title": "…", "steps": [{"text": "…", "video": "v1", "step": 0}]}. A step is asked for in the words
 /// of its clip, whose features are known.
 fn add_given(set: &mut Set, clips: &Clips, read: &Read, collection: &mut Collection) {
@@ -344,7 +344,7 @@ fn add_given(set: &mut Set, clips: &Clips, read: &Read, collection: &mut Collect
 }
 
 /// The file with procedures of several videos, beside the list.
-const PROCEDURES: &str = "procedures.jsonl";
+const PROCEDURES: &str = "mixed.jsonl";
 
 #[derive(serde::Deserialize)]
 struct Given {
