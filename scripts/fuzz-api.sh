@@ -5,8 +5,8 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 target="${CARGO_TARGET_DIR:-target}"
-out="$target/fuzz-api"
-mkdir -p "$out"
+mkdir -p "$target/fuzz-api"
+out="$(cd "$target/fuzz-api" && pwd)"
 
 if [ ! -x "$out/venv/bin/schemathesis" ]; then
   python3 -m venv "$out/venv"
@@ -41,6 +41,7 @@ for _ in 1 2 3; do post /api/demonstrations '{"procedure":{"title":"Tacos","step
 sleep 2
 post /api/demonstrations/1/renders '{"width":160,"height":90}'
 
+cd "$out" # where it leaves what it remembers
 "$out/venv/bin/schemathesis" run "$url/api/openapi.json" --checks not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance \
   --exclude-path-regex '/events$' --max-examples "${EXAMPLES:-60}" --phases examples,coverage,fuzzing --generation-deterministic --no-color \
   --suppress-health-check all --request-timeout 30
