@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use stitch_engine::encoder::EncoderId;
-use stitch_engine::evaluator::{Config, Evaluator};
+use stitch_engine::evaluator::{Config, Evaluator, SHIPPED, Shipped};
 use stitch_engine::models::Store;
 use stitch_engine::scorer::Scorer;
 
@@ -37,10 +37,27 @@ pub fn stored(
     let other = |config: &Config| domain.is_some_and(|d| !config.domain.eq_ignore_ascii_case(d));
     found.sort_by_key(|(config, folder)| (other(config), folder.clone()));
     match found.first() {
-        Some((_, folder)) => named(folder, encoder),
-        None => Err(format!(
-            "there is none for {encoder}; train one with `stitch train`, or name its folder with \
-             --evaluator"
-        )),
+        Some((config, folder)) if !other(config) || shipped(encoder, domain).is_none() => {
+            named(folder, encoder)
+        }
+        _ => shipped(encoder, domain).ok_or_else(|| none(encoder)).and_then(|shipped| {
+            let found = shipped.load().map_err(|error| error.to_string())?;
+            Ok(Box::new(found) as Box<dyn Scorer>)
+        }),
     }
+}
+
+/// The one that comes with the program for this encoder; where no domain is asked for, the first.
+fn shipped(encoder: &EncoderId, domain: Option<&str>) -> Option<&'static Shipped> {
+    let fits = |config: Config| {
+        config.encoder == *encoder && domain.is_none_or(|d| config.domain.eq_ignore_ascii_case(d))
+    };
+    SHIPPED.iter().find(|shipped| shipped.config().is_ok_and(fits))
+}
+
+fn none(encoder: &EncoderId) -> String {
+    format!(
+        "there is none for {encoder}; train one with `stitch train`, or name its folder with \
+         --evaluator"
+    )
 }
