@@ -236,10 +236,7 @@ pub fn run(arguments: &TrainArguments, setup: &Setup) -> Result<u8, Failure> {
 }
 
 /// The library's clips and the procedures that were mixed out of it.
-fn of_library(
-    data: &Path,
-    setup: &Setup,
-) -> Result<(Collection, EncoderId), Failure> {
+fn of_library(data: &Path, setup: &Setup) -> Result<(Collection, EncoderId), Failure> {
     let examples = dataset::read(data)?;
     setup.progress.begin("loading models", 0);
     let sentences = setup.sentence()?;

@@ -12,6 +12,7 @@ mod back;
 mod input;
 mod tensors;
 mod scoring;
+mod shipped;
 mod choice;
 
 use std::path::{Path, PathBuf};
@@ -31,6 +32,7 @@ use matrix::Cores;
 use network::Network;
 pub use network::{Batch, Tape};
 pub use numbers::{Layout, Place};
+pub use shipped::{SHIPPED, Shipped};
 pub use tensors::DeviceNetwork;
 
 /// Why there is no evaluator.

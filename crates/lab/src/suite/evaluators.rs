@@ -18,7 +18,7 @@ pub fn named(folder: &Path, encoder: &EncoderId) -> Result<Box<dyn Scorer>, Stri
     Ok(Box::new(found))
 }
 
-/// The evaluators in the store that were trained on features of this encoder, of the domain where one
+/// The evaluators, in the store or part of the program, that were trained on features of this encoder, of the domain where one
 /// is asked for and there is such a one; else each procedure is judged by that of its domain.
 pub fn stored(
     store: &Store,

@@ -105,7 +105,11 @@ impl<'a> HeldOut<'a> {
     }
 
     /// What the reporting half says of two scorers.
-    pub fn ranks(&self, evaluator: &dyn Scorer, average: &dyn Scorer) -> Result<Ranks, ScorerError> {
+    pub fn ranks(
+        &self,
+        evaluator: &dyn Scorer,
+        average: &dyn Scorer,
+    ) -> Result<Ranks, ScorerError> {
         Ok(Ranks {
             procedures: self.reporting.len(),
             evaluator: self.figures(&self.reporting, evaluator)?,

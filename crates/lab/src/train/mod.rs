@@ -251,9 +251,8 @@ fn held_out<'a>(
 ) -> Result<Vec<HeldOut<'a>>, TrainError> {
     let name = &config.encoder.name;
     let some = all.iter().filter(|of| of.of_split(Split::HeldOut).next().is_some());
-    let questions = |of: &&'a Collection| {
-        Ok(HeldOut::new(of, name, options.held_out, options.seed, progress)?)
-    };
+    let questions =
+        |of: &&'a Collection| Ok(HeldOut::new(of, name, options.held_out, options.seed, progress)?);
     some.map(questions).collect()
 }
 

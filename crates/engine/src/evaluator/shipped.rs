@@ -1,0 +1,85 @@
+//! The evaluators that come with the program: one for each domain, for the encoder that comes with it,
+//! trained by `recipes/evaluator`.
+
+use super::{Config, Evaluator, EvaluatorError, Layout};
+use crate::models::{Card, Weights, WeightsError};
+
+/// An evaluator that is part of the program.
+pub struct Shipped {
+    name: &'static str,
+    config: &'static [u8],
+    weights: &'static [u8],
+    card: &'static [u8],
+}
+
+macro_rules! shipped {
+    ($name:literal) => {
+        Shipped {
+            name: $name,
+            config: include_bytes!(concat!("../../../../models/", $name, "/config.json")),
+            weights: include_bytes!(concat!("../../../../models/", $name, "/model.safetensors")),
+            card: include_bytes!(concat!("../../../../models/", $name, "/card.json")),
+        }
+    };
+}
+
+/// All of them.
+pub const SHIPPED: [Shipped; 3] = [
+    shipped!("evaluator-cooking"),
+    shipped!("evaluator-gardening"),
+    shipped!("evaluator-woodworking"),
+];
+
+impl Shipped {
+    /// What it is made of.
+    pub fn config(&self) -> Result<Config, WeightsError> {
+        serde_json::from_slice(self.config).map_err(|error| WeightsError::Config {
+            path: format!("{}/{}", self.name, Config::FILE).into(),
+            reason: error.to_string(),
+        })
+    }
+
+    /// What it is; none if its card cannot be read.
+    pub fn card(&self) -> Option<Card> {
+        serde_json::from_slice(self.card).ok()
+    }
+
+    /// The evaluator itself.
+    pub fn load(&self) -> Result<Evaluator, EvaluatorError> {
+        let config = self.config()?;
+        config.check(self.name.as_ref())?;
+        let layout = Layout::of(&config);
+        let numbers = layout.read(&Weights::from_bytes(self.name, self.weights)?)?;
+        Ok(Evaluator { config, layout, numbers })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sha2::{Digest, Sha256};
+
+    use super::*;
+    use crate::files::hex;
+
+    #[test]
+    fn each_is_whole_and_is_what_its_card_says() {
+        for shipped in &SHIPPED {
+            let (config, card) = (shipped.config().unwrap(), shipped.card().unwrap());
+            assert_eq!(format!("evaluator-{}", config.domain), shipped.name);
+            assert_eq!((card.name.as_str(), config.encoder.name.as_str()), (shipped.name, "mini"));
+            for (file, bytes) in [(Config::FILE, shipped.config), (Weights::FILE, shipped.weights)]
+            {
+                let hash = hex(&Sha256::digest(bytes));
+                assert_eq!(card.sha256.get(file), Some(&hash), "{} {file}", shipped.name);
+            }
+            let evaluator = shipped.load().unwrap();
+            assert!(evaluator.numbers().iter().all(|number| number.is_finite()));
+        }
+    }
+
+    #[test]
+    fn all_are_for_the_same_encoder() {
+        let encoders = SHIPPED.map(|shipped| shipped.config().unwrap().encoder);
+        assert!(encoders.windows(2).all(|two| two[0] == two[1]));
+    }
+}
