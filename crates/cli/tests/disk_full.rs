@@ -3,6 +3,8 @@
 //! where only the command sees it; where the machine does not allow that, these tests say so and
 //! pass.
 
+#![allow(clippy::print_stderr)]
+
 mod common;
 
 use std::process::{Command, Output};
@@ -30,10 +32,12 @@ fn on_small_disk(home: &Home, folder: &str, kilobytes: u32, arguments: &[&str]) 
     command.arg(home.path(folder)).arg(kilobytes.to_string());
     command.arg(stitch.get_program()).args(stitch.get_args());
     command.current_dir(home.path("."));
-    stitch.get_envs().for_each(|(key, value)| match value {
-        Some(value) => drop(command.env(key, value)),
-        None => drop(command.env_remove(key)),
-    });
+    for (key, value) in stitch.get_envs() {
+        match value {
+            Some(value) => command.env(key, value),
+            None => command.env_remove(key),
+        };
+    }
     let done = command.output().ok().filter(|done| {
         let told = String::from_utf8_lossy(&done.stderr);
         done.status.code() != Some(99) && !told.contains("unshare failed")
