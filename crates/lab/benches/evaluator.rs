@@ -96,7 +96,7 @@ fn score(evaluator: &Evaluator) -> f64 {
         Sequence((0..STEPS).map(|step| Some(ClipId(clip(step)))).collect())
     };
     let candidates: Vec<Sequence> = (0..500).map(candidate).collect();
-    let mut once = || drop(evaluator.score(&query, &pool, &candidates).expect("scores"));
+    let once = || drop(evaluator.score(&query, &pool, &candidates).expect("scores"));
     once();
     best(4, once)
 }
