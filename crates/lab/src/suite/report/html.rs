@@ -2,7 +2,7 @@
 
 use super::Report;
 use super::cells::{Cell, Table, tables};
-use super::plot;
+use super::plot::{self, escape};
 
 /// The whole page.
 pub fn html(report: &Report) -> String {
@@ -60,11 +60,6 @@ fn of_table(table: &Table) -> String {
         escape(&table.title),
         table.rows.iter().map(row).collect::<String>()
     )
-}
-
-/// Text that is text in HTML.
-pub fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
 const STYLE: &str = "\

@@ -1,6 +1,5 @@
 //! Plots as SVG: curves of capture over K, and figures with their intervals.
 
-use super::html::escape;
 use crate::suite::compare::Method;
 use crate::suite::experiments::capture::{Capture, WAYS};
 
@@ -141,4 +140,9 @@ fn svg(title: &str, height: f64, body: &str) -> String {
          aria-label=\"{0}\">{body}</svg></figure>",
         escape(title)
     )
+}
+
+/// Text that is text in HTML.
+pub fn escape(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
