@@ -6,10 +6,10 @@ CARGO ?= cargo
 ALL := --release --workspace
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint models suite interop bench setup
+.PHONY: help demo test lint models suite interop bench setup browser fuzz-api load
 
 help: ## list the commands
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
 
 demo: ## from nothing to a video: sets up, renders the made-up library, makes a demonstration
 	@scripts/demo.sh
@@ -42,3 +42,15 @@ interop: ## open the exports with opentimelineio and an EDL reader
 
 bench: ## ours against what a user would pick instead, as ratios
 	$(CARGO) xtask bench
+
+browser: ## the page in Chromium: watch, swap, export, the study; screenshots in target/browser
+	$(CARGO) build $(ALL)
+	@scripts/browser.sh
+
+fuzz-api: ## the server against its own OpenAPI description, by schemathesis
+	$(CARGO) build $(ALL)
+	@scripts/fuzz-api.sh
+
+load: ## 200 readers of video ranges, 20 jobs, and a kill -9 in between
+	$(CARGO) build $(ALL)
+	@python3 tests/browser/load.py $${CARGO_TARGET_DIR:-target}/release/stitch $${CARGO_TARGET_DIR:-target}/load

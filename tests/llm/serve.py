@@ -10,7 +10,7 @@ import xllamacpp
 
 params = xllamacpp.CommonParams()
 params.model.path = sys.argv[1]
-params.hostname, params.port = "127.0.0.1", int(sys.argv[2])
+params.hostnames, params.port = ["127.0.0.1"], int(sys.argv[2])
 params.n_ctx = 8192
 params.n_parallel = 1
 params.cpuparams.n_threads = 2

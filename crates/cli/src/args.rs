@@ -7,7 +7,7 @@ use clap::{Parser, Subcommand};
 use crate::command::{
     dataset::DatasetCommand, eval::EvalArguments, index::IndexArguments, library::LibraryCommand,
     listen::ListenArguments, make::MakeArguments, models::ModelsCommand, search::SearchArguments,
-    serve::ServeArguments, train::TrainArguments, world::WorldCommand,
+    serve::ServeArguments, study::StudyCommand, train::TrainArguments, world::WorldCommand,
 };
 use crate::common::Common;
 
@@ -53,6 +53,9 @@ pub enum Command {
     Dataset(DatasetCommand),
     Train(Box<TrainArguments>),
     Eval(EvalArguments),
+    /// Ask people which of two methods' videos they prefer
+    #[command(subcommand)]
+    Study(StudyCommand),
     /// Draw the made-up library of instructional videos
     #[command(subcommand)]
     World(WorldCommand),

@@ -44,6 +44,7 @@ fn run(command: Command, setup: &Setup) -> Result<u8, Failure> {
         Command::Dataset(dataset) => command::dataset::run(&dataset, setup),
         Command::Train(train) => command::train::run(&train, setup),
         Command::Eval(eval) => command::eval::run(&eval, setup),
+        Command::Study(study) => command::study::run(&study, setup),
         Command::World(world) => {
             setup.say(&command::world::run(&world, &setup.progress)?);
             Ok(0)

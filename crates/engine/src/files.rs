@@ -28,6 +28,11 @@ fn explain(error: &io::Error) -> String {
         io::ErrorKind::StorageFull => {
             "the disk is full; free some space and run the same command again".into()
         }
+        io::ErrorKind::FileTooLarge | io::ErrorKind::QuotaExceeded => {
+            "no file this large may be written here; raise the limit or the quota, and run the same \
+             command again"
+                .into()
+        }
         io::ErrorKind::ReadOnlyFilesystem => "the file system is read-only".into(),
         io::ErrorKind::NotFound => "there is no such file or folder; check the path".into(),
         io::ErrorKind::PermissionDenied => {

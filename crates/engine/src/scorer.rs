@@ -68,6 +68,11 @@ pub trait Scorer: Send + Sync {
         false
     }
 
+    /// The probability that a score of its stands for, where it stands for one.
+    fn probability(&self, _score: f32) -> Option<f32> {
+        None
+    }
+
     /// One score per candidate; higher is better. Scores of different queries need not compare.
     fn score(
         &self,

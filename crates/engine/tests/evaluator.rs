@@ -196,7 +196,7 @@ fn alone(evaluator: &Evaluator, steps: &Features, pool: &Pool, sequence: &Sequen
         sequence.0.iter().enumerate().filter_map(|(i, clip)| Some((i, (*clip)?))).collect();
     let mut batch = Batch::default();
     Inputs::new(evaluator.config().channels, steps, pool).add(&shown, &mut batch);
-    evaluator.config().calibration.probability(evaluator.logits(&batch)[0])
+    evaluator.config().calibration.log_odds(evaluator.logits(&batch)[0])
 }
 
 proptest! {
@@ -218,7 +218,7 @@ proptest! {
         let scores = evaluator.score(&query, &pool, &candidates).unwrap();
         for (score, candidate) in scores.iter().zip(&candidates) {
             let expected = match candidate.0.iter().flatten().count() {
-                0 => 0.0,
+                0 => -1e3,
                 _ => alone(&evaluator, &steps, &pool, candidate),
             };
             prop_assert!((score - expected).abs() < 1e-5, "{score} {expected}");
@@ -232,7 +232,8 @@ fn a_procedure_longer_than_the_evaluator_takes_still_gets_a_score() {
     let sequence = Sequence((0..300).map(|i| Some(ClipId(i % 7))).collect());
     let query = Query { texts: &[], text: &steps, clip: &steps, map: None };
     let scores = tiny(BOTH[0]).score(&query, &pool, &[sequence]).unwrap();
-    assert!(scores[0] > 0.0 && scores[0] < 1.0);
+    let probability = tiny(BOTH[0]).probability(scores[0]).unwrap();
+    assert!(probability > 0.0 && probability < 1.0);
 }
 
 fn card() -> Card {

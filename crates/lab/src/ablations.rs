@@ -55,7 +55,7 @@ pub fn learn(
         checkpoint_every: u64::MAX,
         licence: "for measuring only".into(),
     };
-    train(&collection, &config, &lessons.train, &place, &|_| {}, &Within(progress))?;
+    train(&collection, &[], &config, &lessons.train, &place, &|_| {}, &Within(progress))?;
     Ok(Evaluator::load(folder)?)
 }
 

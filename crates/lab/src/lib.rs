@@ -1,4 +1,4 @@
-//! Training and measurement: the made-up library, data sets, baselines, metrics.
+//! Training and measurement: the made-up library, data sets, learning, baselines, metrics, studies.
 
 pub mod world;
 pub mod dataset;
@@ -7,3 +7,4 @@ pub mod negatives;
 pub mod suite;
 pub mod train;
 pub mod ablations;
+pub mod study;

@@ -72,6 +72,24 @@ impl From<LibraryError> for Problem {
     }
 }
 
+/// What may be wrong with any body of JSON.
+#[derive(utoipa::IntoResponses)]
+#[allow(dead_code)] // only described
+pub enum BodyProblems {
+    /// It is no JSON.
+    #[response(status = 400)]
+    Malformed(Problem),
+    /// It is too large.
+    #[response(status = 413)]
+    TooLarge(Problem),
+    /// It is not sent as JSON.
+    #[response(status = 415)]
+    NotJson(Problem),
+    /// It makes no sense.
+    #[response(status = 422)]
+    Nonsense(Problem),
+}
+
 /// What is said while the library has nothing to show.
 pub const NO_CLIPS: &str = "the library has no clips yet; add a folder of videos first";
 

@@ -15,7 +15,7 @@ pub fn app(state: Shared) -> Router {
     let (routes, description) = api::routes(&state.settings.limits);
     routes
         .merge(view::routes(description))
-        .fallback(|| async { Problem::missing("page") })
+        .fallback(view::missing)
         .method_not_allowed_fallback(|| async {
             Problem::new(StatusCode::METHOD_NOT_ALLOWED, "this cannot be done here")
         })

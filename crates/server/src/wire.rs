@@ -1,7 +1,7 @@
 //! What is sent and received, as JSON.
 
 use serde::{Deserialize, Serialize};
-use stitch_engine::demonstrate::{Choice, Doubt, Fixed, Place, Wish, doubts};
+use stitch_engine::demonstrate::{Choice, Doubt, Place, Wish, doubts};
 use utoipa::ToSchema;
 
 use crate::demonstrations::{Record, Revision};
@@ -214,7 +214,7 @@ impl DemonstrationView {
             StepView {
                 text: step.text.clone(),
                 chosen: step.chosen.as_ref().map(ClipView::from),
-                alternatives: step.alternatives.iter().map(ClipView::from).collect(),
+                alternatives: worth_offering(&step.alternatives),
                 locked: wish.fixed.is_some(),
                 banned: wish.banned.len(),
                 source: wish.source,
@@ -250,6 +250,18 @@ impl DemonstrationView {
     }
 }
 
+/// The alternatives that may be meant; the two best whatever they are worth.
+fn worth_offering(all: &[Choice]) -> Vec<ClipView> {
+    const LEAST: f32 = 0.02;
+    const ANYWAY: usize = 2;
+    let worth = |(place, choice): &(usize, &Choice)| {
+        *place < ANYWAY || choice.similarity.probability >= LEAST
+    };
+    let mut sorted: Vec<&Choice> = all.iter().collect();
+    sorted.sort_by(|a, b| b.similarity.probability.total_cmp(&a.similarity.probability));
+    sorted.into_iter().enumerate().filter(worth).map(|(_, choice)| choice.into()).collect()
+}
+
 /// A doubt in words.
 pub fn say(doubt: &Doubt) -> String {
     match doubt {
@@ -258,9 +270,4 @@ pub fn say(doubt: &Doubt) -> String {
         Doubt::SameClip { step } => format!("step {} shows the same clip", step + 1),
         Doubt::Unlikely => "the clip more likely does not show this".into(),
     }
-}
-
-/// Whether a wish keeps a step as it is.
-pub fn is_gap(wish: Option<&Wish>) -> bool {
-    wish.is_some_and(|wish| wish.fixed == Some(Fixed::Gap))
 }

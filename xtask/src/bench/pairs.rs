@@ -102,7 +102,7 @@ use Bar::{AtLeast, AtMost, None as NoBar, Times};
 use Unit::{Count, Megabytes, PerSecond, Seconds};
 
 /// All benchmarks.
-pub const PAIRS: [Pair; 8] = [
+pub const PAIRS: [Pair; 9] = [
     Pair {
         name: "drop-dtw",
         says: "Drop-DTW against a Python loop and NumPy; the covers",
@@ -315,6 +315,40 @@ pub const PAIRS: [Pair; 8] = [
                 "faster_whisper_int8_s_per_s",
                 PerSecond,
                 NoBar,
+            ),
+        ],
+    },
+    Pair {
+        name: "evaluator",
+        says: "learning and scoring by the evaluator at the paper's size against PyTorch",
+        ours: ("crates/lab", "evaluator"),
+        how: How::Alone,
+        theirs: Some(Rival {
+            what: "PyTorch",
+            script: "benches/evaluator.py",
+            requirements: "benches/requirements-evaluator.txt",
+        }),
+        rows: &[
+            row(
+                "evaluator, a training step of 24 x 8 steps",
+                "train_step_24x8_s",
+                "torch_step_24x8_s",
+                Seconds,
+                Times(1.0 / 1.2),
+            ),
+            row(
+                "the same, PyTorch with its fused Adam",
+                "train_step_24x8_s",
+                "torch_step_24x8_fused_adam_s",
+                Seconds,
+                NoBar,
+            ),
+            row(
+                "evaluator, 500 candidates x 8 steps scored",
+                "score_500x8_s",
+                "torch_score_500x8_s",
+                Seconds,
+                Times(1.0 / 0.7),
             ),
         ],
     },

@@ -137,7 +137,7 @@ pub fn run(arguments: &MakeArguments, setup: &Setup) -> Result<u8, Failure> {
     }
     let files = write(&demonstration, arguments, setup)?;
     setup.progress.finish();
-    print(&demonstration, &files, setup);
+    print(&demonstration, &files, &arguments.scorer, setup);
     Ok(if arguments.strict && gaps > 0 { GAPS } else { 0 })
 }
 
@@ -273,7 +273,12 @@ fn write(
     Ok(files)
 }
 
-fn print(demonstration: &Demonstration, files: &[PathBuf], setup: &Setup) {
+fn print(
+    demonstration: &Demonstration,
+    files: &[PathBuf],
+    scorer: &ScorerArguments,
+    setup: &Setup,
+) {
     if setup.json {
         println!("{}", json!({"demonstration": demonstration, "files": files}));
         return;
@@ -292,6 +297,9 @@ fn print(demonstration: &Demonstration, files: &[PathBuf], setup: &Setup) {
     table::print(&["", "step", "shown by", "when", "likely"], &right, &rows);
     println!();
     println!("{}", summary(demonstration));
+    if let (None, "average-similarity") = (&scorer.scorer, demonstration.scorer.as_str()) {
+        println!("There is no evaluator for the library's encoder, so average similarity decided.");
+    }
     files.iter().for_each(|file| println!("  {}", file.display()));
 }
 

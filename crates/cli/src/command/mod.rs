@@ -18,3 +18,4 @@ pub mod eval;
 pub mod doctor;
 pub mod shell;
 pub mod serve;
+pub mod study;

@@ -27,11 +27,13 @@ use crate::table;
 #[derive(Args)]
 pub struct TrainArguments {
     /// The procedures, as `stitch dataset mix` wrote them out of the library
-    #[arg(long, default_value = "procedures.jsonl", value_name = "FILE")]
-    data: PathBuf,
-    /// Learn from a set of pictures or features with their steps (videos.jsonl) and not from a library
-    #[arg(long, value_name = "DIR", conflicts_with = "data")]
-    set: Option<PathBuf>,
+    /// [default: procedures.jsonl, where no --set is given]
+    #[arg(long, value_name = "FILE")]
+    data: Option<PathBuf>,
+    /// Learn from a set of pictures or features with their steps (videos.jsonl) and not from a library;
+    /// several may be given
+    #[arg(long, value_name = "DIR")]
+    set: Vec<PathBuf>,
     /// The encoder that looks at the set
     #[arg(long, default_value = "mini", value_name = "NAME", requires = "set")]
     encoder: String,
@@ -215,14 +217,19 @@ fn rate(text: &str) -> Result<f64, String> {
 
 /// Runs the command.
 pub fn run(arguments: &TrainArguments, setup: &Setup) -> Result<u8, Failure> {
-    let (collection, encoder) = match &arguments.set {
-        Some(set) => of_set(set, arguments, setup)?,
-        None => of_library(arguments, setup)?,
+    let data = match (&arguments.data, arguments.set.as_slice()) {
+        (None, []) => Some(PathBuf::from("procedures.jsonl")),
+        (data, _) => data.clone(),
     };
+    let library = data.map(|data| of_library(&data, setup)).transpose()?;
+    let sets = arguments.set.iter().map(|set| of_set(set, arguments, setup));
+    let mut all = library.into_iter().map(Ok).chain(sets).collect::<Result<Vec<_>, _>>()?;
+    let (collection, encoder) = all.remove(0); // cannot fail: a library where no set is named
+    let further: Vec<Collection> = all.into_iter().map(|(collection, _)| collection).collect();
     let config = arguments.config(encoder)?;
     let (options, place) = (arguments.options(), arguments.place());
     let tell = |line: &Line| told(line, options.epochs, setup);
-    let trained = train(&collection, &config, &options, &place, &tell, &setup.progress)?;
+    let trained = train(&collection, &further, &config, &options, &place, &tell, &setup.progress)?;
     setup.progress.finish();
     print(&trained, arguments, setup);
     Ok(0)
@@ -230,10 +237,10 @@ pub fn run(arguments: &TrainArguments, setup: &Setup) -> Result<u8, Failure> {
 
 /// The library's clips and the procedures that were mixed out of it.
 fn of_library(
-    arguments: &TrainArguments,
+    data: &Path,
     setup: &Setup,
 ) -> Result<(Collection, EncoderId), Failure> {
-    let examples = dataset::read(&arguments.data)?;
+    let examples = dataset::read(data)?;
     setup.progress.begin("loading models", 0);
     let sentences = setup.sentence()?;
     let (library, encoder) = setup.open_library(&sentences)?;

@@ -17,7 +17,7 @@ pub struct Demonstration {
     pub steps: Vec<Step>,
     /// What decided between the candidates, by name (`average-similarity`, `evaluator`).
     pub scorer: String,
-    /// Its score of this sequence.
+    /// Its score of this sequence: a probability, where it makes one.
     pub score: f32,
     /// How many candidate sequences it was chosen from.
     pub candidates: usize,

@@ -7,6 +7,7 @@ use stitch_core::cover::Sequence;
 use stitch_core::features::{Features, similarity};
 use stitch_core::pool::Pool;
 
+use super::config::sigmoid;
 use super::{Config, Evaluator, EvaluatorError};
 use crate::encoder::EncoderId;
 use crate::models::weights;
@@ -93,6 +94,11 @@ impl Scorer for Evaluators {
         "evaluator"
     }
 
+    fn probability(&self, score: f32) -> Option<f32> {
+        Some(sigmoid(score))
+    }
+
+    /// The mean of what the domain's evaluators say.
     fn score(
         &self,
         query: &Query,

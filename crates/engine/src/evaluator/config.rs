@@ -93,6 +93,11 @@ pub struct Calibration {
     pub shift: f32,
 }
 
+/// From the logarithm of odds to a probability.
+pub(super) fn sigmoid(log_odds: f32) -> f32 {
+    1.0 / (1.0 + (-log_odds).exp())
+}
+
 impl Default for Calibration {
     fn default() -> Self {
         Self { scale: 1.0, shift: 0.0 }
@@ -104,9 +109,14 @@ impl Calibration {
         *self == Self::default()
     }
 
+    /// The logarithm of the odds that a logit stands for.
+    pub fn log_odds(self, logit: f32) -> f32 {
+        self.scale * logit + self.shift
+    }
+
     /// The probability that a logit stands for.
     pub fn probability(self, logit: f32) -> f32 {
-        1.0 / (1.0 + (-(self.scale * logit + self.shift)).exp())
+        sigmoid(self.log_odds(logit))
     }
 }
 

@@ -1,15 +1,14 @@
-//! The network on CPU: from tokens to logits, and back from a loss to the gradient of every weight.
-//! Sequences lie one after the other, without padding. R = all rows, B = sequences, A = rows that ask:
+//! The network on CPU: from tokens to logits; `back` has the way from there to the gradient of every
+//! weight. Sequences lie one after the other, without padding. R = all rows, B = sequences, A = rows that ask:
 //! all of them, but in the last layer only the CLS tokens, because nobody reads the rest.
 
 use std::ops::Range;
 
+use super::attention::{Attention, Sequences, attend_rows};
 use super::config::Config;
 use super::dropout::Dropout;
-use super::layers::{
-    Attention, Cores, Matrix, Normed, Sequences, activate, activate_back, add_bias, column_sums,
-    drop_out, join, multiply, norm, norm_back,
-};
+use super::layers::{activate, add_bias, drop_out, join, norm};
+use super::matrix::{Cores, Matrix, multiply, multiply_into};
 use super::numbers::{LayerPlace, Layout, LinearPlace, NormPlace};
 use crate::kernels::dot;
 
@@ -35,48 +34,48 @@ pub(super) struct Network<'a> {
 /// What a pass leaves behind for the way back; kept between passes so that its memory is.
 #[derive(Default)]
 pub struct Tape {
-    sequences: Sequences,
+    pub(super) sequences: Sequences,
     /// \[R, d\], then \[B, d\]
-    x: Vec<f32>,
-    projected: Vec<f32>, // [steps, d]
-    layers: Vec<Saved>,
-    last_rows: Vec<f32>,   // [B, d], only with norm_first
-    last_scales: Vec<f32>, // [B]
-    head_in: Vec<f32>,     // [B, d]
-    head_before: Vec<f32>, // [B, d], only with GELU
-    head_hidden: Vec<f32>, // [B, d]
-    back: Back,
+    pub(super) x: Vec<f32>,
+    pub(super) projected: Vec<f32>, // [steps, d]
+    pub(super) layers: Vec<Saved>,
+    pub(super) last_rows: Vec<f32>,   // [B, d], only with norm_first
+    pub(super) last_scales: Vec<f32>, // [B]
+    pub(super) head_in: Vec<f32>,     // [B, d]
+    pub(super) head_before: Vec<f32>, // [B, d], only with GELU
+    pub(super) head_hidden: Vec<f32>, // [B, d]
+    pub(super) back: Back,
 }
 
 /// What one layer leaves behind.
 #[derive(Default)]
-struct Saved {
-    input: Vec<f32>,         // [R, d]
-    outer_rows: Vec<f32>,    // [R, d] before all with norm_first, else [A, d] after all
-    outer_scales: Vec<f32>,  // [R] or [A]
-    attention_in: Vec<f32>,  // [R, d], only with norm_first
-    asking: Vec<f32>,        // [B, d], only in the last layer
-    queries: Vec<f32>,       // [A, d]
-    keys_values: Vec<f32>,   // [R, 2·d]
-    shares: Vec<f32>,        // [sequences: heads, asking, length]
-    attended: Vec<f32>,      // [A, d]
-    sum: Vec<f32>,           // [A, d]: what the hidden part is added to
-    middle_rows: Vec<f32>,   // [A, d]
-    middle_scales: Vec<f32>, // [A]
-    hidden_in: Vec<f32>,     // [A, d]
-    before: Vec<f32>,        // [A, hidden], only with GELU
-    hidden: Vec<f32>,        // [A, hidden]
+pub(super) struct Saved {
+    pub(super) input: Vec<f32>,         // [R, d]
+    pub(super) outer_rows: Vec<f32>,    // [R, d] before all with norm_first, else [A, d] after all
+    pub(super) outer_scales: Vec<f32>,  // [R] or [A]
+    pub(super) attention_in: Vec<f32>,  // [R, d], only with norm_first
+    pub(super) asking: Vec<f32>,        // [B, d], only in the last layer
+    pub(super) queries: Vec<f32>,       // [A, d]
+    pub(super) keys_values: Vec<f32>,   // [R, 2·d]
+    pub(super) shares: Vec<f32>,        // [sequences: heads, asking, length]
+    pub(super) attended: Vec<f32>,      // [A, d]
+    pub(super) sum: Vec<f32>,           // [A, d]: what the hidden part is added to
+    pub(super) middle_rows: Vec<f32>,   // [A, d]
+    pub(super) middle_scales: Vec<f32>, // [A]
+    pub(super) hidden_in: Vec<f32>,     // [A, d]
+    pub(super) before: Vec<f32>,        // [A, hidden], only with GELU
+    pub(super) hidden: Vec<f32>,        // [A, hidden]
 }
 
 /// Room for the way back.
 #[derive(Default)]
-struct Back {
-    masked: Vec<f32>,         // [A, d]
-    of_hidden: Vec<f32>,      // [A, hidden]
-    of_attended: Vec<f32>,    // [A, d]
-    of_queries: Vec<f32>,     // [A, d]
-    of_keys_values: Vec<f32>, // [R, 2·d]
-    other: Vec<f32>,          // [R, d]
+pub(super) struct Back {
+    pub(super) masked: Vec<f32>,         // [A, d]
+    pub(super) of_hidden: Vec<f32>,      // [A, hidden]
+    pub(super) of_attended: Vec<f32>,    // [A, d]
+    pub(super) of_queries: Vec<f32>,     // [A, d]
+    pub(super) of_keys_values: Vec<f32>, // [R, 2·d]
+    pub(super) other: Vec<f32>,          // [R, d]
 }
 
 impl Tape {
@@ -124,12 +123,12 @@ pub(super) struct Tokens {
 }
 
 /// Where in the network numbers are left out.
-fn dropped(layer: usize, part: u64) -> u64 {
+pub(super) fn dropped(layer: usize, part: u64) -> u64 {
     1 + 3 * layer as u64 + part
 }
 
 impl Network<'_> {
-    fn at(&self, range: &Range<usize>) -> &[f32] {
+    pub(super) fn at(&self, range: &Range<usize>) -> &[f32] {
         &self.weights[range.clone()]
     }
 
@@ -218,10 +217,17 @@ impl Network<'_> {
             let (x, saved) = (&mut tape.x, &mut tape.layers[at]);
             let sequences = if number == last { &first } else { &all };
             std::mem::swap(x, &mut saved.input);
-            if !(known && number == 0) {
-                self.ask(layer, sequences, saved);
+            match (known, number) {
+                (true, _) if number == last && number > 0 => {
+                    self.ask_of_rows(number, sequences, saved)
+                }
+                (true, 0) => self.attend(sequences, saved),
+                _ => {
+                    self.ask(layer, sequences, saved);
+                    self.attend(sequences, saved);
+                }
             }
-            self.attend(number, sequences, saved);
+            self.add_attended(number, sequences, saved);
             self.think(number, x, saved);
         }
         tape.sequences = all;
@@ -231,13 +237,7 @@ impl Network<'_> {
     /// Queries of the rows that ask, keys and values of all.
     fn ask(&self, layer: &LayerPlace, sequences: &Sequences, saved: &mut Saved) {
         let d = self.config.width;
-        if self.config.norm_first {
-            saved.outer_rows.clone_from(&saved.input);
-            sized(&mut saved.outer_scales, sequences.rows());
-            sized(&mut saved.attention_in, saved.input.len());
-            let (rows, into) = (&mut saved.outer_rows, &mut saved.attention_in);
-            norm(rows, into, &mut saved.outer_scales, self.norm_at(&layer.norm1), self.cores);
-        }
+        self.norm_input(layer, sequences, saved);
         let into = if self.config.norm_first { &saved.attention_in } else { &saved.input };
         self.linear(&layer.key_value, into, &mut saved.keys_values);
         if sequences.only_first_asks() {
@@ -248,9 +248,48 @@ impl Network<'_> {
         }
     }
 
-    /// What the rows that ask are told, added to them.
-    fn attend(&self, number: usize, sequences: &Sequences, saved: &mut Saved) {
+    fn norm_input(&self, layer: &LayerPlace, sequences: &Sequences, saved: &mut Saved) {
+        if self.config.norm_first {
+            saved.outer_rows.clone_from(&saved.input);
+            sized(&mut saved.outer_scales, sequences.rows());
+            sized(&mut saved.attention_in, saved.input.len());
+            let (rows, into) = (&mut saved.outer_rows, &mut saved.attention_in);
+            norm(rows, into, &mut saved.outer_scales, self.norm_at(&layer.norm1), self.cores);
+        }
+    }
+
+    /// The same as asking and attending in the last layer, where one row of each sequence asks, without
+    /// keys and values of all rows: a query is turned by the keys' weights once and meets the rows
+    /// themselves, and their mean is turned by the values' weights. (Keys' biases change no share, and
+    /// shares add up to 1.)
+    fn ask_of_rows(&self, number: usize, sequences: &Sequences, saved: &mut Saved) {
         let (d, heads, layer) = (self.config.width, self.config.heads, &self.layout.layers[number]);
+        let (size, count) = (d / heads, sequences.len());
+        self.norm_input(layer, sequences, saved);
+        let into = if self.config.norm_first { &saved.attention_in } else { &saved.input };
+        gather(into, d, sequences.firsts(), &mut saved.asking);
+        self.linear(&layer.query, &saved.asking, &mut saved.queries);
+        let (keys, values) = self.at(&layer.key_value.weight).split_at(d * d); // [d, d] each
+        let folded = &mut saved.keys_values;
+        sized(folded, heads * count * d); // [heads, B, d]
+        for (head, folded) in folded.chunks_exact_mut(count * d).enumerate() {
+            let queries = Matrix::new(&saved.queries, d).columns(head * size..(head + 1) * size);
+            let keys = Matrix::new(&keys[head * size * d..(head + 1) * size * d], d);
+            multiply(queries, keys, folded, false, self.cores);
+        }
+        attend_rows(folded, into, sequences, (heads, d));
+        sized(&mut saved.attended, count * d);
+        for (head, means) in folded.chunks_exact(count * d).enumerate() {
+            let values = Matrix::new(&values[head * size * d..(head + 1) * size * d], d).turned();
+            let out = (&mut saved.attended[head * size..], d);
+            multiply_into(Matrix::new(means, d), values, out, false, self.cores);
+        }
+        add_bias(&mut saved.attended, &self.at(&layer.key_value.bias)[d..], self.cores);
+    }
+
+    /// What the rows that ask are told.
+    fn attend(&self, sequences: &Sequences, saved: &mut Saved) {
+        let (d, heads) = (self.config.width, self.config.heads);
         sized(&mut saved.shares, sequences.shares(heads));
         sized(&mut saved.attended, sequences.all_asking() * d);
         let attention = Attention {
@@ -261,6 +300,11 @@ impl Network<'_> {
             keys_values: &saved.keys_values,
         };
         attention.forward(&mut saved.shares, &mut saved.attended, self.cores);
+    }
+
+    /// Adds what they are told to the rows that ask.
+    fn add_attended(&self, number: usize, sequences: &Sequences, saved: &mut Saved) {
+        let (d, layer) = (self.config.width, &self.layout.layers[number]);
         self.product(&layer.out, &saved.attended, &mut saved.sum);
         let mask = self.dropout.mask(dropped(number, 0));
         let bias = self.at(&layer.out.bias);
@@ -321,223 +365,10 @@ impl Network<'_> {
         let (weight, bias) = (self.at(&second.weight), self.at(&second.bias)[0]);
         tape.head_hidden.chunks_exact(d).map(|row| dot(row, weight) + bias).collect()
     }
-
-    /// The gradient of every weight, from that of each logit, after [`Network::forward`] on this tape.
-    pub fn back(&self, of_logits: &[f32], batch: &Batch, tape: &mut Tape, gradient: &mut [f32]) {
-        self.judge_back(of_logits, tape, gradient);
-        let all = std::mem::take(&mut tape.sequences);
-        let first = all.with_first_asking();
-        let last = self.layout.layers.len() - 1;
-        for number in (0..=last).rev() {
-            let (x, saved, back) = (&mut tape.x, &tape.layers[number], &mut tape.back);
-            let sequences = if number == last { &first } else { &all };
-            self.think_back(number, x, saved, back, gradient);
-            self.attend_back(number, x, sequences, saved, back, gradient);
-            self.ask_back(number, x, sequences, saved, back, gradient);
-        }
-        tape.sequences = all;
-        self.embed_back(batch, tape, gradient);
-    }
-
-    /// Leaves the gradient of the CLS tokens in x.
-    fn judge_back(&self, of_logits: &[f32], tape: &mut Tape, gradient: &mut [f32]) {
-        let d = self.config.width;
-        let (first, second) = &self.layout.head;
-        let hidden = Matrix::new(&tape.head_hidden, d);
-        let of_logit = Matrix::new(of_logits, 1);
-        let weight = &mut gradient[second.weight.clone()];
-        multiply(of_logit.turned(), hidden, weight, false, self.cores);
-        gradient[second.bias.start] = of_logits.iter().sum();
-        let of_hidden = &mut tape.back.masked;
-        sized(of_hidden, tape.head_hidden.len());
-        let weight = Matrix::new(self.at(&second.weight), d);
-        multiply(of_logit, weight, of_hidden, false, self.cores);
-        let (result, before) = (&tape.head_hidden, &tape.head_before);
-        activate_back(of_hidden, result, before, self.config.activation, None, d, self.cores);
-        sized(&mut tape.x, tape.head_in.len());
-        self.linear_back(first, &tape.head_in, of_hidden, Some((&mut tape.x, false)), gradient);
-        if let Some(place) = &self.layout.norm {
-            let (rows, scales) = (&tape.last_rows, &tape.last_scales);
-            self.norm_back(place, &mut tape.x, rows, scales, gradient);
-        }
-    }
-
-    /// From \[A, d\] of a layer's result to \[A, d\] of what the hidden part was added to.
-    fn think_back(
-        &self,
-        number: usize,
-        x: &mut [f32],
-        saved: &Saved,
-        back: &mut Back,
-        gradient: &mut [f32],
-    ) {
-        let (layer, config) = (&self.layout.layers[number], self.config);
-        let (middle, outer) = norms(layer, config.norm_first);
-        if !config.norm_first {
-            self.norm_back(outer, x, &saved.outer_rows, &saved.outer_scales, gradient);
-        }
-        self.masked(x, dropped(number, 2), &mut back.masked);
-        sized(&mut back.of_hidden, saved.hidden.len());
-        let of_hidden = &mut back.of_hidden;
-        let into = Some((&mut of_hidden[..], false));
-        self.linear_back(&layer.linear2, &saved.hidden, &back.masked, into, gradient);
-        let mask = self.dropout.mask(dropped(number, 1));
-        let (before, width) = (&saved.before, config.hidden);
-        activate_back(of_hidden, &saved.hidden, before, config.activation, mask, width, self.cores);
-        let (rows, scales) = (&saved.middle_rows, &saved.middle_scales);
-        if config.norm_first {
-            sized(&mut back.other, x.len());
-            let into = Some((&mut back.other[..], false));
-            self.linear_back(&layer.linear1, &saved.hidden_in, of_hidden, into, gradient);
-            self.norm_back(middle, &mut back.other, rows, scales, gradient);
-            x.iter_mut().zip(&back.other).for_each(|(x, other)| *x += other);
-        } else {
-            self.linear_back(
-                &layer.linear1,
-                &saved.hidden_in,
-                of_hidden,
-                Some((x, true)),
-                gradient,
-            );
-            self.norm_back(middle, x, rows, scales, gradient);
-        }
-    }
-
-    /// From \[A, d\] to queries, keys and values; x stays, for it was added.
-    fn attend_back(
-        &self,
-        number: usize,
-        x: &[f32],
-        sequences: &Sequences,
-        saved: &Saved,
-        back: &mut Back,
-        gradient: &mut [f32],
-    ) {
-        let layer = &self.layout.layers[number];
-        self.masked(x, dropped(number, 0), &mut back.masked);
-        sized(&mut back.of_attended, x.len());
-        let into = Some((&mut back.of_attended[..], false));
-        self.linear_back(&layer.out, &saved.attended, &back.masked, into, gradient);
-        sized(&mut back.of_queries, saved.queries.len());
-        sized(&mut back.of_keys_values, saved.keys_values.len());
-        let attention = Attention {
-            sequences,
-            heads: self.config.heads,
-            width: self.config.width,
-            queries: &saved.queries,
-            keys_values: &saved.keys_values,
-        };
-        let (of_queries, of_keys_values) = (&mut back.of_queries, &mut back.of_keys_values);
-        attention.back(&back.of_attended, &saved.shares, of_queries, of_keys_values);
-    }
-
-    /// From queries, keys and values to all rows \[R, d\] of the layer's input, into x.
-    fn ask_back(
-        &self,
-        number: usize,
-        x: &mut Vec<f32>,
-        sequences: &Sequences,
-        saved: &Saved,
-        back: &mut Back,
-        gradient: &mut [f32],
-    ) {
-        let (layer, d) = (&self.layout.layers[number], self.config.width);
-        let into = if self.config.norm_first { &saved.attention_in } else { &saved.input };
-        let of_rows = &mut back.other;
-        sized(of_rows, saved.input.len());
-        let out = Some((&mut of_rows[..], false));
-        self.linear_back(&layer.key_value, into, &back.of_keys_values, out, gradient);
-        if sequences.only_first_asks() {
-            sized(&mut back.masked, saved.asking.len());
-            let out = Some((&mut back.masked[..], false));
-            self.linear_back(&layer.query, &saved.asking, &back.of_queries, out, gradient);
-            scatter_add(&back.masked, d, sequences.firsts(), of_rows);
-        } else {
-            let out = Some((&mut of_rows[..], true));
-            self.linear_back(&layer.query, into, &back.of_queries, out, gradient);
-        }
-        if self.config.norm_first {
-            let (rows, scales) = (&saved.outer_rows, &saved.outer_scales);
-            self.norm_back(&layer.norm1, of_rows, rows, scales, gradient);
-        }
-        if sequences.only_first_asks() {
-            scatter_add(x, d, sequences.firsts(), of_rows);
-        } else {
-            of_rows.iter_mut().zip(&*x).for_each(|(sum, x)| *sum += x);
-        }
-        std::mem::swap(x, of_rows);
-    }
-
-    /// From all rows to the projection, the CLS token and the places.
-    fn embed_back(&self, batch: &Batch, tape: &mut Tape, gradient: &mut [f32]) {
-        let d = self.config.width;
-        drop_out(&mut tape.x, d, self.dropout.mask(0), self.cores);
-        gradient[self.layout.cls.clone()].fill(0.0);
-        gradient[self.layout.position.clone()].fill(0.0);
-        sized(&mut tape.projected, batch.lengths.iter().sum::<usize>() * d);
-        let mut steps = tape.projected.chunks_exact_mut(d);
-        for span in tape.sequences.spans() {
-            let rows = tape.x[span.start * d..span.end * d].chunks_exact(d);
-            for (place, row) in rows.enumerate() {
-                let at = self.layout.position.start + place.min(self.config.max_steps) * d;
-                gradient[at..at + d].iter_mut().zip(row).for_each(|(sum, x)| *sum += x);
-                match (place, if place == 0 { None } else { steps.next() }) {
-                    (_, Some(step)) => step.copy_from_slice(row),
-                    _ => {
-                        let cls = gradient[self.layout.cls.clone()].iter_mut();
-                        cls.zip(row).for_each(|(sum, x)| *sum += x);
-                    }
-                }
-            }
-        }
-        self.linear_back(&self.layout.project, &batch.inputs, &tape.projected, None, gradient);
-    }
-
-    /// A copy with the numbers that were left out at this place left out again.
-    fn masked(&self, x: &[f32], place: u64, out: &mut Vec<f32>) {
-        out.clear();
-        out.extend_from_slice(x);
-        drop_out(out, self.config.width, self.dropout.mask(place), self.cores);
-    }
-
-    /// The gradients of a linear layer's weight and bias, from that of its result; and that of its
-    /// input where it is wanted, written or added.
-    fn linear_back(
-        &self,
-        place: &LinearPlace,
-        x: &[f32],
-        of_result: &[f32],
-        of_x: Option<(&mut [f32], bool)>,
-        gradient: &mut [f32],
-    ) {
-        let result = Matrix::new(of_result, place.out);
-        let weight = &mut gradient[place.weight.clone()];
-        multiply(result.turned(), Matrix::new(x, place.into), weight, false, self.cores);
-        column_sums(of_result, &mut gradient[place.bias.clone()], self.cores);
-        if let Some((of_x, add)) = of_x {
-            let weight = Matrix::new(self.at(&place.weight), place.into);
-            multiply(result, weight, of_x, add, self.cores);
-        }
-    }
-
-    fn norm_back(
-        &self,
-        place: &NormPlace,
-        x: &mut [f32],
-        rows: &[f32],
-        scales: &[f32],
-        gradient: &mut [f32],
-    ) {
-        let normed = Normed { rows, scales, weight: self.at(&place.weight) };
-        // The bias lies right behind the weight.
-        let (weight, rest) = gradient[place.weight.start..].split_at_mut(place.weight.len());
-        let bias = &mut rest[..place.bias.len()];
-        norm_back(x, normed, (weight, bias), self.cores);
-    }
 }
 
 /// The norm before the hidden part, and the one at the layer's edge.
-fn norms(layer: &LayerPlace, norm_first: bool) -> (&NormPlace, &NormPlace) {
+pub(super) fn norms(layer: &LayerPlace, norm_first: bool) -> (&NormPlace, &NormPlace) {
     match norm_first {
         true => (&layer.norm2, &layer.norm1),
         false => (&layer.norm1, &layer.norm2),
@@ -545,7 +376,7 @@ fn norms(layer: &LayerPlace, norm_first: bool) -> (&NormPlace, &NormPlace) {
 }
 
 /// Room for so many numbers, whatever they are.
-fn sized(numbers: &mut Vec<f32>, count: usize) {
+pub(super) fn sized(numbers: &mut Vec<f32>, count: usize) {
     numbers.resize(count, 0.0);
 }
 
@@ -554,7 +385,7 @@ fn gather(x: &[f32], d: usize, rows: impl Iterator<Item = usize>, out: &mut Vec<
     rows.for_each(|row| out.extend_from_slice(&x[row * d..(row + 1) * d]));
 }
 
-fn scatter_add(x: &[f32], d: usize, rows: impl Iterator<Item = usize>, out: &mut [f32]) {
+pub(super) fn scatter_add(x: &[f32], d: usize, rows: impl Iterator<Item = usize>, out: &mut [f32]) {
     for (x, row) in x.chunks_exact(d).zip(rows) {
         out[row * d..(row + 1) * d].iter_mut().zip(x).for_each(|(sum, x)| *sum += x);
     }

@@ -9,14 +9,18 @@ use stitch_core::features::Features;
 use stitch_core::pool::Pool;
 
 use super::Evaluator;
+use super::config::sigmoid;
 use super::input::{Inputs, Relation, relations};
-use super::layers::Cores;
+use super::matrix::Cores;
 use super::network::{Tape, Tokens};
 use crate::scorer::{Query, Scorer, ScorerError};
 
 /// Rows of one pass: enough that ordering the weights for the products costs little, few enough that
 /// all cores have work.
 const ROWS: usize = 1152;
+
+/// The logarithm of the odds of a candidate that shows nothing.
+const HOPELESS: f32 = -1e3;
 
 /// A step with a clip, at its place in a sequence.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -157,8 +161,12 @@ impl Scorer for Evaluator {
         "evaluator"
     }
 
-    /// The calibrated probability that a candidate demonstrates the procedure; 0 for one that shows
-    /// nothing.
+    fn probability(&self, score: f32) -> Option<f32> {
+        Some(sigmoid(score))
+    }
+
+    /// The logarithm of the calibrated odds that a candidate demonstrates the procedure; next to none for
+    /// one that shows nothing. Not the probability: where the evaluator is sure, many would be 1.
     fn score(
         &self,
         query: &Query,
@@ -166,8 +174,8 @@ impl Scorer for Evaluator {
         candidates: &[Sequence],
     ) -> Result<Vec<f32>, ScorerError> {
         let logits = self.candidate_logits(query, pool, candidates)?;
-        let probability = |logit| self.config.calibration.probability(logit);
-        Ok(logits.into_iter().map(|logit| logit.map_or(0.0, probability)).collect())
+        let log_odds = |logit| self.config.calibration.log_odds(logit);
+        Ok(logits.into_iter().map(|logit| logit.map_or(HOPELESS, log_odds)).collect())
     }
 }
 

@@ -84,6 +84,19 @@ impl Figures {
     /// The names of the figures, in the order of [`Figures::array`].
     pub const NAMES: [&str; 6] = ["medr", "r1", "r5", "r50", "mrr", "mean_rank"];
 
+    /// Of the figures of several sets the mean of each.
+    pub fn mean(all: &[Self]) -> Self {
+        let mean = |of: fn(&Self) -> f64| all.iter().map(of).sum::<f64>() / all.len().max(1) as f64;
+        Self {
+            medr: mean(|figures| figures.medr),
+            r1: mean(|figures| figures.r1),
+            r5: mean(|figures| figures.r5),
+            r50: mean(|figures| figures.r50),
+            mrr: mean(|figures| figures.mrr),
+            mean_rank: mean(|figures| figures.mean_rank),
+        }
+    }
+
     /// All figures.
     pub fn array(&self) -> [f64; 6] {
         [self.medr, self.r1, self.r5, self.r50, self.mrr, self.mean_rank]

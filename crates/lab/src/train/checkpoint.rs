@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use safetensors::tensor::{Dtype, TensorView};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use stitch_engine::files::{FileError, write_whole};
+use sha2::{Digest, Sha256};
+use stitch_engine::files::{FileError, hex, write_whole};
 use stitch_engine::models::{Weights, WeightsError};
 
 use super::history::{Epoch, Line};
@@ -81,6 +82,7 @@ pub struct Checkpoint<'a> {
 struct Head {
     version: u32,
     steps: u64,
+    fingerprint: String,
     settings: Value,
     position: Position,
 }
@@ -93,6 +95,7 @@ impl Checkpoint<'_> {
         let head = Head {
             version: VERSION,
             steps: self.state.steps,
+            fingerprint: fingerprint(settings),
             settings: settings.clone(),
             position: self.position.clone().into_owned(),
         };
@@ -131,7 +134,7 @@ pub fn read(
         return Ok(None);
     }
     let head = read_head(&path)?;
-    if head.settings != *settings {
+    if head.fingerprint != fingerprint(settings) {
         let difference = difference(&head.settings, settings);
         return Err(CheckpointError::Other { path, difference });
     }
@@ -159,6 +162,12 @@ fn read_head(path: &Path) -> Result<Head, CheckpointError> {
         VERSION => Ok(head),
         other => Err(broken(format!("its form is {other}, this program reads {VERSION}"))),
     }
+}
+
+/// What identifies settings: of their text, because numbers that are written and read again may differ in
+/// their last digit.
+pub fn fingerprint(settings: &Value) -> String {
+    hex(&Sha256::digest(settings.to_string()))
 }
 
 /// The first few settings that are not the same.
@@ -206,7 +215,7 @@ mod tests {
             second: numbers.into(),
             steps: 7,
         };
-        let position = Position { epoch: 1, batch: 3, loss: (0.1 + 0.2, 2), ..Position::default() };
+        let position = Position { epoch: 1, batch: 3, loss: (0.25, 2), ..Position::default() };
         Checkpoint { position: Cow::Owned(position), state, best: Cow::Borrowed(&[]) }
     }
 

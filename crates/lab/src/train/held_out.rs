@@ -38,6 +38,17 @@ pub struct Report {
     pub calibration: CalibrationReport,
 }
 
+/// How the reporting half of a further collection is ranked.
+#[derive(Clone, Debug, Serialize)]
+pub struct Ranks {
+    /// How many procedures.
+    pub procedures: usize,
+    /// The evaluator's ranks.
+    pub evaluator: Figures,
+    /// Those of average similarity among the same candidates.
+    pub average_similarity: Figures,
+}
+
 /// Said and true.
 #[derive(Clone, Debug, Serialize)]
 pub struct CalibrationReport {
@@ -91,6 +102,15 @@ impl<'a> HeldOut<'a> {
         };
         let ranks: Result<Vec<Option<Rank>>, ScorerError> = questions.iter().map(rank).collect();
         Ok(Figures::of(&ranks?.into_iter().flatten().collect::<Vec<_>>()))
+    }
+
+    /// What the reporting half says of two scorers.
+    pub fn ranks(&self, evaluator: &dyn Scorer, average: &dyn Scorer) -> Result<Ranks, ScorerError> {
+        Ok(Ranks {
+            procedures: self.reporting.len(),
+            evaluator: self.figures(&self.reporting, evaluator)?,
+            average_similarity: self.figures(&self.reporting, average)?,
+        })
     }
 
     /// The calibration, fitted on one half, and what the other half says of it and of the ranks.

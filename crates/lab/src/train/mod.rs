@@ -3,6 +3,7 @@
 pub mod history;
 mod spoilt;
 pub mod sampler;
+mod mixture;
 pub mod learner;
 pub mod checkpoint;
 pub mod held_out;
@@ -19,15 +20,17 @@ use serde_json::{Value, json};
 use stitch_engine::evaluator::{Config, Dropout, Evaluator, EvaluatorError, Labels, Precision};
 use stitch_engine::files::{FileError, write_whole};
 use stitch_engine::progress::{Progress, Stopped};
-use stitch_engine::scorer::{AverageSimilarity, ScorerError};
+use stitch_engine::scorer::{AverageSimilarity, Scorer, ScorerError};
 
 use crate::collection::{Collection, Instance};
 use crate::dataset::Split;
 use crate::suite::distractors::DistractorsError;
+use crate::suite::ranks::Figures;
 use checkpoint::{Checkpoint, CheckpointError, Position};
 use held_out::HeldOut;
 pub use history::{Epoch, Line, Steps};
 use learner::{Learner, OnCpu, OnDevice, Pace};
+use mixture::{Mixture, Portion};
 pub use outcome::Trained;
 pub use sampler::Drawing;
 use sampler::{Pieces, Sampler};
@@ -176,10 +179,12 @@ pub enum TrainError {
     Stopped(#[from] Stopped),
 }
 
-/// Learns an evaluator of this config from the train part of a collection. Goes on from the checkpoint
-/// in the folder where there is one; where the model itself is there, nothing is left to do.
+/// Learns an evaluator of this config from the train part of a collection, and of further ones where
+/// there are any, each with a pool of its own. Goes on from the checkpoint in the folder where there is
+/// one; where the model itself is there, nothing is left to do.
 pub fn train(
     collection: &Collection,
+    further: &[Collection],
     config: &Config,
     options: &TrainOptions,
     place: &Where,
@@ -187,30 +192,31 @@ pub fn train(
     progress: &dyn Progress,
 ) -> Result<Trained, TrainError> {
     check(collection)?;
-    let settings = settings(collection, config, options);
+    let all: Vec<&Collection> = std::iter::once(collection).chain(further).collect();
+    let settings = settings(&all, config, options);
     if let Some(trained) = outcome::read(&place.folder, &settings)? {
+        forget_checkpoint(&place.folder)?;
         return Ok(trained);
     }
     std::fs::create_dir_all(&place.folder).map_err(FileError::at(&place.folder))?;
     progress.begin("preparing", 0);
-    let own: Vec<&Instance> = collection.of_split(Split::Train).collect();
     let drawing = &options.drawing;
-    let pieces = Pieces::of(collection, &own, Split::Train, config.max_steps, drawing);
-    let sampler = Sampler::new(&pieces, config.channels, *drawing, options.seed);
-    let name = &config.encoder.name;
-    let held_out = HeldOut::new(collection, name, options.held_out, options.seed, progress)?;
-    let plan = Plan::new(&sampler, options)?;
+    let pieces: Vec<Pieces<'_>> = all.iter().map(|of| pieces(of, config, drawing)).collect();
+    let sampler = |pieces| Sampler::new(pieces, config.channels, *drawing, options.seed);
+    let mixture = Mixture::new(pieces.iter().map(sampler).collect(), options.seed);
+    let held_out = held_out(&all, config, options, progress)?;
+    let plan = Plan::new(&mixture, options)?;
     let mut run = Run::begin(config, options, place, settings)?;
 
     while run.position.epoch < options.epochs && !run.is_stale(options) {
         let epoch = run.position.epoch;
-        let drawn = sampler.epoch(epoch);
-        let batches = drawn.chunks(options.batch);
-        progress.begin(&format!("epoch {} of {}", epoch + 1, options.epochs), batches.len() as u64);
+        let portions = mixture.epoch(epoch, options.batch);
+        progress
+            .begin(&format!("epoch {} of {}", epoch + 1, options.epochs), portions.len() as u64);
         progress.advance(run.position.batch as u64);
-        for chosen in batches.skip(run.position.batch) {
+        for portion in portions.iter().skip(run.position.batch) {
             run.stop_if_asked(progress)?;
-            let (batch, right) = sampler.batch(chosen);
+            let (batch, right) = mixture.batch(portion);
             let labels = Labels { right, weight_of_right: plan.weight_of_right };
             let pace = plan.pace(run.steps);
             let dropout = Dropout::new(config.dropout, plan.dropout_seed(run.steps));
@@ -218,13 +224,44 @@ pub fn train(
             run.count(loss, pace.rate, &plan, tell)?;
             progress.advance(1);
         }
-        let figures = held_out.choose(run.learner.evaluator()?.as_ref())?;
-        run.end_epoch(figures, drawn.len(), &plan, tell)?;
+        let figures = chosen_by(&held_out, run.learner.evaluator()?.as_ref())?;
+        let sequences = portions.iter().map(Portion::len).sum();
+        run.end_epoch(figures, sequences, &plan, tell)?;
     }
 
     let best = run.best_evaluator()?;
-    let (evaluator, report) = held_out.report(best, &AverageSimilarity, drawing, options.seed)?;
-    run.finish(&evaluator, report, collection, place)
+    let (first, others) = (&held_out[0], &held_out[1..]);
+    let (evaluator, report) = first.report(best, &AverageSimilarity, drawing, options.seed)?;
+    let others = others.iter().map(|other| other.ranks(&evaluator, &AverageSimilarity));
+    let others = others.collect::<Result<Vec<_>, _>>()?;
+    run.finish(&evaluator, (report, others), &all, place)
+}
+
+fn pieces<'a>(of: &'a Collection, config: &Config, drawing: &Drawing) -> Pieces<'a> {
+    let own: Vec<&Instance> = of.of_split(Split::Train).collect();
+    Pieces::of(of, &own, Split::Train, config.max_steps, drawing)
+}
+
+/// The questions of every collection that holds something out; the first one's come first.
+fn held_out<'a>(
+    all: &[&'a Collection],
+    config: &Config,
+    options: &TrainOptions,
+    progress: &dyn Progress,
+) -> Result<Vec<HeldOut<'a>>, TrainError> {
+    let name = &config.encoder.name;
+    let some = all.iter().filter(|of| of.of_split(Split::HeldOut).next().is_some());
+    let questions = |of: &&'a Collection| {
+        Ok(HeldOut::new(of, name, options.held_out, options.seed, progress)?)
+    };
+    some.map(questions).collect()
+}
+
+/// The mean of what the collections say: none of them may be given up for another.
+fn chosen_by(held_out: &[HeldOut<'_>], scorer: &dyn Scorer) -> Result<Figures, TrainError> {
+    let all = held_out.iter().map(|held_out| held_out.choose(scorer));
+    let all = all.collect::<Result<Vec<Figures>, _>>()?;
+    Ok(Figures::mean(&all))
 }
 
 /// That there is something to learn from and something to measure by.
@@ -239,8 +276,9 @@ fn check(collection: &Collection) -> Result<(), TrainError> {
 }
 
 /// Everything that decides what is learnt.
-fn settings(collection: &Collection, config: &Config, options: &TrainOptions) -> Value {
-    json!({"config": config, "options": options, "data": outcome::data_hash(collection)})
+fn settings(all: &[&Collection], config: &Config, options: &TrainOptions) -> Value {
+    let hashes: Vec<String> = all.iter().map(|of| outcome::data_hash(of)).collect();
+    json!({"config": config, "options": options, "data": hashes.join(" ")})
 }
 
 /// How many steps there will be, and what follows from that.
@@ -253,14 +291,15 @@ struct Plan {
 }
 
 impl Plan {
-    fn new(sampler: &Sampler<'_>, options: &TrainOptions) -> Result<Self, TrainError> {
-        let first = sampler.epoch(0);
-        let right = first.iter().filter(|drawn| drawn.fault.is_none()).count();
-        if right == first.len() {
+    fn new(mixture: &Mixture<'_>, options: &TrainOptions) -> Result<Self, TrainError> {
+        let first = mixture.epoch(0, options.batch);
+        let right: usize = first.iter().map(Portion::right).sum();
+        let sequences: usize = first.iter().map(Portion::len).sum();
+        if right == sequences {
             return Err(TrainError::NoNegatives);
         }
-        let weight_of_right = (first.len() - right) as f32 / right.max(1) as f32;
-        let steps_per_epoch = first.len().div_ceil(options.batch) as u64;
+        let weight_of_right = (sequences - right) as f32 / right.max(1) as f32;
+        let steps_per_epoch = first.len() as u64;
         let steps = steps_per_epoch * options.epochs as u64;
         Ok(Self { options: options.clone(), steps_per_epoch, steps, weight_of_right })
     }
@@ -394,7 +433,7 @@ impl Run {
     /// An epoch is done and ranked.
     fn end_epoch(
         &mut self,
-        figures: crate::suite::ranks::Figures,
+        figures: Figures,
         sequences: usize,
         plan: &Plan,
         tell: &dyn Fn(&Line),
@@ -454,20 +493,26 @@ impl Run {
     fn finish(
         self,
         evaluator: &Evaluator,
-        report: held_out::Report,
-        collection: &Collection,
+        reports: (held_out::Report, Vec<held_out::Ranks>),
+        all: &[&Collection],
         place: &Where,
     ) -> Result<Trained, TrainError> {
-        let trained = Trained::new(report, self.position, self.steps, self.settings);
-        let card = trained.card(evaluator, collection, place);
+        let trained = Trained::new(reports, self.position, self.steps, self.settings);
+        let card = trained.card(evaluator, all, place);
         evaluator.save(&place.folder, card, place.precision)?;
-        let checkpoint = place.folder.join(checkpoint::FILE);
-        match std::fs::remove_file(&checkpoint) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                Err(FileError::at(checkpoint)(error).into())
-            }
-            _ => Ok(trained),
+        forget_checkpoint(&place.folder)?;
+        Ok(trained)
+    }
+}
+
+/// Once the model is there, its checkpoint has served.
+fn forget_checkpoint(folder: &Path) -> Result<(), FileError> {
+    let path = folder.join(checkpoint::FILE);
+    match std::fs::remove_file(&path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(FileError::at(path)(error))
         }
+        _ => Ok(()),
     }
 }
 

@@ -9,8 +9,8 @@ use stitch_engine::evaluator::{Config, Evaluator};
 use stitch_engine::files::hex;
 use stitch_engine::models::{Card, Role, Weights};
 
-use super::checkpoint::Position;
-use super::held_out::Report;
+use super::checkpoint::{self, Position, fingerprint};
+use super::held_out::{Ranks, Report};
 use super::{TrainError, Where};
 use crate::collection::Collection;
 use crate::dataset::Split;
@@ -28,8 +28,16 @@ pub struct Trained {
 }
 
 impl Trained {
-    pub(super) fn new(report: Report, position: Position, steps: u64, settings: Value) -> Self {
+    pub(super) fn new(
+        (report, further): (Report, Vec<Ranks>),
+        position: Position,
+        steps: u64,
+        settings: Value,
+    ) -> Self {
         let mut metrics = Map::new();
+        if !further.is_empty() {
+            metrics.insert("further".into(), json!(further));
+        }
         let figures = [
             ("procedures", json!(report.procedures)),
             ("evaluator", json!(report.evaluator)),
@@ -39,21 +47,22 @@ impl Trained {
             ("epochs", json!(position.epoch)),
             ("steps", json!(steps)),
             ("seconds", json!(position.seconds.round())),
+            ("fingerprint", json!(fingerprint(&settings))),
             ("settings", settings),
         ];
         metrics.extend(figures.map(|(name, value)| (name.to_owned(), value)));
         Self { metrics, done_before: false }
     }
 
-    pub(super) fn card(&self, evaluator: &Evaluator, of: &Collection, place: &Where) -> Card {
+    pub(super) fn card(&self, evaluator: &Evaluator, all: &[&Collection], place: &Where) -> Card {
         let config = evaluator.config();
         let folder = place.folder.file_name().unwrap_or_default().to_string_lossy();
         Card {
             name: folder.into_owned(),
             role: Role::Evaluator,
-            about: about(config, of),
+            about: all.first().map_or_else(String::new, |first| about(config, first)),
             licence: place.licence.clone(),
-            data: data(of),
+            data: all.iter().map(|of| data(of)).collect::<Vec<_>>().join(" | "),
             origin: "stitch train".into(),
             seed: self.metrics["settings"]["options"]["seed"].as_u64(),
             metrics: self.metrics.clone(),
@@ -110,14 +119,14 @@ pub(super) fn data_hash(of: &Collection) -> String {
 /// The outcome in a folder, if this very training has ended there. A model of another is an error: it
 /// must not be written over.
 pub(super) fn read(folder: &Path, settings: &Value) -> Result<Option<Trained>, TrainError> {
-    let card = Card::read(folder);
-    if card.is_none() && !folder.join(Weights::FILE).exists() {
-        return Ok(None);
-    }
-    match card {
-        Some(card) if card.metrics.get("settings") == Some(settings) => {
+    let own = json!(fingerprint(settings));
+    match Card::read(folder) {
+        Some(card) if card.metrics.get("fingerprint") == Some(&own) => {
             Ok(Some(Trained { metrics: card.metrics, done_before: true }))
         }
+        // The card is written last: without one the checkpoint says whose folder it is.
+        None if folder.join(checkpoint::FILE).exists() => Ok(None),
+        None if !folder.join(Weights::FILE).exists() => Ok(None),
         _ => Err(TrainError::Occupied { folder: folder.to_owned() }),
     }
 }

@@ -260,6 +260,11 @@ impl<'a> Sampler<'a> {
         }
     }
 
+    /// How many positives there are.
+    pub fn positives(&self) -> usize {
+        self.of.pieces.len()
+    }
+
     /// All positives in an order by chance, each followed by its negatives, so that a batch shows what
     /// makes the difference.
     pub fn epoch(&self, epoch: usize) -> Vec<Drawn> {

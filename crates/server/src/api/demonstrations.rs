@@ -14,7 +14,7 @@ use super::extract::{Json, Path, blocking};
 use super::jobs::enter;
 use super::procedures::ProcedureText;
 use crate::demonstrations;
-use crate::error::Problem;
+use crate::error::{BodyProblems, Problem};
 use crate::finding;
 use crate::jobs::{Job, Kind, Work};
 use crate::looks::{Looks, Search};
@@ -56,8 +56,7 @@ pub struct Listed {
 
 /// Ask for a demonstration
 #[utoipa::path(post, path = "/api/demonstrations", tag = "demonstrations", request_body = Question,
-    responses((status = 202, description = "it is being found", body = Begun),
-        (status = 422, description = "no procedure, or options that make no sense", body = Problem),
+    responses(BodyProblems, (status = 202, description = "it is being found", body = Begun),
         (status = 429, description = "too many jobs wait", body = Problem)))]
 pub async fn create(
     State(state): State<Shared>,
@@ -126,10 +125,9 @@ pub async fn remove(
 /// Change a demonstration
 #[utoipa::path(post, path = "/api/demonstrations/{id}/changes", tag = "demonstrations",
     params(("id" = i64, Path)), request_body = Change,
-    responses((status = 200, description = "as it stands now", body = DemonstrationView),
+    responses(BodyProblems, (status = 200, description = "as it stands now", body = DemonstrationView),
         (status = 404, description = "no such demonstration, step, clip or video", body = Problem),
-        (status = 409, description = "not possible as things stand", body = Problem),
-        (status = 422, description = "makes no sense", body = Problem)))]
+        (status = 409, description = "not possible as things stand", body = Problem)))]
 pub async fn change(
     State(state): State<Shared>,
     Path(id): Path<i64>,
@@ -141,10 +139,9 @@ pub async fn change(
 /// Make a video of a demonstration as it stands
 #[utoipa::path(post, path = "/api/demonstrations/{id}/renders", tag = "demonstrations",
     params(("id" = i64, Path)), request_body = Looks,
-    responses((status = 202, description = "the job that makes it", body = Job),
+    responses(BodyProblems, (status = 202, description = "the job that makes it", body = Job),
         (status = 404, description = "there is none", body = Problem),
         (status = 409, description = "it is still being found", body = Problem),
-        (status = 422, description = "makes no sense", body = Problem),
         (status = 429, description = "too many jobs wait", body = Problem)))]
 pub async fn render(
     State(state): State<Shared>,

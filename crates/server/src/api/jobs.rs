@@ -14,7 +14,7 @@ use utoipa::ToSchema;
 
 use super::extract::{Json, Path, blocking};
 use super::library::send_file;
-use crate::error::Problem;
+use crate::error::{BodyProblems, Problem};
 use crate::jobs::{Job, Kind, Status, Work};
 use crate::state::{Shared, State as Server};
 
@@ -37,8 +37,7 @@ pub struct Folder {
 
 /// Add a folder of videos
 #[utoipa::path(post, path = "/api/index", tag = "library", request_body = Folder,
-    responses((status = 202, description = "the job that reads it", body = Job),
-        (status = 422, description = "no such folder, or not allowed", body = Problem),
+    responses(BodyProblems, (status = 202, description = "the job that reads it", body = Job),
         (status = 429, description = "too many jobs wait", body = Problem)))]
 pub async fn index(
     State(state): State<Shared>,

@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 
 use super::extract::{Json, Path, blocking};
 use super::library::send_file;
-use crate::error::Problem;
+use crate::error::{BodyProblems, Problem};
 use crate::state::{Shared, State as Server};
 use crate::study::{self, QUESTIONS, Rater, Study, Turn, Verdict, turns};
 
@@ -131,9 +131,8 @@ pub fn pair_view(state: &Server, key: &str, number: usize) -> Result<PairView, P
 
 /// Begin to rate
 #[utoipa::path(post, path = "/api/study/raters", tag = "study", request_body = Newcomer,
-    responses((status = 200, description = "the rater's key", body = Standing),
-        (status = 404, description = "there is no study", body = Problem),
-        (status = 422, description = "no name", body = Problem)))]
+    responses(BodyProblems, (status = 200, description = "the rater's key", body = Standing),
+        (status = 404, description = "there is no study", body = Problem)))]
 pub async fn admit(
     State(state): State<Shared>,
     Json(Newcomer { name }): Json<Newcomer>,
@@ -180,9 +179,8 @@ pub async fn pair(
 /// Say something of a pair
 #[utoipa::path(post, path = "/api/study/raters/{key}/pairs/{number}", tag = "study",
     params(("key" = String, Path), ("number" = usize, Path)), request_body = Verdicts,
-    responses((status = 200, description = "how far the rater is then", body = Standing),
-        (status = 404, description = "no such pair, rater or study", body = Problem),
-        (status = 422, description = "makes no sense", body = Problem)))]
+    responses(BodyProblems, (status = 200, description = "how far the rater is then", body = Standing),
+        (status = 404, description = "no such pair, rater or study", body = Problem)))]
 pub async fn answer(
     State(state): State<Shared>,
     Path((key, number)): Path<(String, usize)>,

@@ -1,0 +1,397 @@
+//! A demonstration: watched, and changed where a person disagrees.
+
+use maud::{Markup, html};
+
+use super::layout::{Place, clock, count, exact, hue, icon, page, percent, picture};
+use super::library::name;
+use crate::demonstrations::Record;
+use crate::error::Problem;
+use crate::finding;
+use crate::jobs::{Job, Kind, Status, Work};
+use crate::state::State;
+use crate::wire::{ClipRef, ClipView, DemonstrationView, StepView};
+
+/// How long a gap is shown for.
+const GAP_MS: u64 = 3000;
+
+/// The page, or how far the search is.
+pub fn demonstration(state: &State, id: i64) -> Result<Markup, Problem> {
+    let record = finding::record(state, id)?;
+    if record.revision == 0 {
+        let job = state.jobs.newest(&state.store, Kind::Make, id)?;
+        return Ok(page(
+            state,
+            Place::Demonstration,
+            name(&record),
+            &searching(&record, job.as_ref()),
+        ));
+    }
+    let view = finding::view(state, id)?;
+    let render = state.jobs.newest(&state.store, Kind::Render, id)?;
+    let content = html! {
+        div #demo data-id=(id) {
+            div #heading { (heading(&record, &view)) }
+            div.demo-grid {
+                div.stage-column { (stage(&view)) (export(&view, render.as_ref())) }
+                section aria-labelledby="steps-title" {
+                    h2.hidden #steps-title { "Steps" }
+                    ol.steps #steps { (steps(&view)) }
+                }
+            }
+        }
+    };
+    Ok(page(state, Place::Demonstration, name(&record), &content))
+}
+
+/// What the script puts in place after a change.
+pub fn fragment(state: &State, view: &DemonstrationView) -> Result<Markup, Problem> {
+    let record = finding::record(state, view.id)?;
+    Ok(html! {
+        template data-into="heading" { (heading(&record, view)) }
+        template data-into="steps" { (steps(view)) }
+        template data-into="strip" { (strip(view)) }
+    })
+}
+
+fn searching(record: &Record, job: Option<&Job>) -> Markup {
+    let failed = job.is_none_or(|job| job.status.is_over() && job.status != Status::Done);
+    let why = job.and_then(|job| job.message.as_deref()).unwrap_or("The search was called off.");
+    html! {
+        section.narrow.searching {
+            h1 { (name(record)) }
+            @if failed {
+                p.lead { (why) }
+                p.row { a.button.primary href="/new" { "Try again" } a.button href="/" { "To the library" } }
+            } @else if let Some(job) = job {
+                p.lead #finding data-job=(job.id) data-live { "Finding who shows each step …" }
+                progress aria-label="The search" {}
+                p.soft.stage { (job.stage) }
+            }
+            ol { @for step in &record.steps { li { (step) } } }
+        }
+    }
+}
+
+fn heading(record: &Record, view: &DemonstrationView) -> Markup {
+    let gaps = view.steps.iter().filter(|step| step.chosen.is_none()).count();
+    let length: u64 = view.steps.iter().map(shown_ms).sum();
+    html! {
+        div.row.title-row {
+            div {
+                h1 { (name(record)) }
+                ul.summary {
+                    li { b { (view.steps.len() - gaps) } " of " (count(view.steps.len(), "step")) " shown" }
+                    li { b { (view.sources().len()) } " " (if view.sources().len() == 1 { "source" } else { "sources" }) }
+                    li { b { (view.source_changes) } " " (if view.source_changes == 1 { "change" } else { "changes" }) " of source" }
+                    li { (clock(length)) }
+                    li { "chosen from " b { (view.candidates) } " by " (view.scorer) " in " (view.took_ms) " ms" }
+                    @if gaps > 0 { li.missing { b { (gaps) } " " (if gaps == 1 { "step" } else { "steps" }) " that nothing shows" } }
+                }
+            }
+            div.row.actions {
+                button type="button" data-change="undo" disabled[!view.can_undo] { (icon("undo")) "Undo" }
+                button type="button" data-change="redo" disabled[!view.can_redo] { (icon("redo")) "Redo" }
+                button.primary type="button" data-change="solve"
+                    title="Search again; what is locked stays" { (icon("solve")) "Re-solve" }
+            }
+        }
+    }
+}
+
+fn shown_ms(step: &StepView) -> u64 {
+    let of = |clip: &ClipView| {
+        (clip.cut_end_ms.saturating_sub(clip.cut_start_ms) as f64 / clip.speed.max(0.1)) as u64
+    };
+    step.chosen.as_ref().map_or(GAP_MS, of)
+}
+
+/// The player that shows the clips out of their sources, one after the other.
+fn stage(view: &DemonstrationView) -> Markup {
+    html! {
+        section.stage #stage aria-label="Player" {
+            div.screen #screen {
+                video playsinline preload="auto" {}
+                video playsinline preload="auto" {}
+                div.gap-card hidden { p { "No video in this library shows" } b {} }
+                p.caption #caption {}
+                button.big type="button" data-action="play" aria-label="Play" { (icon("play")) (icon("pause")) }
+            }
+            div #strip { (strip(view)) }
+            div.controls {
+                button type="button" data-action="play" #play aria-label="Play" { (icon("play")) (icon("pause")) }
+                button type="button" data-action="previous" aria-label="Previous step" { (icon("previous")) }
+                button type="button" data-action="next" aria-label="Next step" { (icon("next")) }
+                output #clock { "0:00" }
+                span.spring {}
+                button type="button" data-action="captions" aria-pressed="true" { "CC" span.hidden { " captions" } }
+                button type="button" data-action="mute" aria-pressed="false" { "Mute" }
+                button type="button" data-action="full" { "Full screen" }
+            }
+            p.soft.note { "Played straight from the sources: what you change is there at once." }
+        }
+    }
+}
+
+/// The steps on the time line, a colour for each source.
+fn strip(view: &DemonstrationView) -> Markup {
+    let total: u64 = view.steps.iter().map(shown_ms).sum::<u64>().max(1);
+    let sources = view.sources();
+    let mut before = 0;
+    let mut parts = Vec::new();
+    for step in &view.steps {
+        let length = shown_ms(step);
+        let place =
+            step.chosen.as_ref().and_then(|c| sources.iter().position(|s| *s == c.clip.video));
+        parts.push((before * 1000 / total, (length * 1000 / total).max(2), place, &step.text));
+        before += length;
+    }
+    html! {
+        svg.strip viewBox="0 0 1000 10" preserveAspectRatio="none" aria-hidden="true" {
+            @for (x, width, place, text) in &parts {
+                rect class=(place.map_or("gap".into(), hue)) x=(x) y="0" height="10"
+                    width=(width.saturating_sub(2)) { title { (text) } }
+            }
+        }
+        label.hidden for="position" { "Position" }
+        input #position type="range" min="0" max=(total) value="0" step="100";
+    }
+}
+
+fn steps(view: &DemonstrationView) -> Markup {
+    let sources = view.sources();
+    html! {
+        @for (number, step) in view.steps.iter().enumerate() {
+            (card(view, &sources, number, step))
+        }
+    }
+}
+
+fn card(view: &DemonstrationView, sources: &[u32], number: usize, step: &StepView) -> Markup {
+    let clip = step.chosen.as_ref();
+    let place = clip.and_then(|clip| sources.iter().position(|source| *source == clip.clip.video));
+    html! {
+        li.step.gap[clip.is_none()].locked[step.locked] id={ "s" (number) } data-step=(number) data-text=(step.text)
+            data-video=[clip.map(|c| c.clip.video)] data-clip=[clip.map(|c| name_of(c.clip))]
+            data-start=[clip.map(|c| c.cut_start_ms)] data-end=[clip.map(|c| c.cut_end_ms)]
+            data-speed=[clip.map(|c| c.speed)] {
+            div.step-main {
+                @if let Some(clip) = clip {
+                    button.shot type="button" data-action="seek" {
+                        img src=(picture(clip.clip.video, clip.cut_start_ms.midpoint(clip.cut_end_ms)))
+                            alt={ "Play step " (number + 1) } width="320" height="180" loading="lazy";
+                        time { (clock(shown_ms(step))) }
+                    }
+                }
+                div.words {
+                    p.number {
+                        span { "Step " (number + 1) }
+                        @if step.locked { span.badge { (icon("lock")) "locked" } }
+                        @if step.trimmed { span.badge { (icon("trim")) "trimmed" } }
+                        @if step.source.is_some() { span.badge { (icon("source")) "this source only" } }
+                        @if step.banned > 0 {
+                            button.badge type="button" data-change="pardon" title="Allow them again" {
+                                (count(step.banned, "clip")) " banned ×"
+                            }
+                        }
+                    }
+                    h3.text { (step.text) }
+                    @match clip {
+                        Some(clip) => { (evidence(clip, place)) }
+                        None => p.missing { "Nothing in the library shows this." },
+                    }
+                    @for warning in &step.warnings { p.warning { (icon("warn")) (warning) } }
+                }
+            }
+            (tools(number, step))
+            @if let Some(clip) = clip { (why(view, step, clip)) (trimmer(number, clip)) }
+            (alternatives(number, step))
+        }
+    }
+}
+
+/// A clip in one word.
+fn name_of(ClipRef { video, start_ms, end_ms }: ClipRef) -> String {
+    format!("{video}-{start_ms}-{end_ms}")
+}
+
+fn evidence(clip: &ClipView, place: Option<usize>) -> Markup {
+    html! {
+        p.from {
+            span.dot.(place.map_or(String::new(), hue)) {}
+            span { (clip.title) }
+            span.soft { (exact(clip.cut_start_ms)) "–" (exact(clip.cut_end_ms)) }
+            @if clip.speed > 1.01 { span.soft { (format!("{:.1}×", clip.speed)) } }
+            span.likely { (percent(clip.probability)) " likely" }
+        }
+    }
+}
+
+fn tools(number: usize, step: &StepView) -> Markup {
+    let button = |change: &str, label: &str, sign: &str| {
+        html! {
+            button type="button" id={ "s" (number) "-" (change) } data-change=(change)
+                aria-label={ (label) ", step " (number + 1) } { (icon(sign)) (label) }
+        }
+    };
+    html! {
+        div.tools {
+            @if step.locked { (button("unlock", "Unlock", "unlock")) } @else { (button("lock", "Lock", "lock")) }
+            @if let Some(clip) = &step.chosen {
+                (button("ban", "Ban", "ban"))
+                button type="button" id={ "s" (number) "-trim" } data-action="trim" aria-expanded="false"
+                    aria-label={ "Trim, step " (number + 1) } { (icon("trim")) "Trim" }
+                @if step.source.is_some() {
+                    (button("any-source", "Any source", "source"))
+                } @else {
+                    button type="button" id={ "s" (number) "-source" } data-change="source" data-video=(clip.clip.video)
+                        aria-label={ "From this source only, step " (number + 1) } { (icon("source")) "This source only" }
+                }
+                (button("leave", "Leave out", "leave"))
+            }
+        }
+    }
+}
+
+fn why(view: &DemonstrationView, step: &StepView, clip: &ClipView) -> Markup {
+    let number = |value: Option<f32>| value.map_or("–".into(), |value| format!("{value:.2}"));
+    html! {
+        details.why {
+            summary { "Why this clip" }
+            dl {
+                dt { "In its own words" } dd { (if clip.text.is_empty() { "–" } else { clip.text.as_str() }) }
+                dt { "Said meanwhile" } dd { (if clip.narration.is_empty() { "–" } else { clip.narration.as_str() }) }
+                dt { "Text likeness" } dd { (number(clip.text_similarity)) }
+                dt { "Rare words shared" } dd { (number(clip.words)) }
+                dt { "Picture likeness" } dd { (number(clip.clip_similarity)) }
+                @if let Some(without) = step.score_without {
+                    dt { "Evaluator, with and without it" } dd { (format!("{:.3} and {without:.3}", view.score)) }
+                }
+                dt { "Clip in the library" } dd { (exact(clip.clip.start_ms)) "–" (exact(clip.clip.end_ms)) " of " (clip.file) }
+                @if let Some(uploader) = &clip.uploader { dt { "By" } dd { (uploader) } }
+                @if let Some(licence) = &clip.licence { dt { "Licence" } dd { (licence) } }
+            }
+        }
+    }
+}
+
+/// Two handles on the footage around the cut.
+fn trimmer(number: usize, clip: &ClipView) -> Markup {
+    const AROUND_MS: u64 = 8000;
+    let from = clip.cut_start_ms.min(clip.clip.start_ms).saturating_sub(AROUND_MS);
+    let to = clip.cut_end_ms.max(clip.clip.end_ms) + AROUND_MS;
+    let handle = |which: &str, value: u64| {
+        html! {
+            label { (which)
+                input type="range" data-trim=(which) min=(from) max=(to) step="100" value=(value)
+                    aria-valuetext=(exact(value));
+                output { (exact(value)) }
+            }
+        }
+    };
+    html! {
+        div.trimmer hidden id={ "trim" (number) } {
+            (handle("Start", clip.cut_start_ms))
+            (handle("End", clip.cut_end_ms))
+            div.row {
+                button.primary type="button" data-action="trim-apply" { "Cut here" }
+                button type="button" data-change="untrim" { "As found" }
+            }
+        }
+    }
+}
+
+fn alternatives(number: usize, step: &StepView) -> Markup {
+    let what = if step.chosen.is_some() { "Instead" } else { "Nearest, but not sure enough" };
+    html! {
+        @if !step.alternatives.is_empty() {
+            div.others role="group" aria-label={ (what) ", step " (number + 1) } {
+                p.soft { (what) }
+                div.reel {
+                    @for (place, clip) in step.alternatives.iter().enumerate() {
+                        button.other type="button" data-change="swap" data-place=(place + 1)
+                            data-video=(clip.clip.video) data-start=(clip.clip.start_ms) data-end=(clip.clip.end_ms)
+                            title=(clip.text) {
+                            span.shot {
+                                img src=(picture(clip.clip.video, clip.clip.start_ms.midpoint(clip.clip.end_ms)))
+                                    alt={ "Show step " (number + 1) " instead by: " (clip.text) } width="160" height="90" loading="lazy";
+                                time { (percent(clip.probability)) span.hidden { " likely, from" } }
+                            }
+                            span.name { (clip.title) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn export(view: &DemonstrationView, render: Option<&Job>) -> Markup {
+    let formats = [
+        ("otio", "OTIO"),
+        ("edl", "EDL"),
+        ("srt", "SRT"),
+        ("vtt", "VTT"),
+        ("json", "JSON"),
+        ("credits.txt", "Credits"),
+        ("html", "Page"),
+    ];
+    html! {
+        section.card.export aria-labelledby="export-title" {
+            h2 #export-title { "Take it with you" }
+            form #render {
+                div.grid {
+                    label { "Captions" select name="captions" {
+                        option value="soft" { "as a track" } option value="burnt" { "in the picture" } option value="none" { "none" } } }
+                    label { "Other shapes" select name="shape" {
+                        option value="blur" { "on a blurred copy" } option value="fit" { "between bars" } option value="crop" { "cropped" } } }
+                    label { "Size" select name="size" {
+                        option value="" { "as the sources" } option { "640x360" } option { "1280x720" } option { "1920x1080" } option { "720x1280" } } }
+                    label { "Fade, in ms" input name="crossfade_ms" type="number" min="0" max="3000" step="100" value="0"; }
+                    label.check { input name="title_card" type="checkbox"; " title card" }
+                    label.check { input name="gap_cards" type="checkbox" checked; " cards for gaps" }
+                }
+                div.row { button.primary { "Make the video" } }
+            }
+            div #rendered { @if let Some(job) = render { (rendered(view, job)) } }
+            p.downloads {
+                @for (ending, label) in formats {
+                    a.button href={ "/api/demonstrations/" (view.id) "/exports/" (ending) } download { (label) }
+                }
+            }
+            p.soft { a href="/api/choices.jsonl" download { "What people chose, as training pairs" } }
+        }
+    }
+}
+
+/// The rendered video, or how far it is.
+pub fn rendered(view: &DemonstrationView, job: &Job) -> Markup {
+    let of = match &job.work {
+        Some(Work::Render { revision, .. }) => *revision,
+        _ => 0,
+    };
+    let exports = format!("/api/demonstrations/{}/exports", view.id);
+    html! {
+        div.job data-job=(job.id) data-live[!job.status.is_over()] {
+            @match job.status {
+                Status::Done => {
+                    video #video controls playsinline preload="metadata" src={ "/api/jobs/" (job.id) "/video" } {
+                        track kind="captions" srclang="en" label="Steps" src={ (exports) "/vtt" };
+                        track kind="chapters" srclang="en" label="Chapters" src={ (exports) "/chapters.vtt" };
+                    }
+                    @if of != view.revision { p.warning { (icon("warn")) "This video was made before the last change." } }
+                    p { a.button href={ "/api/jobs/" (job.id) "/video?download" } download { "Download the video" } }
+                }
+                Status::Failed | Status::Cancelled => p.warning {
+                    (icon("warn")) (job.message.as_deref().unwrap_or("The video was called off."))
+                },
+                Status::Queued | Status::Running => {
+                    progress max=(job.total.max(1)) value=[(job.total > 0).then_some(job.done)] aria-label="Making the video" {}
+                    div.row {
+                        p.soft.stage { (job.stage) }
+                        button.quiet type="button" data-action="cancel" data-id=(job.id) { "Cancel" }
+                    }
+                }
+            }
+        }
+    }
+}

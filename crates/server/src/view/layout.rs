@@ -1,0 +1,187 @@
+//! What every page has: the head, the way between pages, and how things are written.
+
+use std::sync::LazyLock;
+
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use maud::{DOCTYPE, Markup, html};
+
+use crate::error::Problem;
+use crate::state::State;
+
+/// The style of all pages.
+pub const STYLE: &str = include_str!("../../assets/page.css");
+/// The script of all pages.
+pub const SCRIPT: &str = include_str!("../../assets/page.js");
+/// The sign in the browser's tab.
+pub const ICON: &str = include_str!("../../assets/icon.svg");
+
+/// Part of the assets' addresses, so that browsers keep them until they change.
+pub static VERSION: LazyLock<String> = LazyLock::new(|| {
+    let bytes = STYLE.bytes().chain(SCRIPT.bytes()).chain(ICON.bytes());
+    // FNV-1a: any hash does, nothing depends on it but a cache.
+    let hash = bytes.fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
+    });
+    format!("{hash:016x}")
+});
+
+/// Where in the page a person is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    Library,
+    New,
+    Demonstration,
+    Study,
+}
+
+/// A whole page.
+pub fn page(state: &State, place: Place, title: &str, content: &Markup) -> Markup {
+    let asset = |name: &str| format!("/assets/{}/{name}", *VERSION);
+    let here = |one: Place| (place == one).then_some("page");
+    html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                title { (title) " · stitch" }
+                link rel="icon" type="image/svg+xml" href=(asset("icon.svg"));
+                link rel="stylesheet" href=(asset("page.css"));
+                script src=(asset("page.js")) defer {}
+            }
+            body {
+                a.skip href="#main" { "Skip to the content" }
+                header.top {
+                    a.brand href="/" { (icon("mark")) "stitch" }
+                    nav aria-label="Pages" {
+                        a href="/" aria-current=[here(Place::Library)] { "Library" }
+                        a href="/new" aria-current=[here(Place::New)] { "New" span.wide { " demonstration" } }
+                        @if state.study.is_some() {
+                            a href="/study" aria-current=[here(Place::Study)] { "Study" }
+                        }
+                    }
+                    button.quiet type="button" data-action="keys" aria-label="Keyboard shortcuts" { "?" }
+                }
+                main #main tabindex="-1" { (content) }
+                div #toast role="status" aria-live="polite" {}
+                (dialogs())
+            }
+        }
+    }
+}
+
+/// The player for single clips, and the list of keys.
+fn dialogs() -> Markup {
+    let keys = [
+        ("Space or K", "play or pause"),
+        ("← →", "five seconds back or on"),
+        ("P N", "the step before or after"),
+        ("L", "lock or unlock the step"),
+        ("B", "ban its clip"),
+        ("1 … 8", "use that alternative"),
+        ("R", "search again, keeping locks"),
+        ("U  Shift+U", "undo, redo"),
+        ("C  M  F", "captions, sound, full screen"),
+        ("/", "search the library"),
+    ];
+    html! {
+        dialog #clip aria-labelledby="clip-title" {
+            h2 #clip-title { "Clip" }
+            video controls playsinline preload="none" {}
+            p.soft #clip-text {}
+            form method="dialog" { button autofocus { "Close" } }
+        }
+        dialog #keys aria-labelledby="keys-title" {
+            h2 #keys-title { "Keyboard" }
+            dl.keys {
+                @for (key, what) in keys { dt { kbd { (key) } } dd { (what) } }
+            }
+            form method="dialog" { button autofocus { "Close" } }
+        }
+    }
+}
+
+/// A small drawing; the text beside it says what it means.
+pub fn icon(name: &str) -> Markup {
+    let path = match name {
+        "mark" => "M4 7h9a4 4 0 0 1 0 8H9m0 0 3-3m-3 3 3 3",
+        "lock" => "M6 11V8a4 4 0 0 1 8 0v3M5 11h10v7H5z",
+        "unlock" => "M6 11V8a4 4 0 0 1 7.5-2M5 11h10v7H5z",
+        "ban" => "M4.5 15.5l11-11M10 18a8 8 0 1 1 0-16 8 8 0 0 1 0 16z",
+        "trim" => "M7 6v12M13 2v12M3 6h10M7 14h10",
+        "source" => "M3 5h14v10H3zM8 8l4 2-4 2z",
+        "leave" => "M5 5l10 10M15 5 5 15",
+        "undo" => "M8 5 4 9l4 4M4 9h8a4 4 0 0 1 0 8H9",
+        "redo" => "M12 5l4 4-4 4M16 9H8a4 4 0 0 0 0 8h3",
+        "solve" => "M16 10a6 6 0 1 1-2-4.5M16 3v4h-4",
+        "warn" => "M10 3 2.5 16.5h15zM10 8v4m0 2.2v.2",
+        "up" => "M10 16V4M5 9l5-5 5 5",
+        "down" => "M10 4v12M5 11l5 5 5-5",
+        "merge" => "M5 4v4q0 3 5 4v5M15 4v4q0 3-5 4",
+        "plus" => "M10 4v12M4 10h12",
+        "play" => "M6 3.5 16.5 10 6 16.5z",
+        "pause" => "M7 4v12M13 4v12",
+        "previous" => "M15.5 4 7 10l8.5 6zM4.5 4v12",
+        "next" => "M4.5 4l8.5 6-8.5 6zM15.5 4v12",
+        "folder" => "M2 5h6l2 2h8v9H2z",
+        _ => "",
+    };
+    html! {
+        svg class={ "icon i-" (name) } viewBox="0 0 20 20" aria-hidden="true" focusable="false" { path d=(path) {} }
+    }
+}
+
+/// `m:ss`.
+pub fn clock(ms: u64) -> String {
+    format!("{}:{:02}", ms / 60_000, ms / 1000 % 60)
+}
+
+/// `m:ss.t`.
+pub fn exact(ms: u64) -> String {
+    format!("{}.{}", clock(ms), ms / 100 % 10)
+}
+
+/// `87 %`.
+pub fn percent(probability: f32) -> String {
+    format!("{:.0} %", probability * 100.0)
+}
+
+/// `1 video`, `2 videos`.
+pub fn count(number: usize, noun: &str) -> String {
+    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
+}
+
+/// The class of a source's colour.
+pub fn hue(place: usize) -> String {
+    format!("hue{}", place % 8)
+}
+
+/// The address of a picture.
+pub fn picture(video: u32, at_ms: u64) -> String {
+    format!("/api/videos/{video}/picture?at={}", at_ms / 100 * 100)
+}
+
+/// A page or what went wrong, both as a person reads them.
+pub fn answer(state: &State, made: Result<Markup, Problem>) -> Response {
+    made.map_or_else(|problem| sorry(state, &problem), |page| respond(StatusCode::OK, page))
+}
+
+/// Markup as a response.
+pub fn respond(status: StatusCode, page: Markup) -> Response {
+    (status, [(header::CONTENT_TYPE, "text/html; charset=utf-8")], page.into_string())
+        .into_response()
+}
+
+/// A page that says what went wrong.
+pub fn sorry(state: &State, problem: &Problem) -> Response {
+    let content = html! {
+        section.narrow {
+            h1 { "That did not work" }
+            p.lead { (problem.error) }
+            p { a.button href="/" { "To the library" } }
+        }
+    };
+    respond(problem.status(), page(state, Place::Demonstration, "Sorry", &content))
+}

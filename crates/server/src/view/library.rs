@@ -1,0 +1,248 @@
+//! The library: what was asked for, what there is, what could not be read, and how to add to it.
+
+use maud::{Markup, html};
+
+use super::layout::{Place, clock, count, exact, icon, page, percent, picture};
+use crate::api::library::{Hit, Hits, VideoView, find, videos};
+use crate::demonstrations::{self, Record};
+use crate::error::Problem;
+use crate::jobs::{Job, Kind, Status};
+use crate::state::State;
+
+/// How many videos are shown before somebody asks for all.
+const SHOWN: usize = 120;
+
+/// The page, with some of the videos or all.
+pub fn library(state: &State, all_videos: bool) -> Result<Markup, Problem> {
+    let all = videos(state)?;
+    let (ready, others): (Vec<_>, Vec<_>) = all.into_iter().partition(|v| v.status == "ready");
+    let failed: Vec<_> = others.iter().filter(|video| video.status == "failed").collect();
+    let steps: usize = ready.iter().map(|video| video.steps.len()).sum();
+    let seconds: u64 = ready.iter().map(|video| video.length_ms / 1000).sum();
+    let content = html! {
+        section.head {
+            h1 { "Library" }
+            p.lead {
+                (count(ready.len(), "video")) " with " (count(steps, "step")) ", "
+                (count((seconds / 60) as usize, "minute")) " in all"
+            }
+        }
+        (search_box(ready.is_empty()))
+        (recent(&demonstrations::list(&state.store, 6)?))
+        (adding(state, ready.is_empty())?)
+        @if !failed.is_empty() { (failures(&failed)) }
+        @if !ready.is_empty() {
+            section aria-labelledby="videos" {
+                h2 #videos { "Videos" }
+                ul.videos {
+                    @for video in ready.iter().take(if all_videos { usize::MAX } else { SHOWN }) { (card(video)) }
+                }
+                @if !all_videos && ready.len() > SHOWN {
+                    p.more { a.button href="/?all" { "Show all " (ready.len()) " videos" } }
+                }
+            }
+        }
+    };
+    Ok(page(state, Place::Library, "Library", &content))
+}
+
+fn search_box(empty: bool) -> Markup {
+    html! {
+        search.search hidden[empty] {
+            label.hidden for="q" { "Search steps and narration" }
+            input #q type="search" autocomplete="off" spellcheck="false" maxlength="200"
+                placeholder="What should be seen? Try “chop an onion”" aria-describedby="q-hint";
+            p.hidden #q-hint { "Results appear below as you type." }
+            div #hits role="region" aria-label="Search results" aria-live="polite" {}
+        }
+    }
+}
+
+fn recent(records: &[Record]) -> Markup {
+    html! {
+        section aria-labelledby="recent" {
+            div.row {
+                h2 #recent { "Demonstrations" }
+                a.button.primary href="/new" { (icon("plus")) "New demonstration" }
+            }
+            @if records.is_empty() {
+                p.soft { "None yet. Paste a recipe, or any other procedure, and see who shows it." }
+            }
+            ul.demos {
+                @for record in records {
+                    li {
+                        a.demo href={ "/demonstrations/" (record.id) } {
+                            b { (name(record)) }
+                            span.soft { (count(record.steps.len(), "step")) }
+                        }
+                        button.quiet type="button" data-action="forget" data-id=(record.id)
+                            aria-label={ "Forget " (name(record)) } { (icon("leave")) }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A demonstration's title, or its first step.
+pub fn name(record: &Record) -> &str {
+    match record.title.as_str() {
+        "" => record.steps.first().map_or("Demonstration", String::as_str),
+        title => title,
+    }
+}
+
+fn adding(state: &State, open: bool) -> Result<Markup, Problem> {
+    let jobs = state.jobs.list(&state.store, 20)?;
+    let indexing: Vec<&Job> = jobs.iter().filter(|job| job.kind == Kind::Index).take(3).collect();
+    let running = indexing.iter().any(|job| !job.status.is_over());
+    let roots: Vec<String> =
+        state.settings.roots.iter().map(|root| root.display().to_string()).collect();
+    let example = roots.first().map_or("/videos".to_owned(), |root| format!("{root}/videos"));
+    Ok(html! {
+        details.card.adding open[open || running] {
+            summary { (icon("folder")) "Add a folder of videos" }
+            form #add-folder {
+                label for="folder" { "Folder on the machine that runs stitch" }
+                div.row {
+                    input #folder name="folder" required autocomplete="off" spellcheck="false"
+                        placeholder=(example);
+                    button.primary { "Add" }
+                }
+                @if !roots.is_empty() {
+                    p.soft { "Allowed: " (roots.join(", ")) " and everything inside." }
+                }
+            }
+            ul.jobs #jobs { @for job in indexing { (job_row(job)) } }
+        }
+    })
+}
+
+/// A job and how far it is.
+pub fn job_row(job: &Job) -> Markup {
+    let over = job.status.is_over();
+    let what = job.folder.as_deref().unwrap_or("demonstration");
+    let status = match job.status {
+        Status::Queued => "waiting",
+        Status::Running => "running",
+        Status::Done => "done",
+        Status::Failed => "failed",
+        Status::Cancelled => "called off",
+    };
+    html! {
+        li.job data-job=(job.id) data-live[!over] {
+            div.row {
+                b { (what) }
+                span.soft.status { (status) }
+                @if !over {
+                    button.quiet type="button" data-action="cancel" data-id=(job.id) { "Cancel" }
+                }
+            }
+            progress max=(job.total.max(1)) value=[(job.total > 0 || over).then_some(if over { job.total.max(1) } else { job.done })]
+                aria-label={ "Progress of " (what) } hidden[over] {}
+            p.soft.stage { (job.message.as_deref().unwrap_or(&job.stage)) }
+            @if !job.warnings.is_empty() {
+                details {
+                    summary { (count(job.warnings.len(), "warning")) }
+                    ul { @for warning in &job.warnings { li { (warning) } } }
+                }
+            }
+        }
+    }
+}
+
+fn failures(failed: &[&VideoView]) -> Markup {
+    html! {
+        details.card.failed {
+            summary { (icon("warn")) (count(failed.len(), "video")) " could not be read" }
+            ul {
+                @for video in failed {
+                    li { b { (video.file) } " " span.soft { (video.reason.as_deref().unwrap_or("")) } }
+                }
+            }
+        }
+    }
+}
+
+fn card(video: &VideoView) -> Markup {
+    let middle = video.steps.get(video.steps.len() / 2);
+    let at = middle.map_or(video.length_ms / 2, |step| step.start_ms.midpoint(step.end_ms));
+    html! {
+        li.video {
+            button.shot type="button" data-action="watch" data-video=(video.id) data-start="0"
+                data-title=(video.title) {
+                img src=(picture(video.id, at)) alt={ "Watch " (video.title) } width="320" height="180" loading="lazy" decoding="async";
+                time { (clock(video.length_ms)) }
+            }
+            (timeline(video))
+            h3 { (video.title) }
+            p.soft { (video.uploader.as_deref().unwrap_or(&video.file)) }
+            details {
+                summary { (count(video.steps.len(), "step")) }
+                ol.shown {
+                    @for step in &video.steps {
+                        li {
+                            button type="button" data-action="watch" data-video=(video.id)
+                                data-start=(step.start_ms) data-end=(step.end_ms) data-title=(video.title)
+                                data-text=(step.text) {
+                                time { (clock(step.start_ms)) } " "
+                                (if step.text.is_empty() { "a scene without words" } else { step.text.as_str() })
+                            }
+                        }
+                    }
+                }
+                p.soft {
+                    "Steps by " (video.steps_by.as_deref().unwrap_or("pictures"))
+                    @if let Some(by) = &video.narration_by { ", words from " (by) }
+                    @if let Some(licence) = &video.licence { ", licence " (licence) }
+                }
+            }
+        }
+    }
+}
+
+/// Where in a video its steps are.
+fn timeline(video: &VideoView) -> Markup {
+    let length = video.length_ms.max(1);
+    let at = |ms: u64| (ms.min(length) * 1000 / length).to_string();
+    html! {
+        svg.timeline viewBox="0 0 1000 10" preserveAspectRatio="none" role="img"
+            aria-label={ (count(video.steps.len(), "step")) " in " (clock(video.length_ms)) } {
+            @for step in &video.steps {
+                rect x=(at(step.start_ms)) y="0" height="10" rx="2"
+                    width=(at(step.end_ms.saturating_sub(step.start_ms).max(length / 200))) {
+                    title { (clock(step.start_ms)) " " (step.text) }
+                }
+            }
+        }
+    }
+}
+
+/// What a search found.
+pub fn hits(state: &State, wanted: &str) -> Result<Markup, Problem> {
+    let Hits { shown, said } = find(state, wanted)?;
+    let row = |hit: &Hit| {
+        html! {
+            li {
+                button type="button" data-action="watch" data-video=(hit.clip.video)
+                    data-start=(hit.clip.start_ms) data-end=(hit.clip.end_ms) data-title=(hit.title)
+                    data-text=(hit.text) {
+                    img src=(picture(hit.clip.video, hit.clip.start_ms.midpoint(hit.clip.end_ms))) alt=""
+                        width="96" height="54" loading="lazy";
+                    span {
+                        b { (if hit.text.is_empty() { "a scene without words" } else { hit.text.as_str() }) }
+                        span.soft {
+                            (hit.title) " · " (exact(hit.clip.start_ms)) "–" (exact(hit.clip.end_ms))
+                            @if let Some(probability) = hit.probability { " · " (percent(probability)) " likely" }
+                        }
+                    }
+                }
+            }
+        }
+    };
+    Ok(html! {
+        @if shown.is_empty() && said.is_empty() { p.soft { "Nothing found." } }
+        @if !shown.is_empty() { h2 { "Shown" } ul.hits { @for hit in &shown { (row(hit)) } } }
+        @if !said.is_empty() { h2 { "Said" } ul.hits { @for hit in &said { (row(hit)) } } }
+    })
+}

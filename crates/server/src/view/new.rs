@@ -1,0 +1,82 @@
+//! A new demonstration: a text in, steps that can be put right, and off.
+
+use maud::{Markup, html};
+
+use super::layout::{Place, icon, page};
+use crate::state::State;
+
+/// The page.
+pub fn new(state: &State) -> Markup {
+    let content = html! {
+        section.head {
+            h1 { "New demonstration" }
+            p.lead { "Paste a recipe or any other procedure. Or drop a file: text, Markdown, a saved recipe page." }
+        }
+        div.two {
+            section.card aria-labelledby="text-title" {
+                h2 #text-title { label for="text" { "The text" } }
+                textarea #text rows="14" spellcheck="false"
+                    placeholder="Vegan tacos\n\n1. Cook the beans\n2. Mash the avocado\n3. Toast the tortillas" {}
+                div.row {
+                    label.button for="file" { "Choose a file" }
+                    input.hidden #file type="file"
+                        accept=".txt,.md,.markdown,.html,.htm,.json,text/*,application/json";
+                    p.soft #read-note role="status" { "Steps appear as you type." }
+                }
+            }
+            section.card aria-labelledby="steps-title" {
+                h2 #steps-title { "The steps" }
+                label for="title" { "Title" }
+                input #title maxlength="200" autocomplete="off" placeholder="What it makes";
+                ol.edit #edit {}
+                template #edit-row { (row()) }
+                div.row {
+                    button type="button" data-action="add-step" { (icon("plus")) "Add a step" }
+                    p.soft { "Alt+↑ and Alt+↓ move a step, Enter splits it at the cursor, Backspace at its start merges it." }
+                }
+                (options())
+                div.row.go {
+                    button.primary #go type="button" data-action="go" disabled { "Find the clips" }
+                    p.soft #go-note role="status" {}
+                }
+            }
+        }
+    };
+    page(state, Place::New, "New demonstration", &content)
+}
+
+/// One step that can be changed, moved, merged and taken away.
+fn row() -> Markup {
+    let button = |action: &str, label: &str, sign: &str| {
+        html! {
+            button.quiet type="button" data-action=(action) data-label=(label) { (icon(sign)) }
+        }
+    };
+    html! {
+        li draggable="true" {
+            textarea rows="1" maxlength="2000" spellcheck="true" {}
+            div.tools {
+                (button("step-up", "Move up step", "up"))
+                (button("step-down", "Move down step", "down"))
+                (button("step-merge", "Merge with the step before: step", "merge"))
+                (button("step-drop", "Remove step", "leave"))
+            }
+        }
+    }
+}
+
+fn options() -> Markup {
+    html! {
+        details.options {
+            summary { "Options" }
+            div.grid {
+                label { "Longest video, in seconds" input #length type="number" min="1" max="86400" step="1"; }
+                label { "Longest step, in seconds" input #step-length type="number" min="1" max="86400" step="1" placeholder="20"; }
+                label { "Play up to so many times faster" input #speed-up type="number" min="1" max="8" step="0.1" placeholder="1"; }
+                label { "Only videos with this in name or uploader" input #only maxlength="200"; }
+                label { "No videos with this in name or uploader" input #without maxlength="200"; }
+                label { "Only this licence" input #licence maxlength="200"; }
+            }
+        }
+    }
+}

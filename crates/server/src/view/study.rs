@@ -1,0 +1,160 @@
+//! The preference study as raters see it: what it is about, pair after pair, and thanks.
+
+use maud::{Markup, html};
+
+use super::layout::{Place, clock, count, page};
+use crate::api::study::{PairView, open, pair_view, rater, standing};
+use crate::error::Problem;
+use crate::state::State;
+use crate::study::QUESTIONS;
+
+/// What each question is about, by example.
+const EXAMPLES: [(&str, &str); 4] = [
+    (
+        "One video shows the onion being fried, the other only tells of it.",
+        "Prefer the one that shows it.",
+    ),
+    (
+        "One ends with a finished taco, the other shows steps of another dish.",
+        "Prefer the one you could cook from.",
+    ),
+    ("One changes its kitchen at every step, the other stays in one.", "Prefer the calmer one."),
+    (
+        "One is prettier, but leaves a step out.",
+        "Say which you would rather follow; only you can weigh that.",
+    ),
+];
+
+/// What the study is about, and how to begin.
+pub fn welcome(state: &State) -> Result<Markup, Problem> {
+    let study = open(state)?;
+    let content = html! {
+        section.narrow {
+            h1 { (study.plan.title) }
+            p.lead {
+                "You will see " (count(study.plan.pairs.len(), "pair")) " of videos. Both show the same written "
+                "procedure; watch both, then say which one you prefer, four times over."
+            }
+            p { "“No difference” is an answer too. You can stop at any time and go on later with the address of your own page." }
+            h2 { "The four questions" }
+            ol.questions {
+                @for ((_, question, meaning), (case, advice)) in QUESTIONS.iter().zip(EXAMPLES) {
+                    li { b { (question) } p { (meaning) } p.soft { "For example: " (case) " " (advice) } }
+                }
+            }
+            form #begin.card {
+                label for="rater" { "Your name, or any word that tells you from others" }
+                div.row { input #rater name="name" required maxlength="100" autocomplete="nickname"; button.primary { "Begin" } }
+            }
+            p.soft {
+                "For whoever runs the study: "
+                a href="/api/study/answers.csv" download { "answers as CSV" } ", "
+                a href="/api/study/battles.jsonl" download { "as battles" } "."
+            }
+        }
+    };
+    Ok(page(state, Place::Study, &study.plan.title, &content))
+}
+
+/// Where a rater goes on; none when everything is answered.
+pub fn next(state: &State, key: &str) -> Result<Option<usize>, Problem> {
+    Ok(standing(state, &rater(state, key)?)?.next)
+}
+
+/// Thanks.
+pub fn done(state: &State, key: &str) -> Result<Markup, Problem> {
+    let standing = standing(state, &rater(state, key)?)?;
+    let content = html! {
+        section.narrow {
+            h1 { "Thank you" }
+            p.lead { "You have answered " (count(standing.answered, "pair")) ". Nothing else is left to do." }
+            p { a.button href={ "/study/" (key) "/1" } { "Look at your answers again" } }
+        }
+    };
+    Ok(page(state, Place::Study, "Thank you", &content))
+}
+
+/// A pair.
+pub fn pair(state: &State, key: &str, number: usize) -> Result<Markup, Problem> {
+    let standing = standing(state, &rater(state, key)?)?;
+    let pair = pair_view(state, key, number)?;
+    let base = format!("/api/study/raters/{key}/pairs/{number}");
+    let content = html! {
+        div #pair data-url=(base) data-next={ "/study/" (key) } {
+            div.row.title-row {
+                div { h1 { (pair.title) } p.soft { "Pair " (number) " of " (standing.pairs) ", " (standing.answered) " answered" } }
+                div.row.actions {
+                    button.primary type="button" data-action="both" { "Play both" }
+                    button type="button" data-action="again" { "From the start" }
+                }
+            }
+            progress max=(standing.pairs) value=(standing.answered) aria-label="Your progress" {}
+            div.sides {
+                @for side in ["left", "right"] {
+                    figure {
+                        figcaption { (if side == "left" { "Left" } else { "Right" }) }
+                        video controls playsinline preload="auto" data-side=(side) src={ (base) "/" (side) }
+                            aria-label={ "The " (side) " video" } {}
+                        p.now data-now=(side) {}
+                    }
+                }
+            }
+            (step_table(&pair))
+            (questions(&pair))
+        }
+    };
+    Ok(page(state, Place::Study, &format!("Pair {number}"), &content))
+}
+
+fn step_table(pair: &PairView) -> Markup {
+    let button = |side: &str, times: Option<[u64; 2]>| {
+        html! {
+            @if let Some([start, end]) = times {
+                button.quiet type="button" data-action="jump" data-side=(side) data-start=(start) data-end=(end) {
+                    (clock(start)) span.hidden { " on the " (side) }
+                }
+            } @else { span.soft { "–" } }
+        }
+    };
+    html! {
+        table.pair-steps {
+            caption.hidden { "The steps and when they are shown" }
+            thead { tr { th scope="col" { "Left" } th scope="col" { "Step" } th scope="col" { "Right" } } }
+            tbody {
+                @for (number, step) in pair.steps.iter().enumerate() {
+                    tr data-row {
+                        td { (button("left", step.left)) }
+                        td { (number + 1) ". " (step.text) }
+                        td { (button("right", step.right)) }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn questions(pair: &PairView) -> Markup {
+    let answers = [("left", "Left"), ("tie", "No difference"), ("right", "Right")];
+    html! {
+        form #verdicts.card {
+            div.verdicts {
+                @for (name, question, meaning) in QUESTIONS {
+                    fieldset {
+                        legend { (question) }
+                        p.soft { (meaning) }
+                        div.choice {
+                            @for (value, label) in answers {
+                                label {
+                                    input type="radio" name=(name) value=(value) required
+                                        checked[pair.said.get(name).is_some_and(|said| said == value)];
+                                    span { (label) }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+            div.row { button.primary { "Save and go on" } }
+        }
+    }
+}

@@ -1,0 +1,235 @@
+//! A demonstration from the text to the files: found, changed, taken back, rendered, exported.
+
+use serde_json::{Value, json};
+use stitch_server::jobs::Kind;
+use stitch_server::work;
+
+use crate::site::Site;
+
+const STEPS: [&str; 3] = ["Peel the carrot", "Chop the carrot", "Boil the carrot in water"];
+
+#[test]
+fn texts_become_steps() {
+    let site = Site::new();
+    let read = |name: &str, text: &str| {
+        let request = crate::site::request("POST", &format!("/api/procedures/read?name={name}"));
+        site.send(request.body(axum::body::Body::from(text.to_owned())).unwrap())
+    };
+    let found = read("", "Tea\n\n1. Boil water\n2. Steep").json();
+    assert_eq!(found["steps"], json!(["Boil water", "Steep"]));
+    let page = r#"<html><script type="application/ld+json">{"@type": "Recipe", "name": "Tea",
+        "recipeInstructions": ["Boil water", "Steep it"]}</script></html>"#;
+    assert_eq!(read("tea.html", page).json()["steps"], json!(["Boil water", "Steep it"]));
+    assert_eq!(read("", "").status, 422);
+}
+
+#[test]
+fn it_is_found_and_shown() {
+    let site = Site::indexed();
+    let id = site.demonstration(&STEPS);
+    let found = site.get(&format!("/api/demonstrations/{id}")).json();
+    let texts: Vec<&Value> =
+        found["steps"].as_array().unwrap().iter().map(|s| &s["chosen"]["text"]).collect();
+    assert_eq!(texts, STEPS, "{found}");
+    let page = site.get(&format!("/demonstrations/{id}")).text();
+    for step in STEPS {
+        assert!(page.contains(step));
+    }
+    assert!(site.get("/").text().contains("Soup"));
+}
+
+fn clip(step: &Value) -> Value {
+    step["chosen"]["clip"].clone()
+}
+
+#[test]
+fn swap_ban_lock_leave_and_back() {
+    let site = Site::indexed();
+    let id = site.demonstration(&STEPS);
+    let first = site.get(&format!("/api/demonstrations/{id}")).json();
+    let other = first["steps"][1]["alternatives"][0]["clip"].clone();
+    assert!(other.is_object(), "{first}");
+
+    let swapped = site.change(id, &json!({"kind": "swap", "step": 1, "clip": other}));
+    assert_eq!(clip(&swapped["steps"][1]), other);
+    assert_eq!(swapped["steps"][1]["locked"], true);
+    assert_eq!(clip(&swapped["steps"][0]), clip(&first["steps"][0]), "others stay");
+
+    // A search of everything keeps what is locked.
+    let solved = site.change(id, &json!({"kind": "solve"}));
+    assert_eq!(clip(&solved["steps"][1]), other);
+
+    let banned = site.change(id, &json!({"kind": "ban", "step": 1}));
+    assert_ne!(clip(&banned["steps"][1]), other);
+    assert_eq!(
+        (&banned["steps"][1]["banned"], &banned["steps"][1]["locked"]),
+        (&json!(1), &json!(false))
+    );
+    let offered = banned["steps"][1]["alternatives"].as_array().unwrap();
+    assert!(offered.iter().all(|one| one["clip"] != other), "banned clips are not offered");
+
+    let left = site.change(id, &json!({"kind": "leave", "step": 0}));
+    assert!(
+        left["steps"][0]["chosen"].is_null()
+            && !left["steps"][0]["alternatives"].as_array().unwrap().is_empty()
+    );
+
+    for _ in 0..4 {
+        site.change(id, &json!({"kind": "undo"}));
+    }
+    let back = site.get(&format!("/api/demonstrations/{id}")).json();
+    assert_eq!(
+        (&back["steps"], &back["can_undo"], &back["can_redo"]),
+        (&first["steps"], &json!(false), &json!(true))
+    );
+    let nothing = site.post(&format!("/api/demonstrations/{id}/changes"), &json!({"kind": "undo"}));
+    assert_eq!(nothing.status, 409);
+    let again = site.change(id, &json!({"kind": "redo"}));
+    assert_eq!(clip(&again["steps"][1]), other);
+    // A new change takes away what was undone.
+    let locked = site.change(id, &json!({"kind": "lock", "step": 0}));
+    assert_eq!(locked["can_redo"], false);
+}
+
+#[test]
+fn one_source_only_and_trims() {
+    let site = Site::indexed();
+    let id = site.demonstration(&STEPS);
+    let only = site.change(id, &json!({"kind": "source", "step": 0, "video": 1}));
+    let chosen = &only["steps"][0]["chosen"];
+    assert!(chosen.is_null() || chosen["clip"]["video"] == 1, "{chosen}");
+    assert!(
+        only["steps"][0]["alternatives"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .all(|a| a["clip"]["video"] == 1)
+    );
+    site.change(id, &json!({"kind": "source", "step": 0, "video": null}));
+
+    let trimmed =
+        site.change(id, &json!({"kind": "trim", "step": 1, "start_ms": 2200, "end_ms": 3500}));
+    let shown = &trimmed["steps"][1]["chosen"];
+    assert_eq!((&shown["cut_start_ms"], &shown["cut_end_ms"]), (&json!(2200), &json!(3500)));
+    assert_eq!(
+        (&trimmed["steps"][1]["trimmed"], &trimmed["steps"][1]["locked"]),
+        (&json!(true), &json!(true))
+    );
+    let changes = format!("/api/demonstrations/{id}/changes");
+    for (start, end) in [(200, 300), (900, 200), (500_000, 600_000)] {
+        let wrong = site
+            .post(&changes, &json!({"kind": "trim", "step": 1, "start_ms": start, "end_ms": end}));
+        assert_eq!(wrong.status, 422, "{start}-{end}");
+    }
+    let untrimmed = site.change(id, &json!({"kind": "untrim", "step": 1}));
+    assert_eq!(untrimmed["steps"][1]["trimmed"], false);
+}
+
+#[test]
+fn a_step_that_nothing_shows_is_a_gap_with_what_comes_nearest() {
+    let site = Site::indexed();
+    let question =
+        json!({"procedure": {"steps": ["Chop the onion"]}, "search": {"threshold": 1.0}});
+    let id = site.post("/api/demonstrations", &question).json()["id"].as_i64().unwrap();
+    work::run_next(&site.state, Kind::Make).unwrap();
+    let found = site.get(&format!("/api/demonstrations/{id}")).json();
+    assert!(found["steps"][0]["chosen"].is_null());
+    let page = site.get(&format!("/demonstrations/{id}")).text();
+    assert!(page.contains("Nothing in the library shows this"));
+    let near = found["steps"][0]["alternatives"][0]["clip"].clone();
+    let shown = site.change(id, &json!({"kind": "swap", "step": 0, "clip": near}));
+    assert_eq!(clip(&shown["steps"][0]), near, "a person may know better");
+}
+
+#[test]
+fn choices_are_kept_as_pairs_to_learn_from() {
+    let site = Site::indexed();
+    let id = site.demonstration(&STEPS);
+    let first = site.get(&format!("/api/demonstrations/{id}")).json();
+    let other = first["steps"][1]["alternatives"][0]["clip"].clone();
+    site.change(id, &json!({"kind": "swap", "step": 1, "clip": other}));
+    site.change(id, &json!({"kind": "ban", "step": 0}));
+    let lines = site.get("/api/choices.jsonl").text();
+    let lines: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines.len(), 2);
+    assert_eq!((&lines[0]["kind"], &lines[0]["text"]), (&json!("swap"), &json!("Chop the carrot")));
+    assert_eq!(lines[0]["preferred"]["start_ms"], other["start_ms"]);
+    assert_eq!(lines[0]["rejected"]["text"], "Chop the carrot");
+    assert_eq!(lines[1]["rejected"]["text"], "Peel the carrot");
+    // They outlive the demonstration.
+    assert_eq!(site.delete(&format!("/api/demonstrations/{id}")).status, 204);
+    assert_eq!(site.get(&format!("/api/demonstrations/{id}")).status, 404);
+    assert_eq!(site.get("/api/choices.jsonl").text().lines().count(), 2);
+}
+
+#[test]
+fn rendered_and_exported() {
+    let site = Site::indexed();
+    let id = site.demonstration(&STEPS);
+    let renders = format!("/api/demonstrations/{id}/renders");
+    let job = site.post(&renders, &json!({"width": 160, "height": 90, "title_card": true})).json();
+    let video = format!("/api/jobs/{}/video", job["id"]);
+    assert_eq!(site.get(&video).status, 409, "not done yet");
+    assert!(work::run_next(&site.state, Kind::Render).unwrap());
+    let made = site.get(&video);
+    assert_eq!(made.status, 200, "{}", made.text());
+    assert_eq!(&made.body[4..8], b"ftyp");
+    assert!(
+        site.get(&format!("{video}?download"))
+            .header("content-disposition")
+            .starts_with("attachment")
+    );
+    assert!(site.get(&format!("/demonstrations/{id}")).text().contains(&video));
+    let table = [
+        ("json", "\"steps\""),
+        ("srt", "1. Peel the carrot"),
+        ("vtt", "WEBVTT"),
+        ("otio", "OTIO_SCHEMA"),
+        ("edl", "TITLE"),
+        ("credits.txt", "sources"),
+        ("html", "<!doctype html>"),
+        ("chapters.vtt", "Soup"),
+    ];
+    for (name, part) in table {
+        let export = site.get(&format!("/api/demonstrations/{id}/exports/{name}"));
+        assert_eq!(export.status, 200, "{name}: {}", export.text());
+        assert!(export.text().contains(part), "{name}: {}", export.text());
+        assert!(export.header("content-disposition").starts_with("attachment"));
+    }
+    assert_eq!(site.get(&format!("/api/demonstrations/{id}/exports/exe")).status, 404);
+    for looks in [
+        json!({"width": 7}),
+        json!({"width": 65, "height": 64}),
+        json!({"crossfade_ms": 9999}),
+        json!({"looks": 1}),
+    ] {
+        assert_eq!(site.post(&renders, &looks).status, 422, "{looks}");
+    }
+}
+
+#[test]
+fn a_person_is_warned_of_jumps_and_of_footage_seen_twice() {
+    let site = Site::indexed();
+    let id = site.demonstration(&STEPS);
+    let first = site.get(&format!("/api/demonstrations/{id}")).json();
+    assert!(
+        first["steps"].as_array().unwrap().iter().all(|step| step["warnings"] == json!([])),
+        "{first}"
+    );
+    let elsewhere = json!({"video": 1, "start_ms": 0, "end_ms": 1000});
+    let jumped = site.change(id, &json!({"kind": "swap", "step": 1, "clip": elsewhere}));
+    let changes = json!(["the source changes here"]);
+    assert_eq!(
+        (&jumped["steps"][1]["warnings"], &jumped["steps"][2]["warnings"]),
+        (&changes, &changes)
+    );
+    site.change(id, &json!({"kind": "undo"}));
+    let again = clip(&first["steps"][0]);
+    let seen = site.change(id, &json!({"kind": "swap", "step": 2, "clip": again}));
+    let warnings = seen["steps"][2]["warnings"].to_string();
+    assert!(
+        warnings.contains("step 1 shows the same clip")
+            && warnings.contains("shown later in this video"),
+        "{warnings}"
+    );
+}

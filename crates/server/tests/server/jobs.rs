@@ -1,0 +1,101 @@
+//! Jobs: followed, called off, gone on with after a restart, each done once.
+
+use std::sync::Arc;
+
+use serde_json::json;
+use stitch_server::jobs::{Kind, Work};
+use stitch_server::work;
+
+use crate::site::Site;
+
+#[test]
+fn events_tell_a_job_to_its_end() {
+    let site = Site::indexed();
+    let question = json!({"procedure": {"steps": ["Chop the onion"]}});
+    let job = site.post("/api/demonstrations", &question).json()["job"]["id"].as_i64().unwrap();
+    let state = site.state.clone();
+    let worker = std::thread::spawn(move || work::run_next(&state, Kind::Make));
+    let events = site.get(&format!("/api/jobs/{job}/events"));
+    worker.join().unwrap().unwrap();
+    assert_eq!(events.header("content-type"), "text/event-stream");
+    let last = events.text().trim().lines().last().unwrap().to_owned();
+    assert!(last.starts_with("data: ") && last.contains("\"done\""), "{}", events.text());
+}
+
+#[test]
+fn what_waits_can_be_called_off_and_is_never_begun() {
+    let site = Site::indexed();
+    let question = json!({"procedure": {"steps": ["Chop the onion"]}});
+    let begun = site.post("/api/demonstrations", &question).json();
+    let job = format!("/api/jobs/{}", begun["job"]["id"]);
+    assert_eq!(site.delete(&job).json()["status"], "cancelled");
+    assert!(!work::run_next(&site.state, Kind::Make).unwrap());
+    assert_eq!(site.delete("/api/jobs/999").status, 404);
+}
+
+#[test]
+fn what_was_running_goes_on_after_a_restart() {
+    let site = Site::indexed();
+    let id = site.demonstration(&["Chop the onion"]);
+    let job = site.post(&format!("/api/demonstrations/{id}/renders"), &json!({})).json();
+    // Claimed, and then the power went.
+    site.state.jobs.claim(&site.state.store, Kind::Render).unwrap().unwrap();
+    let site = site.restarted();
+    let path = format!("/api/jobs/{}", job["id"]);
+    assert_eq!(site.get(&path).json()["status"], "queued");
+    assert!(work::run_next(&site.state, Kind::Render).unwrap());
+    let done = site.get(&path).json();
+    assert_eq!((&done["status"], &done["runs"]), (&json!("done"), &json!(2)));
+    assert_eq!(site.get(&format!("{path}/video")).status, 200);
+}
+
+#[test]
+fn many_hands_do_every_job_once() {
+    let site = Site::indexed();
+    let question = json!({"procedure": {"steps": ["Chop the onion", "Sand the board"]}});
+    for _ in 0..20 {
+        assert_eq!(site.post("/api/demonstrations", &question).status, 202);
+    }
+    let state = site.state.clone();
+    let hands: Vec<_> = (0..4)
+        .map(|_| {
+            let state = Arc::clone(&state);
+            std::thread::spawn(move || {
+                let mut done = 0;
+                while work::run_next(&state, Kind::Make).unwrap() {
+                    done += 1;
+                }
+                done
+            })
+        })
+        .collect();
+    assert_eq!(hands.into_iter().map(|hand| hand.join().unwrap()).sum::<usize>(), 20);
+    let jobs = site.get("/api/jobs").json();
+    let made: Vec<_> =
+        jobs.as_array().unwrap().iter().filter(|job| job["kind"] == "make").collect();
+    assert!(made.iter().all(|job| job["status"] == "done" && job["runs"] == 1), "{jobs}");
+}
+
+#[test]
+fn the_queue_has_an_end() {
+    let site = Site::with(|settings| settings.limits.jobs = 2);
+    let question = json!({"procedure": {"steps": ["Chop the onion"]}});
+    let post = || site.post("/api/demonstrations", &question).status.as_u16();
+    assert_eq!([post(), post(), post()], [202, 202, 429]);
+    assert_eq!(
+        site.get("/api/demonstrations").json().as_array().unwrap().len(),
+        2,
+        "nothing is left of it"
+    );
+}
+
+#[test]
+fn a_job_of_something_gone_fails_and_says_so() {
+    let site = Site::indexed();
+    let work = Work::Make { demonstration: 77 };
+    let job = site.state.jobs.enter(&site.state.store, &work, 10).unwrap().unwrap();
+    work::run_next(&site.state, Kind::Make).unwrap();
+    let failed = site.get(&format!("/api/jobs/{}", job.id)).json();
+    assert_eq!(failed["status"], "failed");
+    assert!(failed["message"].as_str().unwrap().contains("no such demonstration"));
+}

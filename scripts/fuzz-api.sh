@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# The server against its own OpenAPI description: schemathesis makes requests out of it, good ones and bad
+# ones, and checks every answer. It lives in a virtual environment in the build folder.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+target="${CARGO_TARGET_DIR:-target}"
+out="$target/fuzz-api"
+mkdir -p "$out"
+
+if [ ! -x "$out/venv/bin/schemathesis" ]; then
+  python3 -m venv "$out/venv"
+  if ! "$out/venv/bin/pip" install --quiet 'schemathesis>=4,<5'; then
+    echo "fuzz-api: skipped, schemathesis cannot be installed"
+    exit 0
+  fi
+fi
+
+# A library with the small sentence model of the tests, and a study.
+home="$out/home"
+mkdir -p "$home/models" "$out/videos"
+cp -r crates/engine/tests/data/tiny-mpnet "$home/models/"
+export STITCH_HOME="$home" STITCH_SENTENCE_MODEL=tiny-mpnet STITCH_ENCODER=narration
+stitch="${STITCH:-$target/release/stitch}"
+"$stitch" world render --out "$out/videos" --videos 6 --size 160x90 >/dev/null
+"$stitch" index "$out/videos" --speech never >/dev/null
+[ -f "$out/study/study.json" ] || "$stitch" study new examples/vegan-taco.txt --method average-similarity \
+  --method most-similar --out "$out/study" >/dev/null
+
+rm -rf "$home/library/page"
+"$stitch" serve --port 0 --json --root "$out/videos" --study "$out/study" >"$out/server.json" 2>"$out/server.log" &
+server=$!
+trap 'kill "$server" 2>/dev/null || true' EXIT
+for _ in $(seq 200); do
+  grep -q url "$out/server.json" && break
+  sleep 0.1
+done
+url=$(python3 -c 'import json,sys; print(json.loads(open(sys.argv[1]).readline())["url"])' "$out/server.json")
+post() { curl -sf "$url$1" -H 'content-type: application/json' -d "$2" >/dev/null; }
+for _ in 1 2 3; do post /api/demonstrations '{"procedure":{"title":"Tacos","steps":["Dice a tomato","Squeeze a lime"]}}'; done
+sleep 2
+post /api/demonstrations/1/renders '{"width":160,"height":90}'
+
+"$out/venv/bin/schemathesis" run "$url/api/openapi.json" --checks not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance \
+  --exclude-path-regex '/events$' --max-examples "${EXAMPLES:-60}" --phases examples,coverage,fuzzing --generation-deterministic --no-color \
+  --suppress-health-check all --request-timeout 30
+kill -0 "$server" || { echo "fuzz-api: the server ended; see $out/server.log"; exit 1; }
