@@ -321,7 +321,8 @@ impl<'a> Run<'a> {
 }
 
 fn outcome(question: &Question, scores: &[f32]) -> Option<Outcome> {
-    let best = |a: &usize, b: &usize| scores[*a].total_cmp(&scores[*b]).then(b.cmp(a));
+    // The truth comes first in the list, so of equals the last is taken: a tie is no answer.
+    let best = |a: &usize, b: &usize| scores[*a].total_cmp(&scores[*b]).then(a.cmp(b));
     let number = |at: &usize| !scores[*at].is_nan();
     let first = (0..scores.len()).filter(number).max_by(best).unwrap_or(0);
     let alone = Kind::ALL.map(|kind| {
