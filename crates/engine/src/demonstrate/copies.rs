@@ -9,7 +9,7 @@ use stitch_core::map::{Match, StepMap};
 use stitch_core::pool::Pool;
 
 use crate::footage::Footage;
-use crate::library::{Library, LibraryError};
+use crate::library::Library;
 
 /// Clips below this similarity of features are never the same footage; a cheap look before the
 /// close one.
@@ -28,11 +28,7 @@ impl Copies {
 
 /// M with one match for each piece of footage: that of the video that can show most steps, so that a
 /// copy never makes a source change.
-pub fn collapse(
-    step_map: StepMap,
-    pool: &Pool,
-    library: &Library,
-) -> Result<(StepMap, Copies), LibraryError> {
+pub fn collapse(step_map: StepMap, pool: &Pool, library: &Library) -> (StepMap, Copies) {
     let mut eyes = Eyes { library, pool, seen: HashMap::new(), known: HashMap::new() };
     let standing = standing(&step_map, pool);
     let mut copies = Copies::default();
@@ -46,7 +42,7 @@ pub fn collapse(
         by_standing.sort_by_key(order);
         let mut kept: Vec<ClipId> = Vec::new();
         for m in by_standing {
-            match eyes.copy_among(&kept, m.clip)? {
+            match eyes.copy_among(&kept, m.clip) {
                 Some(original) => copies.0.entry(original).or_default().push(m.clip),
                 None => kept.push(m.clip),
             }
@@ -58,7 +54,7 @@ pub fn collapse(
         others.sort_unstable();
         others.dedup();
     }
-    Ok((StepMap { steps }, copies))
+    (StepMap { steps }, copies)
 }
 
 /// In how many steps each video has a match.
@@ -83,46 +79,40 @@ struct Eyes<'a> {
 
 impl Eyes<'_> {
     /// Which of these clips shows the same footage.
-    fn copy_among(
-        &mut self,
-        clips: &[ClipId],
-        clip: ClipId,
-    ) -> Result<Option<ClipId>, LibraryError> {
-        for other in clips {
-            if self.same(*other, clip)? {
-                return Ok(Some(*other));
-            }
-        }
-        Ok(None)
+    fn copy_among(&mut self, clips: &[ClipId], clip: ClipId) -> Option<ClipId> {
+        clips.iter().copied().find(|other| self.same(*other, clip))
     }
 
-    fn same(&mut self, one: ClipId, other: ClipId) -> Result<bool, LibraryError> {
+    fn same(&mut self, one: ClipId, other: ClipId) -> bool {
         let (a, b) = (self.pool.clip(one), self.pool.clip(other));
         let features = self.pool.clip_features();
         let far = similarity(features.row(one.row()), features.row(other.row())) < WORTH_A_LOOK;
         if a.video == b.video || far {
-            return Ok(false);
+            return false;
         }
         let pair = (one.min(other), one.max(other));
         if let Some(known) = self.known.get(&pair) {
-            return Ok(*known);
+            return *known;
         }
-        self.look_at(a.video)?;
-        self.look_at(b.video)?;
+        self.look_at(a.video);
+        self.look_at(b.video);
         let (x, y) = (&self.seen[&a.video], &self.seen[&b.video]);
         let seconds = |span: stitch_core::clip::Span| {
             (span.start() / 1000) as usize..span.end().div_ceil(1000) as usize
         };
         let same = x.same(seconds(a.span), y, seconds(b.span));
         self.known.insert(pair, same);
-        Ok(same)
+        same
     }
 
-    fn look_at(&mut self, video: VideoId) -> Result<(), LibraryError> {
-        if !self.seen.contains_key(&video) {
-            let footage = self.library.footage(video)?;
-            self.seen.insert(video, footage);
-        }
-        Ok(())
+    /// A video whose features file is gone is like no other; `stitch library verify` tells of it.
+    fn look_at(&mut self, video: VideoId) {
+        let library = self.library;
+        self.seen.entry(video).or_insert_with(|| {
+            library.footage(video).unwrap_or_else(|error| {
+                tracing::debug!(%error, "not looked at");
+                Footage::default()
+            })
+        });
     }
 }

@@ -44,7 +44,7 @@ pub(super) fn describe(
         steps.push(Step { text: text.clone(), chosen, alternatives, join: None });
     }
     if with.encoder.sees() {
-        clerk.look_at_joins(&mut steps)?;
+        clerk.look_at_joins(&mut steps);
     }
     Ok(Demonstration {
         version: Demonstration::VERSION,
@@ -105,25 +105,24 @@ struct Clerk<'a> {
 
 impl Clerk<'_> {
     /// Subject consistency: the last second before each cut against the first one after it.
-    fn look_at_joins(&self, steps: &mut [Step]) -> Result<(), LibraryError> {
+    fn look_at_joins(&self, steps: &mut [Step]) {
         let mut before: Option<Vec<f32>> = None;
         for step in steps {
             let Some(choice) = &step.chosen else {
                 before = None;
                 continue;
             };
-            let seconds = self.library.seconds(VideoId(choice.source.video))?;
-            let last = seconds.len().saturating_sub(1);
-            let row = |ms: u64| seconds.row(((ms / 1000) as usize).min(last)).to_vec();
-            if seconds.is_empty() {
+            let seconds = self.library.seconds(VideoId(choice.source.video));
+            let Some(seconds) = seconds.ok().filter(|seconds| !seconds.is_empty()) else {
                 before = None;
                 continue;
-            }
+            };
+            let last = seconds.len() - 1;
+            let row = |ms: u64| seconds.row(((ms / 1000) as usize).min(last)).to_vec();
             let first = row(choice.cut.start_ms);
             step.join = before.as_ref().map(|before| similarity(before, &first).clamp(0.0, 1.0));
             before = Some(row(choice.cut.end_ms.saturating_sub(1)));
         }
-        Ok(())
     }
 
     /// The clip of a step, cut as the person wants it where they have said so.

@@ -135,7 +135,7 @@ pub fn solve(
     let allowed = |id| videos.contains_key(&pool.clip(id).video);
     let calibration = Calibration::of(&with.encoder.id().name);
     let mut map = Mapper { query: &asked.query(), pool, allowed, calibration, options }.map()?;
-    map.collapse(pool, with.library)?;
+    map.collapse(pool, with.library);
     let candidates = candidates(&map.used, pool, with.scorer, options);
     query.map = Some(&map.used);
     let scores = with.scorer.score(&query, pool, &candidates)?;

@@ -75,7 +75,7 @@ impl Stock {
         let query = Query { texts: &texts, text: &features, clip: &clip, map: None };
         let calibration = Calibration::of(&encoder.id().name);
         let found = step_map(&query, &self.pool, |_| true, calibration, &options)?;
-        let (found, _) = copies::collapse(found, &self.pool, library)?;
+        let (found, _) = copies::collapse(found, &self.pool, library);
         let mut found = found.steps.into_iter().next().unwrap_or_default();
         found.truncate(number);
         Ok(found)

@@ -10,7 +10,7 @@ use stitch_core::pool::Pool;
 use super::copies::{self, Copies};
 use super::{Choice, Interval, Options, step_map_where};
 use crate::calibration::Calibration;
-use crate::library::{Library, LibraryError};
+use crate::library::Library;
 use crate::scorer::Query;
 
 /// A clip by what it is: its row in the pool changes when videos are added.
@@ -103,16 +103,15 @@ pub(super) struct Kept {
 
 impl Kept {
     /// Leaves one match for each piece of footage; what a person fixed stays.
-    pub fn collapse(&mut self, pool: &Pool, library: &Library) -> Result<(), LibraryError> {
+    pub fn collapse(&mut self, pool: &Pool, library: &Library) {
         let offered = std::mem::take(&mut self.offered);
-        (self.offered, self.copies) = copies::collapse(offered, pool, library)?;
+        (self.offered, self.copies) = copies::collapse(offered, pool, library);
         for (used, offered) in self.used.steps.iter_mut().zip(&self.offered.steps) {
             let kept = |found: &Match| offered.iter().any(|other| other.clip == found.clip);
             if used.len() > 1 {
                 used.retain(kept);
             }
         }
-        Ok(())
     }
 }
 

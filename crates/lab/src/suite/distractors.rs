@@ -390,12 +390,12 @@ fn lay(steps: usize, count: usize, value: impl Fn(usize, usize) -> f64) -> Optio
     for step in 0..steps {
         let mut row = vec![f64::NEG_INFINITY; count];
         let mut before = f64::NEG_INFINITY;
-        for at in 0..count {
+        for (at, here) in row.iter_mut().enumerate() {
             if let (Some(last), Some(from)) = (best.last(), at.checked_sub(apart)) {
                 before = before.max(last[from]);
             }
             let so_far = if step == 0 { 0.0 } else { before };
-            row[at] = so_far + value(step, at);
+            *here = so_far + value(step, at);
         }
         best.push(row);
     }

@@ -1,5 +1,8 @@
 //! The videos of a library as a test set: procedures mixed from them, and whole videos.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
 use stitch_core::clip::{Span, VideoId};
 use stitch_core::pool::{Pool, PoolError};
 use stitch_engine::encoder::Encoder;
@@ -49,13 +52,14 @@ pub fn of_library(
 
 /// What is said in each clip.
 fn narration(library: &Library, pool: &Pool) -> Result<Vec<String>, LibraryError> {
-    let mut sentences: std::collections::HashMap<VideoId, Vec<Sentence>> = Default::default();
+    let mut sentences: HashMap<VideoId, Vec<Sentence>> = HashMap::new();
     let mut texts = Vec::with_capacity(pool.len());
     for clip in pool.clips() {
-        if !sentences.contains_key(&clip.video) {
-            sentences.insert(clip.video, library.sentences(clip.video)?);
-        }
-        texts.push(within(&sentences[&clip.video], clip.span));
+        let spoken = match sentences.entry(clip.video) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => new.insert(library.sentences(clip.video)?),
+        };
+        texts.push(within(spoken, clip.span));
     }
     Ok(texts)
 }

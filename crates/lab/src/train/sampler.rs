@@ -377,14 +377,6 @@ mod tests {
             let clips: Vec<ClipId> = drawn.steps.iter().map(|(_, clip)| *clip).collect();
             assert!(!truths.contains(clips.as_slice()), "{:?} is some truth", drawn.fault);
         }
-        let reworded = |drawn: &&Drawn| {
-            let clips: Vec<ClipId> = drawn.steps.iter().map(|(_, clip)| *clip).collect();
-            let piece = pieces.pieces.iter().find(|piece| piece.truth == clips);
-            let steps: Vec<usize> = drawn.steps.iter().map(|(step, _)| *step).collect();
-            piece.is_some_and(|piece| piece.steps != steps)
-        };
-        // Videos of a task share their texts here, so that other words are the same words.
-        assert_eq!(first.iter().filter(reworded).count(), 0);
     }
 
     #[test]

@@ -176,7 +176,7 @@ mod tests {
         let text = r#"[{"id": "1", "video1": "a", "video2": "b", "video1_startends": 12.0,
             "video2_startends": [20.0, 30.0], "conversations": [
             {"from": "human", "value": "<video1>\nCan I use honey instead?\n"}]},
-            {"source_video": "a", "time": 1, "target_video": "b", "window": [20, 21],
+            {"source_video": "a", "time": 1, "target_video": "b", "window": [22, 24],
              "query": "What first?"},
             {"id": "odd", "video1": "a"}, 4]"#;
         std::fs::write(&path, text).unwrap();

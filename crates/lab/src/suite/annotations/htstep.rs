@@ -97,7 +97,9 @@ fn read_rows(
     else {
         return Err(json::wrong(file, "annotations of HT-Step", "a column is missing"));
     };
-    let mut videos: BTreeMap<(String, String), Vec<(f64, f64, &str)>> = BTreeMap::new();
+    /// From, to, text.
+    type Shown<'a> = (f64, f64, &'a str);
+    let mut videos: BTreeMap<(String, String), Vec<Shown>> = BTreeMap::new();
     for row in &table.rows {
         let at = |column: usize| row.get(column).map_or("", |value| value.trim());
         let step = at(step).parse().ok().and_then(|number: u64| known.get(&number));

@@ -2,6 +2,7 @@
 //! are, max(0, cos), in what each method puts first.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use serde::{Deserialize, Serialize};
 use stitch_core::clip::ClipId;
@@ -43,10 +44,10 @@ impl Edges {
         let mut edges = Self { first: Features::empty(dim), last: Features::empty(dim) };
         let mut known: BTreeMap<u32, Features> = BTreeMap::new();
         for (row, clip) in set.seen.clips().iter().enumerate() {
-            if !known.contains_key(&clip.video.0) {
-                known.insert(clip.video.0, library.seconds(clip.video)?);
-            }
-            let seconds = &known[&clip.video.0];
+            let seconds = match known.entry(clip.video.0) {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(new) => new.insert(library.seconds(clip.video)?),
+            };
             let last = ((clip.span.end().saturating_sub(1)) / 1000) as usize;
             let second = |at: usize| match at < seconds.len() {
                 true => seconds.row(at).to_vec(),

@@ -265,7 +265,9 @@ fn ablation(ablation: &super::Ablation) -> Table {
         ]
     };
     let mut rows: Vec<Vec<Cell>> = ablation.rows.iter().map(row).collect();
-    let columns: [(fn(&super::AblationRow) -> f64, bool); 4] = [
+    /// A figure, and whether less is better.
+    type Column = (fn(&super::AblationRow) -> f64, bool);
+    let columns: [Column; 4] = [
         (|r| r.figures.medr, true),
         (|r| r.figures.r1, false),
         (|r| r.figures.r50, false),
