@@ -25,6 +25,7 @@ pub fn write(export: &Export) -> String {
         }
         let edge = faded.map_or(Edge::Cut, |before| Edge::FadesIn(before.overlap));
         list.push_str(&line(export, &reels, i + 1, entry, edge));
+        list.push_str(&names(export, faded, entry));
         list.push_str(&comments(export, entry));
         before = Some(entry);
     }
@@ -86,13 +87,26 @@ fn channels(export: &Export, choice: Option<&Choice>) -> &'static str {
     if probe.is_some_and(|probe| probe.audio.is_some()) { "B" } else { "V" }
 }
 
+/// The files of an event: of a cut the one it is from; of a dissolve what fades out and what fades in.
+fn names(export: &Export, faded: Option<&Entry>, entry: &Entry) -> String {
+    let named = |word: &str, entry: &Entry| {
+        let choice = choice(export, entry);
+        choice.map_or(String::new(), |choice| {
+            let name = choice.source.path.file_name().unwrap_or_default().to_string_lossy();
+            format!("* {word} CLIP NAME: {}\n", one_line(&name))
+        })
+    };
+    match faded {
+        None => named("FROM", entry),
+        Some(before) => named("FROM", before) + &named("TO", entry),
+    }
+}
+
 fn comments(export: &Export, entry: &Entry) -> String {
     let mut lines = String::new();
     let choice = choice(export, entry);
     if let Some(choice) = choice {
-        let name = choice.source.path.file_name().unwrap_or_default().to_string_lossy();
         let path = choice.source.path.to_string_lossy();
-        lines.push_str(&format!("* FROM CLIP NAME: {}\n", one_line(&name)));
         lines.push_str(&format!("* SOURCE FILE: {}\n", one_line(&path)));
     }
     if let Some(step) = entry.shown.step() {
