@@ -6,7 +6,7 @@ CARGO ?= cargo
 ALL := --release --workspace
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint models suite interop bench setup browser fuzz-api load
+.PHONY: help demo test lint models suite interop quick bench setup browser fuzz-api load
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
@@ -39,6 +39,10 @@ suite: ## the tests and the examples in the documentation
 interop: ## open the exports with opentimelineio and an EDL reader
 	$(CARGO) build $(ALL)
 	@tests/interop/run.sh
+
+quick: ## every experiment of the paper on a toy; fails where search-space reduction loses truths
+	$(CARGO) build $(ALL)
+	@$${CARGO_TARGET_DIR:-target}/release/stitch eval --quick --quiet --out $${CARGO_TARGET_DIR:-target}/quick
 
 bench: ## ours against what a user would pick instead, as ratios
 	$(CARGO) xtask bench

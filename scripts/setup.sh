@@ -1,11 +1,19 @@
 #!/usr/bin/env bash
 # Checks that everything stitch needs is there, and installs what is missing where that is allowed.
-# Needs no root where nothing is missing; changes nothing with --check.
+# Needs no root where nothing is missing; changes nothing with --check. With --browser, what the tests
+# of the page need as well.
 set -euo pipefail
 
 RUST_NEEDED="1.92"
 check_only=no
-[ "${1:-}" = "--check" ] && check_only=yes
+browser=no
+for option in "$@"; do
+  case "$option" in
+    --check) check_only=yes ;;
+    --browser) browser=yes ;;
+    *) printf 'setup: unknown option %s; known are --check and --browser\n' "$option" >&2; exit 2 ;;
+  esac
+done
 
 say() { printf 'setup: %s\n' "$*"; }
 stop() { printf 'setup: %s\n' "$*" >&2; exit 1; }
@@ -36,6 +44,10 @@ check_programs() {
   need espeak-ng espeak-ng
   # SQLite and the TLS library are compiled from C.
   has cc || has gcc || has clang || missing+=(build-essential)
+  if [ "$browser" = yes ]; then
+    need chromium chromium
+    need chromedriver chromium-driver
+  fi
   mapfile -t missing < <(printf '%s\n' "${missing[@]:-}" | sort -u | sed '/^$/d')
 }
 

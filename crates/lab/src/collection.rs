@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde::Serialize;
 use sha2::{Digest, Sha256};
-use stitch_core::clip::{ClipId, VideoId};
+use stitch_core::clip::{Clip, ClipId, VideoId};
 use stitch_core::features::Features;
 use stitch_core::pool::Pool;
 use stitch_engine::encoder::{Encoder, EncoderError};
@@ -149,6 +149,26 @@ impl Collection {
         let instance = |(example, truth)| known.instance(example, truth, &pool, &videos);
         let instances = found.into_iter().map(instance).collect();
         Ok((Self { pool, videos, instances }, taken))
+    }
+
+    /// Whether anything that is known tells a sequence from a truth. Clips that are said to show the
+    /// same are equally right: without a further change of source or step back in time, they are.
+    pub fn tells_apart(&self, truth: &[ClipId], other: &[ClipId]) -> bool {
+        let says = |clip: &ClipId| self.pool.clip(*clip).text.as_str();
+        let alike = |a: &ClipId, b: &ClipId| a == b || (says(a) == says(b) && !says(a).is_empty());
+        let same = truth.len() == other.len() && truth.iter().zip(other).all(|(a, b)| alike(a, b));
+        let (truth, other) = (self.breaks(truth), self.breaks(other));
+        !same || other.0 > truth.0 || other.1 > truth.1
+    }
+
+    /// Changes of source, and steps back in time within one.
+    fn breaks(&self, clips: &[ClipId]) -> (usize, usize) {
+        let clips: Vec<&Clip> = clips.iter().map(|clip| self.pool.clip(*clip)).collect();
+        let count = |broken: fn(&Clip, &Clip) -> bool| {
+            clips.windows(2).filter(|pair| broken(pair[0], pair[1])).count()
+        };
+        let changes = count(|a, b| a.video != b.video);
+        (changes, count(|a, b| a.video == b.video && b.span.start() < a.span.start()))
     }
 
     /// Where all instances are in one part: holds out those of this share of the videos, by title and
@@ -373,7 +393,7 @@ fn task_of(truth: &[ClipId], pool: &Pool, videos: &BTreeMap<VideoId, VideoFacts>
 
 #[cfg(test)]
 mod tests {
-    use stitch_core::clip::{Clip, Span};
+    use stitch_core::clip::Span;
 
     use super::*;
     use crate::dataset::examples::{ExampleSource, ExampleStep};
@@ -424,6 +444,37 @@ mod tests {
             steps: steps.iter().enumerate().map(step).collect(),
             sources: steps.iter().map(source).collect(),
         }
+    }
+
+    #[test]
+    fn what_is_said_to_show_the_same_is_as_right_unless_it_breaks_more() {
+        let clip = |video, start, text: &str| Clip {
+            video: VideoId(video),
+            span: Span::new(start, start + 10).unwrap(),
+            text: text.into(),
+        };
+        let clips = vec![
+            clip(1, 0, "cut"),
+            clip(1, 10, "fry"),
+            clip(2, 0, "cut"),
+            clip(2, 10, "fry"),
+            clip(3, 10, "cut"),
+            clip(3, 0, "fry"),
+            clip(4, 0, ""),
+            clip(4, 10, ""),
+        ];
+        let rows = Features::new(1, vec![1.0; clips.len()]).unwrap();
+        let pool = Pool::new(clips, rows.clone(), rows).unwrap();
+        let collection = Collection { pool, videos: BTreeMap::new(), instances: vec![] };
+        let apart =
+            |a: [u32; 2], b: [u32; 2]| collection.tells_apart(&a.map(ClipId), &b.map(ClipId));
+        assert!(!apart([0, 1], [0, 1]), "the same");
+        assert!(!apart([0, 1], [2, 3]), "another video that says the same");
+        assert!(!apart([0, 3], [2, 3]), "one change less");
+        assert!(apart([0, 1], [0, 3]), "one change more");
+        assert!(apart([0, 1], [4, 5]), "a step back");
+        assert!(apart([0, 1], [0, 0]), "other words");
+        assert!(apart([6, 7], [7, 6]), "no words are not the same words");
     }
 
     #[test]

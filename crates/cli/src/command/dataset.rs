@@ -11,14 +11,14 @@ use stitch_lab::dataset::language::LanguageModel;
 use stitch_lab::dataset::recipes::recipes;
 use stitch_lab::dataset::rules::Rules;
 use stitch_lab::dataset::sampled::TemporallySampled;
-use stitch_lab::dataset::{
-    self, Build, BuildReport, Example, MineOptions, Mixer, Recipe, Split, build, groups,
-};
+use stitch_lab::dataset::{self, Build, BuildReport, MineOptions, Mixer, Recipe, build, groups};
 
+use super::convert::{self, ConvertArguments};
+use super::show::{self, ShowArguments};
 use crate::chat::{ChatArguments, Domain};
 use crate::failure::Failure;
 use crate::setup::Setup;
-use crate::table::{self, clipped, count};
+use crate::table::count;
 
 #[derive(Subcommand)]
 pub enum DatasetCommand {
@@ -26,8 +26,11 @@ pub enum DatasetCommand {
     Mine(MineArguments),
     /// Mix procedures out of the videos that belong together
     Mix(MixArguments),
-    /// Tell what is in a file of procedures
+    /// Tell what is in a file of procedures, or make a video of one
     Show(ShowArguments),
+    /// Turn published annotations (COIN, CrossTask, HiREST, HT-Step, YouCook2, NIV, detours) into a
+    /// set that `stitch eval --data` reads
+    Convert(ConvertArguments),
 }
 
 #[derive(Args)]
@@ -94,21 +97,13 @@ enum Builder {
     None,
 }
 
-#[derive(Args)]
-pub struct ShowArguments {
-    /// A file that `stitch dataset mix` wrote
-    file: PathBuf,
-    /// How many procedures are printed
-    #[arg(long, short, default_value_t = 3)]
-    number: usize,
-}
-
 /// Runs the command.
 pub fn run(command: &DatasetCommand, setup: &Setup) -> Result<u8, Failure> {
     match command {
         DatasetCommand::Mine(arguments) => mine(arguments, setup),
         DatasetCommand::Mix(arguments) => mix(arguments, setup),
-        DatasetCommand::Show(arguments) => show(arguments, setup),
+        DatasetCommand::Show(arguments) => show::run(arguments, setup),
+        DatasetCommand::Convert(arguments) => convert::run(arguments, setup),
     }
 }
 
@@ -202,53 +197,4 @@ fn print(report: &BuildReport, arguments: &MixArguments, setup: &Setup) {
         println!("  {n} groups gave none: {}", json!(reason).as_str().unwrap_or_default());
     }
     println!("{}", arguments.output.display());
-}
-
-fn show(arguments: &ShowArguments, setup: &Setup) -> Result<u8, Failure> {
-    let examples = dataset::read(&arguments.file)?;
-    if setup.json {
-        println!("{}", json!({"procedures": examples.len(), "statistics": statistics(&examples)}));
-        return Ok(0);
-    }
-    let rows: Vec<Vec<String>> = statistics(&examples)
-        .into_iter()
-        .map(|((split, builder), s)| {
-            let mean = |n: usize| format!("{:.1}", n as f64 / s.procedures as f64);
-            vec![builder, split, s.procedures.to_string(), mean(s.steps), mean(s.changes)]
-        })
-        .collect();
-    let heads = ["made by", "part", "procedures", "steps", "changes of source"];
-    table::print(&heads, &[false, false, true, true, true], &rows);
-    let spread = (examples.len() / arguments.number.max(1)).max(1);
-    for example in examples.iter().step_by(spread).take(arguments.number) {
-        println!("\n{} ({})", example.title, example.builder);
-        for (number, step) in example.steps.iter().enumerate() {
-            let source = clipped(&example.sources[step.source].title, 36);
-            println!("  {:2}. {}  [{source}]", number + 1, clipped(&step.text, 56));
-        }
-    }
-    Ok(0)
-}
-
-#[derive(Default, serde::Serialize)]
-struct Statistics {
-    procedures: usize,
-    steps: usize,
-    changes: usize,
-}
-
-fn statistics(examples: &[Example]) -> Vec<((String, String), Statistics)> {
-    let mut all: BTreeMap<(String, String), Statistics> = BTreeMap::new();
-    for example in examples {
-        let split = match example.split {
-            Split::Train => "train",
-            Split::HeldOut => "held-out",
-        };
-        let statistics = all.entry((split.into(), example.builder.clone())).or_default();
-        statistics.procedures += 1;
-        statistics.steps += example.steps.len();
-        statistics.changes +=
-            example.steps.windows(2).filter(|pair| pair[0].source != pair[1].source).count();
-    }
-    all.into_iter().collect()
 }

@@ -7,6 +7,8 @@ pub mod search;
 pub mod library;
 pub mod models;
 pub mod world;
+pub mod convert;
+pub mod show;
 pub mod dataset;
 pub mod train;
 pub mod eval_calibrate;

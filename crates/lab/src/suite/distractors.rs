@@ -1,6 +1,6 @@
 //! What the truth has to be told from: 499 other sequences of five kinds for each procedure.
 //!
-//! None equals the truth and none comes twice. A kind that runs short is filled from the others, and
+//! None equals the truth, or is as right by all that is known, and none comes twice. A kind that runs short is filled from the others, and
 //! the shortage is told; [`Question::alone`] gives each kind without what was filled in.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -198,9 +198,14 @@ impl<'a> Distractors<'a> {
 
     /// M with every clip that says anything of a step: here a step is never a gap.
     pub fn step_map(&self, instance: &Instance) -> Result<StepMap, MapError> {
+        self.step_map_within(instance, f32::INFINITY)
+    }
+
+    /// M with the clips that are not much less likely to show a step than the best.
+    pub fn step_map_within(&self, instance: &Instance, margin: f32) -> Result<StepMap, MapError> {
         let steps = Steps { texts: &instance.texts, text: &instance.text, clip: &instance.clip };
         let threshold = Thresholds::always(0.0);
-        let options = MapOptions { top: TOP, threshold, margin: f32::INFINITY };
+        let options = MapOptions { top: TOP, threshold, margin };
         map(&steps, &self.collection.pool, |_| true, &self.belief, &options)
     }
 }
@@ -244,7 +249,8 @@ impl<'a> Making<'a> {
 
     /// Keeps a sequence that is new; whether it was.
     fn keep(&mut self, kind: Kind, clips: Vec<ClipId>) -> bool {
-        let new = clips.len() == self.steps() && self.seen.insert(clips.clone());
+        let apart = |clips: &[ClipId]| self.of.collection.tells_apart(&self.instance.truth, clips);
+        let new = clips.len() == self.steps() && apart(&clips) && self.seen.insert(clips.clone());
         if new {
             self.sequences.push(clips);
             self.kinds.push(kind);

@@ -18,8 +18,7 @@ use crate::collection::{Collection, Instance, VideoFacts};
 use crate::dataset::rules::Rules;
 use crate::dataset::{MineOptions, MixedStep, Mixer, Recipe, Split, groups};
 use crate::world::library::scripts;
-use crate::world::task::lessons;
-use crate::world::truth::{StepTruth, Truth};
+use crate::world::truth::Truth;
 use crate::world::vocabulary::Domain;
 
 /// The length of the vectors.
@@ -33,8 +32,8 @@ const BLUR: f32 = 0.9;
 /// The most mixed procedures of each part.
 const MOST: usize = 150;
 
-/// Scripts of one domain as a test set: mixed procedures and whole videos, asked for in words that no
-/// video uses, a third of the videos held out.
+/// Scripts of one domain as a test set: mixed procedures and whole videos, asked for in the words of
+/// their sources as the paper's are, a third of the videos held out.
 pub fn made_up(domain: Domain, videos: usize, seed: u64) -> Result<TestSet, PoolError> {
     let mut truth = Truth::new(seed, &scripts(seed, videos));
     truth.videos.retain(|video| video.domain == domain);
@@ -63,13 +62,11 @@ struct Made {
     recipes: Vec<Recipe>,
     /// What is said in each clip.
     said: Vec<String>,
-    /// How each clip's step is asked for.
-    asked: Vec<String>,
 }
 
 impl Made {
     fn new(truth: &Truth, seed: u64) -> Result<Self, PoolError> {
-        let (mut clips, mut said, mut asked) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut clips, mut said) = (Vec::new(), Vec::new());
         let (mut videos, mut recipes) = (BTreeMap::new(), Vec::new());
         let mut pictures = Features::empty(DIM);
         let mut random = ChaCha8Rng::seed_from_u64(seed);
@@ -87,7 +84,6 @@ impl Made {
                     (BLUR, &blur),
                 ]));
                 said.push(step.narration.clone());
-                asked.push(wording(step, number));
                 clips.push(Clip { video: id, span, text: step.text.clone() });
             }
             let (title, task) = (video.title.clone(), video.task.clone());
@@ -97,7 +93,7 @@ impl Made {
             recipes.push(Recipe { video: id, content, title, licence: None, steps });
         }
         let texts = features(clips.iter().map(|clip| in_words(&clip.text)));
-        Ok(Self { pool: Pool::new(clips, texts, pictures)?, videos, recipes, said, asked })
+        Ok(Self { pool: Pool::new(clips, texts, pictures)?, videos, recipes, said })
     }
 
     fn whole(&self, recipe: &Recipe, split: Split) -> Option<Instance> {
@@ -133,7 +129,8 @@ impl Made {
     }
 
     fn instance(&self, title: &str, truth: Vec<ClipId>, split: Split, by: &str) -> Instance {
-        let texts: Vec<String> = truth.iter().map(|clip| self.asked[clip.row()].clone()).collect();
+        let texts = truth.iter().map(|clip| self.pool.clip(*clip).text.clone());
+        let texts: Vec<String> = texts.collect();
         let rows = features(texts.iter().map(|text| in_words(text)));
         let task = |clip: &ClipId| self.videos[&self.pool.clip(*clip).video].task.clone();
         let task = truth.first().map(task).unwrap_or_default();
@@ -148,13 +145,6 @@ impl Made {
             task,
         }
     }
-}
-
-/// How a step is asked for: in other words than any video's, where there are such.
-fn wording(step: &StepTruth, number: usize) -> String {
-    let known = lessons();
-    let lesson = known.iter().find(|l| l.verb == step.verb && l.things == step.things);
-    lesson.map_or_else(|| step.text.clone(), |lesson| lesson.asked[number % 2].to_owned())
 }
 
 fn features(rows: impl Iterator<Item = Vec<f32>>) -> Features {

@@ -1,5 +1,6 @@
 //! Search-space reduction: the share of truths among the first K candidates, for the greedy covers, the
-//! exact K best, clips by chance and the edited nearest neighbour.
+//! exact K best, clips by chance and the edited nearest neighbour. A sequence that nothing tells from the
+//! truth counts as the truth.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -9,14 +10,14 @@ use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use stitch_core::clip::{ClipId, VideoId};
-use stitch_core::cover::{greedy, k_best};
+use stitch_core::cover::{Sequence, greedy, k_best};
 use stitch_core::map::{Match, StepMap};
 use stitch_core::pool::Pool;
 use stitch_engine::calibration::Calibration;
 use stitch_engine::demonstrate::Options;
 use stitch_engine::progress::Progress;
 
-use crate::collection::Instance;
+use crate::collection::{Collection, Instance};
 use crate::suite::distractors::{Distractors, DistractorsError};
 use crate::suite::metrics::{Estimate, ratio};
 use crate::suite::test_set::TestSet;
@@ -54,7 +55,10 @@ pub fn capture(
     seed: u64,
     progress: &dyn Progress,
 ) -> Result<Vec<Capture>, DistractorsError> {
-    let making = Distractors::new(&set.collection, Calibration::of(&set.encoder.name), seed);
+    let calibration = Calibration::of(&set.encoder.name);
+    let making = Distractors::new(&set.collection, calibration, seed);
+    // What alone would be a gap beside a sure match is no match: the paper's threshold.
+    let margin = -calibration.thresholds().both.ln();
     let mut found = Vec::new();
     for (of, whole) in [("mixed", false), ("whole videos", true)] {
         let kind = |at: &usize| set.is_whole(&set.collection.instances[*at]) == whole;
@@ -66,8 +70,8 @@ pub fn capture(
         let one = |at: &usize| {
             progress.check()?;
             let instance = &set.collection.instances[*at];
-            let map = making.step_map(instance)?;
-            let places = places(instance, &map, &set.collection.pool, seed ^ *at as u64);
+            let map = making.step_map_within(instance, margin)?;
+            let places = places(instance, &map, &set.collection, seed ^ *at as u64);
             progress.advance(1);
             Ok((set.source(instance), places))
         };
@@ -80,18 +84,17 @@ pub fn capture(
 /// For each way and each point whether the truth is among the candidates. The greedy covers are not the first of a longer list, so they are asked for at each point.
 type Places = Vec<Vec<bool>>;
 
-fn places(instance: &Instance, map: &StepMap, pool: &Pool, seed: u64) -> Places {
-    let truth: Vec<Option<ClipId>> = instance.truth.iter().copied().map(Some).collect();
-    let costs = Options::default().k_best;
+fn places(instance: &Instance, map: &StepMap, collection: &Collection, seed: u64) -> Places {
+    let (pool, costs) = (&collection.pool, Options::default().k_best);
+    let right = |clips: &[ClipId]| !collection.tells_apart(&instance.truth, clips);
+    let whole = |found: Sequence| found.0.into_iter().collect::<Option<Vec<ClipId>>>();
+    let among = |found: Vec<Sequence>| found.into_iter().filter_map(whole).any(|c| right(&c));
+    let covers = CANDIDATES.map(|count| among(greedy(map, pool, count, &costs))).to_vec();
     let most = CANDIDATES[CANDIDATES.len() - 1];
-    let covers = CANDIDATES
-        .map(|count| greedy(map, pool, count, &costs).iter().any(|found| found.0 == truth))
-        .to_vec();
-    let best = k_best(map, pool, most, &costs);
-    let best = best.iter().position(|found| found.sequence.0 == truth);
-    let truth: Vec<ClipId> = instance.truth.clone();
-    let nearest = nearest_edited(map, pool, most).iter().position(|found| *found == truth);
-    let chance = by_chance(map, most, seed).iter().position(|found| *found == truth);
+    let best = k_best(map, pool, most, &costs).into_iter().map(|found| found.sequence);
+    let best = best.map(whole).position(|clips| clips.is_some_and(|clips| right(&clips)));
+    let nearest = nearest_edited(map, pool, most).iter().position(|clips| right(clips));
+    let chance = by_chance(map, most, seed).iter().position(|clips| right(clips));
     let within = |place: Option<usize>| {
         CANDIDATES.map(|count| place.is_some_and(|place| place < count)).to_vec()
     };

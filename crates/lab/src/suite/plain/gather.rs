@@ -317,7 +317,7 @@ impl Clips {
 /// {"title": "…", "steps": [{"text": "…", "video": "v1", "step": 0}]}. A step is asked for in the words
 /// of its clip, whose features are known.
 fn add_given(set: &mut Set, clips: &Clips, read: &Read, collection: &mut Collection) {
-    let Ok(lines) = std::fs::read_to_string(set.folder.join(PROCEDURES)) else { return };
+    let Ok(lines) = std::fs::read_to_string(set.folder.join(Set::MIXED)) else { return };
     let mut known: HashMap<(String, usize), ClipId> = HashMap::new();
     for (at, own) in &clips.videos {
         for (number, clip) in own.iter().enumerate() {
@@ -332,7 +332,7 @@ fn add_given(set: &mut Set, clips: &Clips, read: &Read, collection: &mut Collect
         });
         let truth: Option<Vec<ClipId>> = steps.and_then(Iterator::collect);
         let (Some(given), Some(truth)) = (given, truth.filter(|truth| truth.len() >= 2)) else {
-            let place = format!("{PROCEDURES}, line {}", number + 1);
+            let place = format!("{}, line {}", Set::MIXED, number + 1);
             set.complain(place, "not two steps or more of clips that the set has");
             continue;
         };
@@ -342,9 +342,6 @@ fn add_given(set: &mut Set, clips: &Clips, read: &Read, collection: &mut Collect
         collection.instances.push(instance);
     }
 }
-
-/// The file with procedures of several videos, beside the list.
-const PROCEDURES: &str = "mixed.jsonl";
 
 #[derive(serde::Deserialize)]
 struct Given {

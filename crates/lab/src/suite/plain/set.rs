@@ -139,6 +139,9 @@ impl Set {
     /// The list's name in the folder.
     pub const FILE: &str = "videos.jsonl";
 
+    /// The name of the list of procedures made of several videos' clips.
+    pub const MIXED: &str = "mixed.jsonl";
+
     /// Reads the list (of a folder, or the file itself) and the archives' tables of contents.
     pub fn open(path: &Path, needs: Needs) -> Result<Self, SetError> {
         let list = if path.is_dir() { list_in(path) } else { path.to_owned() };

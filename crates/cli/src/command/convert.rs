@@ -1,0 +1,141 @@
+//! `stitch dataset convert`: published annotations as a set in the plain format.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use serde_json::json;
+use stitch_engine::files::{FileError, write_whole};
+use stitch_lab::suite::annotations::{self, Annotations, detours};
+use stitch_lab::suite::plain::set::{Complaint, Set};
+
+use crate::failure::Failure;
+use crate::setup::Setup;
+use crate::table::count;
+
+#[derive(Args)]
+pub struct ConvertArguments {
+    /// Whose annotations they are
+    #[arg(value_enum)]
+    from: Kind,
+    /// The files or folders, as they were published
+    #[arg(required = true)]
+    paths: Vec<PathBuf>,
+    /// The folder to write videos.jsonl into; put features or pictures beside it
+    #[arg(long, short, value_name = "DIR")]
+    output: PathBuf,
+    /// Detours between these videos (COIN-Detours' or VidDetours' JSON): a procedure of each is
+    /// written into mixed.jsonl
+    #[arg(long, value_name = "FILE")]
+    detours: Option<PathBuf>,
+    /// How many records that could not be used are listed
+    #[arg(long, default_value_t = 5, value_name = "N")]
+    odd: usize,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Kind {
+    /// COIN.json, or the planning split's folder
+    Coin,
+    /// The release's folder
+    Crosstask,
+    /// A split's JSON
+    Hirest,
+    /// The folder with the taxonomy and annotations.csv
+    Htstep,
+    /// youcookii_annotations_trainval.json
+    Youcook2,
+    /// The folder or JSON of Alayrac's instruction videos
+    Niv,
+}
+
+impl Kind {
+    fn read(self, path: &Path) -> Result<Annotations, annotations::AnnotationsError> {
+        match self {
+            Self::Coin => annotations::coin::read(path),
+            Self::Crosstask => annotations::crosstask::read(path),
+            Self::Hirest => annotations::hirest::read(path),
+            Self::Htstep => annotations::htstep::read(path),
+            Self::Youcook2 => annotations::youcook2::read(path),
+            Self::Niv => annotations::niv::read(path),
+        }
+    }
+}
+
+/// What was written beside the list of videos.
+#[derive(Default)]
+struct Mixed {
+    made: usize,
+    lost: Vec<(String, usize)>,
+    odd: Vec<Complaint>,
+}
+
+/// Runs the command.
+pub fn run(arguments: &ConvertArguments, setup: &Setup) -> Result<u8, Failure> {
+    let found = read(arguments)?;
+    let out = &arguments.output;
+    std::fs::create_dir_all(out).map_err(FileError::at(out))?;
+    write_whole(&out.join(Set::FILE), found.to_plain().as_bytes())?;
+    let mixed = arguments.detours.as_deref().map(|path| write_detours(path, &found, out));
+    print(arguments, &found, mixed.transpose()?.as_ref(), setup);
+    Ok(0)
+}
+
+/// All files together.
+fn read(arguments: &ConvertArguments) -> Result<Annotations, Failure> {
+    let mut all = Annotations::default();
+    for path in &arguments.paths {
+        let found = arguments.from.read(path)?;
+        if found.videos.is_empty() {
+            let say = |odd: &Complaint| format!("{}: {}", odd.place, odd.reason);
+            let why = found.odd.first().map_or("it names none".into(), say);
+            let path = path.display();
+            return Err(Failure::new(format!("{path}: no video with steps can be used ({why})")));
+        }
+        all.videos.extend(found.videos);
+        all.odd.extend(found.odd);
+    }
+    Ok(all)
+}
+
+fn write_detours(path: &Path, found: &Annotations, out: &Path) -> Result<Mixed, Failure> {
+    let read = detours::read(path)?;
+    let (made, lost) = detours::procedures(&read.detours, found);
+    if made.is_empty() {
+        let path = path.display();
+        return Err(Failure::new(format!(
+            "{path}: none of {} leads from one of these videos to another; give the annotations of \
+             the videos it names",
+            count(read.detours.len(), "detour")
+        )));
+    }
+    write_whole(&out.join(Set::MIXED), detours::to_plain(&made).as_bytes())?;
+    let lost = lost.into_iter().map(|(reason, n)| (reason.to_owned(), n)).collect();
+    Ok(Mixed { made: made.len(), lost, odd: read.odd })
+}
+
+fn print(arguments: &ConvertArguments, found: &Annotations, mixed: Option<&Mixed>, setup: &Setup) {
+    let none = Mixed::default();
+    let mixed_odd = &mixed.unwrap_or(&none).odd;
+    let odd: Vec<&Complaint> = found.odd.iter().chain(mixed_odd).collect();
+    if setup.json {
+        let listed: Vec<_> =
+            odd.iter().map(|odd| json!({"place": odd.place, "reason": odd.reason})).collect();
+        let made = mixed.map(|mixed| mixed.made);
+        println!(
+            "{}",
+            json!({"videos": found.videos.len(), "steps": found.steps(), "procedures": made,
+                "odd": listed, "folder": arguments.output})
+        );
+        return;
+    }
+    println!("{}, {}", count(found.videos.len(), "video"), count(found.steps(), "step"));
+    if let Some(mixed) = mixed {
+        println!("{} from detours", count(mixed.made, "procedure"));
+        mixed.lost.iter().for_each(|(reason, n)| println!("  {n} detours gave none: {reason}"));
+    }
+    if !odd.is_empty() {
+        println!("{} could not be used, or only in part", count(odd.len(), "record"));
+        odd.iter().take(arguments.odd).for_each(|odd| println!("  {}: {}", odd.place, odd.reason));
+    }
+    println!("{}", arguments.output.join(Set::FILE).display());
+}

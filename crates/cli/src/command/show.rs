@@ -1,0 +1,131 @@
+//! `stitch dataset show`: what is in a file of procedures, in numbers, in samples, as a video.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use serde_json::json;
+use stitch_core::clip::VideoId;
+use stitch_core::procedure::Procedure;
+use stitch_engine::demonstrate::{Fixed, Options, Place, Wish, Wishes, demonstrate};
+use stitch_engine::library::Library;
+use stitch_engine::render::{self, RenderOptions};
+use stitch_lab::dataset::examples::Clips;
+use stitch_lab::dataset::{self, Example, Split};
+
+use crate::failure::Failure;
+use crate::setup::{ScorerArguments, Setup};
+use crate::table::{self, clipped, count};
+
+#[derive(Args)]
+pub struct ShowArguments {
+    /// A file that `stitch dataset mix` wrote
+    file: PathBuf,
+    /// How many procedures are printed
+    #[arg(long, short, default_value_t = 3)]
+    number: usize,
+    /// Make a video of this procedure, counted from 1, out of the library's clips
+    #[arg(long, value_name = "N")]
+    render: Option<usize>,
+    /// The video that --render writes
+    #[arg(long, short, default_value = "procedure.mp4", value_name = "FILE")]
+    output: PathBuf,
+}
+
+/// Runs the command.
+pub fn run(arguments: &ShowArguments, setup: &Setup) -> Result<u8, Failure> {
+    let examples = dataset::read(&arguments.file)?;
+    if let Some(number) = arguments.render {
+        let example = number.checked_sub(1).and_then(|at| examples.get(at));
+        let example = example.ok_or_else(|| {
+            let there = count(examples.len(), "procedure");
+            let file = arguments.file.display();
+            Failure::new(format!("{file} has {there}: give --render a number up to that"))
+                .with_code(2)
+        })?;
+        return render(example, &arguments.output, setup);
+    }
+    if setup.json {
+        println!("{}", json!({"procedures": examples.len(), "statistics": statistics(&examples)}));
+        return Ok(0);
+    }
+    print(&examples, arguments.number);
+    Ok(0)
+}
+
+fn print(examples: &[Example], most: usize) {
+    let rows: Vec<Vec<String>> = statistics(examples)
+        .into_iter()
+        .map(|((split, builder), s)| {
+            let mean = |n: usize| format!("{:.1}", n as f64 / s.procedures as f64);
+            vec![builder, split, s.procedures.to_string(), mean(s.steps), mean(s.changes)]
+        })
+        .collect();
+    let heads = ["made by", "part", "procedures", "steps", "changes of source"];
+    table::print(&heads, &[false, false, true, true, true], &rows);
+    let spread = (examples.len() / most.max(1)).max(1);
+    for (at, example) in examples.iter().enumerate().step_by(spread).take(most) {
+        println!("\n{}: {} ({})", at + 1, example.title, example.builder);
+        for (number, step) in example.steps.iter().enumerate() {
+            let source = clipped(&example.sources[step.source].title, 36);
+            println!("  {:2}. {}  [{source}]", number + 1, clipped(&step.text, 56));
+        }
+    }
+}
+
+#[derive(Default, serde::Serialize)]
+struct Statistics {
+    procedures: usize,
+    steps: usize,
+    changes: usize,
+}
+
+fn statistics(examples: &[Example]) -> Vec<((String, String), Statistics)> {
+    let mut all: BTreeMap<(String, String), Statistics> = BTreeMap::new();
+    for example in examples {
+        let split = match example.split {
+            Split::Train => "train",
+            Split::HeldOut => "held-out",
+        };
+        let statistics = all.entry((split.into(), example.builder.clone())).or_default();
+        statistics.procedures += 1;
+        statistics.steps += example.steps.len();
+        statistics.changes +=
+            example.steps.windows(2).filter(|pair| pair[0].source != pair[1].source).count();
+    }
+    all.into_iter().collect()
+}
+
+/// The procedure as `stitch make` would render it, every step's clip fixed.
+fn render(example: &Example, output: &Path, setup: &Setup) -> Result<u8, Failure> {
+    let opened = setup.open(&ScorerArguments::default())?;
+    let wishes = wishes(example, &opened.library)?;
+    let texts = example.steps.iter().map(|step| &step.text);
+    let procedure = Procedure::new(&example.title, texts)?;
+    let options = Options { wishes, ..Options::default() };
+    let demonstration = demonstrate(&opened.demonstrator(), &procedure, &options)?;
+    let (cache, looks) = (setup.cache.join("cuts"), RenderOptions::default());
+    render::render(&demonstration, &looks, output, &cache, &setup.progress)?;
+    setup.progress.finish();
+    match setup.json {
+        true => println!("{}", json!({"video": output, "demonstration": demonstration})),
+        false => println!("{}", output.display()),
+    }
+    Ok(0)
+}
+
+/// Every step's clip as a wish.
+fn wishes(example: &Example, library: &Library) -> Result<Wishes, Failure> {
+    let pool = library.pool()?;
+    let records = library.videos()?.into_iter();
+    let contents: HashMap<_, _> = records.map(|r| (VideoId(r.id), r.content)).collect();
+    let clips = Clips::of(&pool, &contents).find(example).ok_or_else(|| {
+        Failure::new(
+            "the library does not hold this procedure's clips any more; name the one it was mixed \
+             from with --library, or mix again with `stitch dataset mix`",
+        )
+    })?;
+    let fixed = |clip| Fixed::Clip(Place::from(pool.clip(clip)));
+    let wish = |clip| Wish { fixed: Some(fixed(clip)), ..Wish::default() };
+    Ok(clips.into_iter().map(wish).enumerate().collect())
+}
