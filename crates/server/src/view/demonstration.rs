@@ -346,7 +346,7 @@ fn export(view: &DemonstrationView, render: Option<&Job>) -> Markup {
                         option value="blur" { "on a blurred copy" } option value="fit" { "between bars" } option value="crop" { "cropped" } } }
                     label { "Size" select name="size" {
                         option value="" { "as the sources" } option { "640x360" } option { "1280x720" } option { "1920x1080" } option { "720x1280" } } }
-                    label { "Fade, in ms" input name="crossfade_ms" type="number" min="0" max="3000" step="100" value="0"; }
+                    label { "Crossfade, ms" input name="crossfade_ms" type="number" min="0" max="3000" step="100" value="0"; }
                     label.check { input name="title_card" type="checkbox"; " title card" }
                     label.check { input name="gap_cards" type="checkbox" checked; " cards for gaps" }
                 }
