@@ -82,8 +82,14 @@ impl Runtime {
         }
     }
 
-    /// Loads the shared library; only the first one of a process counts.
+    /// Loads the shared library; only the first one of a process counts, for a process can have no
+    /// second.
     pub fn load(library: &Path) -> Result<Self, OnnxError> {
+        static LOADED: Mutex<Option<Environment>> = Mutex::new(None);
+        let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(environment) = &*loaded {
+            return Ok(Self { environment: environment.clone() });
+        }
         let wrong = |reason: String| OnnxError::Library { path: library.into(), reason };
         let builder = ort::init_from(library).map_err(|error| wrong(error.to_string()))?;
         let environment = builder
@@ -91,6 +97,7 @@ impl Runtime {
             .with_telemetry(false)
             .build()
             .map_err(|error| wrong(error.to_string()))?;
+        *loaded = Some(environment.clone());
         Ok(Self { environment })
     }
 }

@@ -27,6 +27,8 @@ pub struct Collection {
     pub videos: BTreeMap<VideoId, VideoFacts>,
     /// The procedures.
     pub instances: Vec<Instance>,
+    /// What each clip is said to show: clips of one label show the same.
+    pub labels: Vec<String>,
 }
 
 /// A video as training and measuring see it.
@@ -125,6 +127,16 @@ pub enum CollectionError {
 const SAME_TASK: f32 = MineOptions::SIMILARITY;
 
 impl Collection {
+    /// Of these parts, every clip labelled with its text.
+    pub fn new(
+        pool: Pool,
+        videos: BTreeMap<VideoId, VideoFacts>,
+        instances: Vec<Instance>,
+    ) -> Self {
+        let labels = pool.clips().iter().map(|clip| clip.text.clone()).collect();
+        Self { pool, videos, instances, labels }
+    }
+
     /// The clips of a library, and the examples whose clips are all there. What was lost is counted,
     /// never guessed.
     pub fn of_library(
@@ -148,17 +160,23 @@ impl Collection {
         let known = Known::encode(&found, encoder, sentence, progress)?;
         let instance = |(example, truth)| known.instance(example, truth, &pool, &videos);
         let instances = found.into_iter().map(instance).collect();
-        Ok((Self { pool, videos, instances }, taken))
+        Ok((Self::new(pool, videos, instances), taken))
     }
 
     /// Whether anything that is known tells a sequence from a truth. Clips that are said to show the
     /// same are equally right: without a further change of source or step back in time, they are.
     pub fn tells_apart(&self, truth: &[ClipId], other: &[ClipId]) -> bool {
-        let says = |clip: &ClipId| self.pool.clip(*clip).text.as_str();
+        let says = |clip: &ClipId| self.labels[clip.row()].as_str();
         let alike = |a: &ClipId, b: &ClipId| a == b || (says(a) == says(b) && !says(a).is_empty());
         let same = truth.len() == other.len() && truth.iter().zip(other).all(|(a, b)| alike(a, b));
         let (truth, other) = (self.breaks(truth), self.breaks(other));
         !same || other.0 > truth.0 || other.1 > truth.1
+    }
+
+    /// Whether all clips of a procedure are of one video.
+    pub fn is_whole(&self, instance: &Instance) -> bool {
+        let video = |clip: &ClipId| self.pool.clip(*clip).video;
+        instance.truth.windows(2).all(|pair| video(&pair[0]) == video(&pair[1]))
     }
 
     /// Changes of source, and steps back in time within one.
@@ -465,7 +483,7 @@ mod tests {
         ];
         let rows = Features::new(1, vec![1.0; clips.len()]).unwrap();
         let pool = Pool::new(clips, rows.clone(), rows).unwrap();
-        let collection = Collection { pool, videos: BTreeMap::new(), instances: vec![] };
+        let collection = Collection::new(pool, BTreeMap::new(), vec![]);
         let apart =
             |a: [u32; 2], b: [u32; 2]| collection.tells_apart(&a.map(ClipId), &b.map(ClipId));
         assert!(!apart([0, 1], [0, 1]), "the same");

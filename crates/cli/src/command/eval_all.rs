@@ -164,8 +164,9 @@ struct Run<'a> {
 
 impl Run<'_> {
     fn options(&self) -> Options {
-        let DataArguments { seed, folds, most, .. } = *self.arguments;
-        Options { seed, folds, most: most.unwrap_or(usize::MAX), ..Options::default() }
+        let DataArguments { seed, folds, most, untrained, .. } = *self.arguments;
+        let most = most.unwrap_or(usize::MAX);
+        Options { seed, folds, most, trained: !untrained, ..Options::default() }
     }
 
     /// Whole videos of a set in the plain format, by domain where it has several.
@@ -184,6 +185,7 @@ impl Run<'_> {
             let set = Set::open(data, Needs::Text)?;
             let senses = Senses { encoder: encoder.as_ref(), sentence: &self.sentences.encoder };
             let (set, _) = gather(set, &senses, domain.as_deref(), &self.setup.progress)?;
+            let set = eval_data::with_mixed(set, self.arguments);
             let edges = Edges::of_clips(&set);
             let name = set.name.clone();
             for whole in [false, true] {

@@ -9,10 +9,13 @@ use stitch_engine::media::Decode;
 use stitch_engine::progress::Progress;
 use stitch_engine::scorer::Scorer;
 use stitch_engine::sentence::SentenceEncoder;
+use stitch_lab::dataset::{MineOptions, Split};
 use stitch_lab::suite::compare::{Comparison, Extra, Method, Miss, Options, compare};
 use stitch_lab::suite::evaluators;
+use stitch_lab::suite::mixing::mixed;
 use stitch_lab::suite::plain::gather::{Holdings, Senses, gather};
 use stitch_lab::suite::plain::set::{Needs, Set};
+use stitch_lab::suite::test_set::TestSet;
 
 use crate::failure::Failure;
 use crate::setup::{Sentences, Setup};
@@ -42,6 +45,13 @@ pub struct DataArguments {
     /// The most procedures to measure, chosen by the seed
     #[arg(long, value_name = "NUMBER")]
     pub most: Option<usize>,
+    /// Measure so many procedures that are mixed by rules out of a set's videos, and not the whole
+    /// videos alone
+    #[arg(long, value_name = "NUMBER", default_value_t = 0)]
+    pub mixed: usize,
+    /// Leave out the methods that first learn on the set, which takes most of the time
+    #[arg(long)]
+    pub untrained: bool,
     /// Run every experiment on the sets named and on the library, and write a report; the same command
     /// goes on where it was stopped
     #[arg(long, conflicts_with = "quick")]
@@ -82,7 +92,8 @@ pub fn run(arguments: &DataArguments, setup: &Setup) -> Result<u8, Failure> {
     let senses = Senses { encoder: encoder.as_ref(), sentence: &sentences.encoder };
     let domain = arguments.domain.as_deref();
     let (set, holdings) = gather(set, &senses, domain, &setup.progress)?;
-    // A set that lists procedures of several videos is measured on these.
+    let set = with_mixed(set, arguments);
+    // A set that has procedures of several videos is measured on these.
     let mixed = set.measuring(false);
     let set = if mixed.measured().is_empty() { set } else { mixed };
     let evaluator = evaluator(arguments, domain, &set.encoder, &sentences.encoder, setup);
@@ -91,6 +102,7 @@ pub fn run(arguments: &DataArguments, setup: &Setup) -> Result<u8, Failure> {
         seed: arguments.seed,
         folds: arguments.folds,
         most: arguments.most.unwrap_or(usize::MAX),
+        trained: !arguments.untrained,
         ..Options::default()
     };
     let comparison = compare(&set, &extra, &options, &setup.progress)?;
@@ -102,6 +114,14 @@ pub fn run(arguments: &DataArguments, setup: &Setup) -> Result<u8, Failure> {
         false => print(&comparison, &holdings, &misses),
     }
     Ok(0)
+}
+
+/// The set with procedures mixed out of its videos, where they were asked for.
+pub fn with_mixed(mut set: TestSet, arguments: &DataArguments) -> TestSet {
+    let mine = MineOptions { seed: arguments.seed, most: arguments.mixed, ..<_>::default() };
+    let mixed = mixed(&set.collection, Split::HeldOut, &mine, arguments.mixed);
+    set.collection.instances.extend(mixed);
+    set
 }
 
 /// The encoder that was asked for.

@@ -114,6 +114,9 @@ pub struct TrainArguments {
     /// The share of steps that are worded as another clip that shows them
     #[arg(long, default_value_t = 0.3, value_name = "SHARE", help_heading = "What is learnt from")]
     reword: f64,
+    /// The share of whole videos among what is learnt from: they are repeated up to it
+    #[arg(long, default_value_t = 0.0, value_name = "SHARE", help_heading = "What is learnt from")]
+    whole: f64,
     /// From which similarity of texts on a clip is taken to show a step
     #[arg(long, default_value_t = Drawing::default().shows, value_name = "COSINE",
         help_heading = "What is learnt from")]
@@ -336,6 +339,7 @@ impl TrainArguments {
             shows: self.shows,
             unlike: self.unlike,
             reword: self.reword,
+            whole: self.whole,
         }
     }
 

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use super::prior::Prior;
 use crate::encoder::EncoderId;
 use crate::kernels::Activation;
 use crate::models::WeightsError;
@@ -37,6 +38,9 @@ pub struct Config {
     /// What a token is told beside the two features.
     #[serde(default, skip_serializing_if = "Channels::is_none")]
     pub channels: Channels,
+    /// What is added to the network's logit for what can be told without it.
+    #[serde(default, skip_serializing_if = "Prior::is_none")]
+    pub prior: Prior,
     /// From its logit to a probability that means something.
     #[serde(default, skip_serializing_if = "Calibration::is_none")]
     pub calibration: Calibration,
@@ -139,6 +143,7 @@ impl Config {
             activation: Activation::Relu,
             max_steps: 32,
             channels: Channels::default(),
+            prior: Prior::default(),
             calibration: Calibration::default(),
         }
     }

@@ -1,6 +1,7 @@
 //! F_R, the procedure evaluator: how likely a sequence of clips is a correct, coherent
 //! demonstration of a procedure.
 
+mod prior;
 pub mod config;
 mod dropout;
 mod numbers;
@@ -32,6 +33,7 @@ use matrix::Cores;
 use network::Network;
 pub use network::{Batch, Tape};
 pub use numbers::{Layout, Place};
+pub use prior::{Prior, Told};
 pub use shipped::{SHIPPED, Shipped};
 pub use tensors::DeviceNetwork;
 
@@ -134,6 +136,12 @@ impl Evaluator {
     /// The same weights, with logits read as this calibration says.
     pub fn calibrated(mut self, calibration: Calibration) -> Self {
         self.config.calibration = calibration;
+        self
+    }
+
+    /// The same with this beside the network.
+    pub fn with_prior(mut self, prior: Prior) -> Self {
+        self.config.prior = prior;
         self
     }
 

@@ -13,6 +13,7 @@ use super::config::sigmoid;
 use super::input::{Inputs, Relation, relations};
 use super::matrix::Cores;
 use super::network::{Tape, Tokens};
+use super::prior::Told;
 use crate::scorer::{Query, Scorer, ScorerError};
 
 /// Rows of one pass: enough that ordering the weights for the products costs little, few enough that
@@ -132,7 +133,8 @@ impl Evaluator {
     }
 
     /// The logit of each candidate, judged by its shown steps alone; one that shows nothing has none.
-    /// A procedure longer than the evaluator takes is judged in windows, by the mean of their logits.
+    /// A procedure longer than the evaluator takes is judged in windows, by the mean of their logits. What
+    /// the sequence tells without the network is added.
     pub fn candidate_logits(
         &self,
         query: &Query,
@@ -148,7 +150,13 @@ impl Evaluator {
             let sum: f32 = windows.iter().map(|window| all[*window]).sum();
             (!windows.is_empty()).then(|| sum / windows.len() as f32)
         };
-        Ok(windows.iter().map(mean).collect())
+        let prior = &self.config.prior;
+        let told = |candidate: &Sequence| match prior.is_none() {
+            true => 0.0,
+            false => prior.of(&Told::by(query, pool, candidate)),
+        };
+        let both = |(candidate, windows)| mean(windows).map(|logit| logit + told(candidate));
+        Ok(candidates.iter().zip(&windows).map(both).collect())
     }
 }
 

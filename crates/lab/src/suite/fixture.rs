@@ -71,7 +71,7 @@ pub fn collection(made: &Made) -> Collection {
         }
     }
     let [text, picture] = rows;
-    Collection { pool: Pool::new(clips, text, picture).unwrap(), videos, instances }
+    Collection::new(Pool::new(clips, text, picture).unwrap(), videos, instances)
 }
 
 fn noise(random: &mut ChaCha8Rng) -> Vec<f32> {

@@ -12,6 +12,7 @@ pub mod baselines;
 pub mod compare;
 pub mod evaluators;
 pub mod library_set;
+pub mod mixing;
 pub mod quick;
 pub mod made_up;
 pub mod experiments;

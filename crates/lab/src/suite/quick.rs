@@ -13,10 +13,10 @@ use stitch_core::pool::{Pool, PoolError};
 use stitch_core::words::stems;
 use stitch_engine::encoder::EncoderId;
 
+use super::mixing::mixed;
 use super::test_set::TestSet;
 use crate::collection::{Collection, Instance, VideoFacts};
-use crate::dataset::rules::Rules;
-use crate::dataset::{MineOptions, MixedStep, Mixer, Recipe, Split, groups};
+use crate::dataset::{MineOptions, Recipe, Split};
 use crate::world::library::scripts;
 use crate::world::truth::Truth;
 use crate::world::vocabulary::Domain;
@@ -39,14 +39,17 @@ pub fn made_up(domain: Domain, videos: usize, seed: u64) -> Result<TestSet, Pool
     truth.videos.retain(|video| video.domain == domain);
     let made = Made::new(&truth, seed)?;
     let mut instances = Vec::new();
-    for split in [Split::Train, Split::HeldOut] {
-        let own: Vec<&Recipe> = made.recipes.iter().filter(|r| part(r.video) == split).collect();
-        instances.extend(own.iter().filter_map(|recipe| made.whole(recipe, split)));
-        instances.extend(made.mixed(&own, split, seed));
+    for recipe in &made.recipes {
+        instances.extend(made.whole(recipe, part(recipe.video)));
     }
     let said = made.said.clone();
     let rows = features(said.iter().map(|text| in_words(text)));
-    let collection = Collection { pool: made.pool, videos: made.videos, instances };
+    let mut collection = Collection::new(made.pool, made.videos, instances);
+    let mine = MineOptions { similarity: 0.5, largest: 3, most: MOST, seed };
+    for split in [Split::Train, Split::HeldOut] {
+        let mixed = mixed(&collection, split, &mine, MOST);
+        collection.instances.extend(mixed);
+    }
     let name = format!("{domain:?}").to_lowercase();
     let encoder = EncoderId { name: "made-up".into(), dim: DIM, weights: String::new() };
     TestSet::new(&name, collection, (said, rows), encoder)
@@ -99,33 +102,6 @@ impl Made {
     fn whole(&self, recipe: &Recipe, split: Split) -> Option<Instance> {
         let truth = recipe.steps.clone();
         (truth.len() >= 2).then(|| self.instance(&recipe.title, truth, split, "real"))
-    }
-
-    fn mixed(&self, recipes: &[&Recipe], split: Split, seed: u64) -> Vec<Instance> {
-        let summaries = features(recipes.iter().map(|recipe| {
-            let rows = self.pool.text_features();
-            let mut mean = vec![0.0; DIM];
-            for step in &recipe.steps {
-                mean.iter_mut().zip(rows.row(step.row())).for_each(|(sum, x)| *sum += x);
-            }
-            mean
-        }));
-        let mine = MineOptions { similarity: 0.5, largest: 3, most: MOST, seed };
-        let mut known = std::collections::HashSet::new();
-        let mut mixed = Vec::new();
-        for (number, group) in groups(&summaries, &mine).into_iter().enumerate() {
-            let group: Vec<&Recipe> = group.into_iter().map(|at| recipes[at]).collect();
-            let Ok(steps) = Rules::default().mix(&group, &self.pool, seed ^ number as u64) else {
-                continue;
-            };
-            let clip = |step: &MixedStep| group[step.recipe].steps[step.step];
-            let truth: Vec<ClipId> = steps.iter().map(clip).collect();
-            if known.insert(truth.clone()) && mixed.len() < MOST {
-                let titles: Vec<&str> = group.iter().map(|recipe| recipe.title.as_str()).collect();
-                mixed.push(self.instance(&titles.join(" + "), truth, split, "rules"));
-            }
-        }
-        mixed
     }
 
     fn instance(&self, title: &str, truth: Vec<ClipId>, split: Split, by: &str) -> Instance {

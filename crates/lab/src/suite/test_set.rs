@@ -57,8 +57,7 @@ impl TestSet {
 
     /// Whether a procedure's clips are all of one video.
     pub fn is_whole(&self, instance: &Instance) -> bool {
-        let video = |clip: &ClipId| self.collection.pool.clip(*clip).video;
-        instance.truth.windows(2).all(|pair| video(&pair[0]) == video(&pair[1]))
+        self.collection.is_whole(instance)
     }
 
     /// The same set with only whole videos, or only mixed procedures, measured. What is learnt from
@@ -90,7 +89,7 @@ impl TestSet {
 
     /// The same set with some of its videos and the procedures that are made of them.
     pub fn part(&self, name: &str, keep: impl Fn(VideoId) -> bool) -> Result<Self, PoolError> {
-        let Collection { pool, videos, instances } = &self.collection;
+        let Collection { pool, videos, instances, labels } = &self.collection;
         let kept: Vec<usize> = (0..pool.len()).filter(|at| keep(pool.clips()[*at].video)).collect();
         let numbers: BTreeMap<usize, u32> =
             kept.iter().enumerate().map(|(new, old)| (*old, new as u32)).collect();
@@ -106,8 +105,9 @@ impl TestSet {
             Some(Instance { truth, ..instance.clone() })
         };
         let instances = instances.iter().filter_map(instance).collect();
-        let collection =
-            Collection { pool: chosen(pool, &kept)?, videos: videos.collect(), instances };
+        let labels = kept.iter().map(|row| labels[*row].clone()).collect();
+        let (pool, videos) = (chosen(pool, &kept)?, videos.collect());
+        let collection = Collection { pool, videos, instances, labels };
         let (seen, encoder) = (chosen(&self.seen, &kept)?, self.encoder.clone());
         Ok(Self { name: name.into(), collection, seen, encoder })
     }

@@ -2,8 +2,9 @@
 //! calibrate by, one to report.
 
 use serde::Serialize;
+use stitch_core::cover::Sequence;
 use stitch_engine::calibration;
-use stitch_engine::evaluator::{Calibration, Evaluator};
+use stitch_engine::evaluator::{Calibration, Evaluator, Told};
 use stitch_engine::progress::Progress;
 use stitch_engine::scorer::{Query, Scorer, ScorerError};
 
@@ -71,11 +72,7 @@ impl<'a> HeldOut<'a> {
         seed: u64,
         progress: &dyn Progress,
     ) -> Result<Self, DistractorsError> {
-        let all = collection.instances.iter().enumerate();
-        let all = all.filter(|(_, instance)| instance.split == Split::HeldOut);
-        let all: Vec<usize> = all.map(|(number, _)| number).collect();
-        let apart = all.len().div_ceil(most.max(1)).max(1);
-        let chosen: Vec<usize> = all.into_iter().step_by(apart).collect();
+        let chosen = chosen(collection, most);
         let belief = calibration::Calibration::of(encoder);
         let questions = Distractors::new(collection, belief, seed).questions(&chosen, progress)?;
         let (mut choosing, mut reporting) = (Vec::new(), Vec::new());
@@ -126,7 +123,7 @@ impl<'a> HeldOut<'a> {
         seed: u64,
     ) -> Result<(Evaluator, Report), ScorerError> {
         let judged = |questions| self.judged(questions, &evaluator, drawing, seed);
-        let (fitting, testing) = (judged(&self.choosing), judged(&self.reporting));
+        let (fitting, testing) = (judged(&self.choosing)?, judged(&self.reporting)?);
         let calibration = fit(&fitting);
         let said = |calibration: Calibration| {
             let said = move |(logit, right): &(f32, bool)| {
@@ -151,6 +148,20 @@ impl<'a> HeldOut<'a> {
         Ok((evaluator, report))
     }
 
+    /// For every candidate of the choosing half the network's logit and what is told without it.
+    pub fn told(&self, network: &Evaluator) -> Result<Vec<Vec<(f32, Told)>>, ScorerError> {
+        let pool = &self.collection.pool;
+        let of = |question: &Question| {
+            let query = query(&self.collection.instances[question.instance]);
+            let logits = network.candidate_logits(&query, pool, &question.candidates)?;
+            let both = |(candidate, logit): (_, Option<f32>)| {
+                Some((logit?, Told::by(&query, pool, candidate)))
+            };
+            Ok(question.candidates.iter().zip(logits).filter_map(both).collect())
+        };
+        self.choosing.iter().map(of).collect()
+    }
+
     /// Logits of the procedures of these questions as they are and with a constraint broken.
     fn judged(
         &self,
@@ -158,7 +169,7 @@ impl<'a> HeldOut<'a> {
         evaluator: &Evaluator,
         drawing: &Drawing,
         seed: u64,
-    ) -> Vec<(f32, bool)> {
+    ) -> Result<Vec<(f32, bool)>, ScorerError> {
         let config = evaluator.config();
         let instances: Vec<&Instance> =
             questions.iter().map(|q| &self.collection.instances[q.instance]).collect();
@@ -167,14 +178,37 @@ impl<'a> HeldOut<'a> {
         let sampler = Sampler::new(&pieces, config.channels, *drawing, seed);
         let mut judged = Vec::new();
         for draw in 0..DRAWS {
-            for drawn in sampler.epoch(draw).chunks(64) {
-                let (batch, right) = sampler.batch(drawn);
-                let logits = evaluator.logits(&batch).into_iter();
-                judged.extend(logits.zip(right));
+            for drawn in sampler.epoch(draw) {
+                let said = sampler.said(&drawn);
+                let query = Query { texts: &[], text: &said, clip: &said, map: None };
+                let clips = drawn.steps.iter().map(|(_, clip)| Some(*clip)).collect();
+                let pool = &self.collection.pool;
+                let logits = evaluator.candidate_logits(&query, pool, &[Sequence(clips)])?;
+                judged.extend(logits.into_iter().flatten().map(|l| (l, drawn.fault.is_none())));
             }
         }
-        judged
+        Ok(judged)
     }
+}
+
+/// At most so many held-out procedures: whole videos a third of them where there are so many, the
+/// others mixed, each kind evenly spaced.
+fn chosen(collection: &Collection, most: usize) -> Vec<usize> {
+    let all = collection.instances.iter().enumerate();
+    let all = all.filter(|(_, instance)| instance.split == Split::HeldOut);
+    let (whole, mixed): (Vec<usize>, Vec<usize>) = all
+        .map(|(number, _)| number)
+        .partition(|at| collection.is_whole(&collection.instances[*at]));
+    let third = if mixed.is_empty() { most } else { most / 3 };
+    let mut chosen = spaced(&whole, third.max(most.saturating_sub(mixed.len())));
+    chosen.extend(spaced(&mixed, most - chosen.len()));
+    chosen.sort_unstable();
+    chosen
+}
+
+fn spaced(all: &[usize], most: usize) -> Vec<usize> {
+    let apart = all.len().div_ceil(most.max(1)).max(1);
+    all.iter().copied().step_by(apart).take(most).collect()
 }
 
 /// An instance as a scorer sees it.

@@ -7,6 +7,7 @@ mod mixture;
 pub mod learner;
 pub mod checkpoint;
 pub mod held_out;
+mod prior;
 pub mod curves;
 mod outcome;
 
@@ -230,6 +231,8 @@ pub fn train(
     }
 
     let best = run.best_evaluator()?;
+    let prior = prior::search(&best, &held_out)?;
+    let best = best.with_prior(prior);
     let (first, others) = (&held_out[0], &held_out[1..]);
     let (evaluator, report) = first.report(best, &AverageSimilarity, drawing, options.seed)?;
     let others = others.iter().map(|other| other.ranks(&evaluator, &AverageSimilarity));

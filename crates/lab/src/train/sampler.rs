@@ -47,6 +47,9 @@ pub struct Drawing {
     pub unlike: f32,
     /// The share of steps that are worded as another clip that shows them.
     pub reword: f64,
+    /// The share of whole videos among the positives that they are repeated for, where they are fewer.
+    #[serde(default)]
+    pub whole: f64,
 }
 
 impl Default for Drawing {
@@ -61,6 +64,7 @@ impl Default for Drawing {
             shows: 0.7,
             unlike: 0.45,
             reword: 0.3,
+            whole: 0.0,
         }
     }
 }
@@ -149,6 +153,7 @@ impl<'a> Pieces<'a> {
         for (id, facts) in collection.videos.iter().filter(|(id, _)| videos.contains_key(id)) {
             tasks.entry(&facts.task).or_default().push(*id);
         }
+        let instances = balanced(instances, collection, drawing.whole);
         let windows = instances.iter().flat_map(|instance| {
             let starts = (0..instance.truth.len()).step_by(longest.max(1));
             starts.map(move |start| (*instance, start..(start + longest).min(instance.truth.len())))
@@ -169,6 +174,22 @@ impl<'a> Pieces<'a> {
         let pieces = windows.map(piece).collect();
         Self { pool, pieces, clips, tasks, steps: table.clip, others, videos }
     }
+}
+
+/// The procedures, and whole videos among them again and again until they have their share.
+fn balanced<'a>(
+    instances: &[&'a Instance],
+    collection: &Collection,
+    share: f64,
+) -> Vec<&'a Instance> {
+    let mut balanced = instances.to_vec();
+    let is_whole = |instance: &&&Instance| collection.is_whole(instance);
+    let whole: Vec<&Instance> = instances.iter().filter(is_whole).copied().collect();
+    let mixed = instances.len() - whole.len();
+    let wanted = (mixed as f64 * share / (1.0 - share).max(0.1)) as usize;
+    let more = wanted.saturating_sub(whole.len());
+    balanced.extend(whole.iter().cycle().take(if mixed > 0 { more } else { 0 }));
+    balanced
 }
 
 fn rows(features: &Features, which: std::ops::Range<usize>) -> Features {
@@ -326,6 +347,13 @@ impl<'a> Sampler<'a> {
         let mut random = ChaCha8Rng::seed_from_u64(self.seed);
         random.set_stream((epoch as u64) << 32 | piece as u64);
         random
+    }
+
+    /// The steps of a sequence by F_M's text side.
+    pub fn said(&self, drawn: &Drawn) -> Features {
+        let mut rows = Features::empty(self.of.steps.dim());
+        drawn.steps.iter().for_each(|(step, _)| rows.push(self.of.steps.row(*step)));
+        rows
     }
 
     /// Sequences ready for the network, and which of them are right.

@@ -104,7 +104,7 @@ impl Folder {
     /// Removes everything a library consists of, and nothing else.
     fn clear(&self) -> Result<(), FileError> {
         let endings = [".mp4", ".srt", ".info.json", ".frames"];
-        let names = ["truth.json", "procedures.jsonl", "frames.jsonl", MANIFEST];
+        let names = ["truth.json", "procedures.jsonl", "frames.jsonl", "videos.jsonl", MANIFEST];
         self.remove(|name| {
             name.starts_with(".writing-")
                 || names.contains(&name)

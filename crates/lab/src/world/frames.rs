@@ -4,6 +4,7 @@ use std::path::Path;
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 use stitch_engine::files::{FileError, write_whole};
 use stitch_engine::progress::Progress;
 
@@ -73,7 +74,9 @@ pub fn render_frames(
     })?;
     let truths: Vec<FrameTruth> =
         scripts.iter().flat_map(|script| truths(script, per_step)).collect();
-    write_truths(&folder.join("frames.jsonl"), &truths)?;
+    write_lines(&folder.join("frames.jsonl"), &truths)?;
+    let videos: Vec<Value> = scripts.iter().map(|script| video(script, per_step)).collect();
+    write_lines(&folder.join("videos.jsonl"), &videos)?;
     Ok(FramesSummary { videos: scripts.len(), made: left.len(), frames: truths.len() })
 }
 
@@ -143,10 +146,31 @@ fn truths(script: &Script, per_step: usize) -> Vec<FrameTruth> {
     moments(script, per_step).enumerate().map(truth).collect()
 }
 
-fn write_truths(path: &Path, truths: &[FrameTruth]) -> Result<(), FileError> {
+/// A line of videos.jsonl, as `stitch eval --data` reads it: the steps of a video with their pictures.
+fn video(script: &Script, per_step: usize) -> Value {
+    let mut steps: Vec<Value> = Vec::new();
+    let mut last = None;
+    for ((shot, _), truth) in moments(script, per_step).zip(truths(script, per_step)) {
+        let Some(verb) = truth.verb else { continue };
+        if last != Some(shot.start_ms) {
+            last = Some(shot.start_ms);
+            let (start, end) = (shot.start_ms, shot.start_ms + shot.length_ms());
+            let label = json!([verb, truth.things]).to_string();
+            steps.push(json!({"text": truth.text, "label": label, "images": [],
+                "start": start as f64 / 1000.0, "end": end as f64 / 1000.0}));
+        }
+        if let Some(images) = steps.last_mut().and_then(|step| step["images"].as_array_mut()) {
+            images.push(json!(truth.file));
+        }
+    }
+    let (name, task, title) = (&script.name, script.task, &script.title);
+    json!({"video": name, "task": task, "title": title, "domain": script.domain, "steps": steps})
+}
+
+fn write_lines<T: Serialize>(path: &Path, lines: &[T]) -> Result<(), FileError> {
     let mut text = String::new();
-    for truth in truths {
-        let line = serde_json::to_string(truth).map_err(std::io::Error::from);
+    for line in lines {
+        let line = serde_json::to_string(line).map_err(std::io::Error::from);
         text += &line.map_err(FileError::at(path))?;
         text.push('\n');
     }
@@ -158,6 +182,7 @@ mod tests {
     use stitch_engine::progress::Silent;
 
     use super::*;
+    use crate::suite::plain::set::{Needs, Set};
 
     #[test]
     fn every_line_has_its_picture_and_a_second_run_draws_nothing() {
@@ -172,6 +197,13 @@ mod tests {
         assert!(truths.iter().all(|truth| out.path().join(&truth.file).exists()));
         assert!(truths.iter().any(|truth| truth.verb.is_none() && truth.text.is_empty()));
         assert!(truths.iter().any(|truth| truth.verb.is_some() && !truth.text.is_empty()));
+        let set = Set::open(out.path(), Needs::Pictures).unwrap();
+        assert!(set.complaints.is_empty() && set.unread.is_empty());
+        assert_eq!(set.videos.len(), 2);
+        let steps = set.videos.iter().flat_map(|video| &video.steps);
+        assert!(steps.clone().all(|step| step.images.len() == 2 && step.label.is_some()));
+        let shown = truths.iter().filter(|truth| truth.verb.is_some()).count();
+        assert_eq!(2 * steps.count(), shown);
         assert_eq!(render_frames(out.path(), settings, 2, false, &Silent).unwrap().made, 0);
     }
 

@@ -139,7 +139,7 @@ pub fn gather(
 }
 
 fn holdings(set: Set, test_set: &TestSet, from: &'static str) -> Holdings {
-    let Collection { pool, videos, instances } = &test_set.collection;
+    let Collection { pool, videos, instances, .. } = &test_set.collection;
     let tasks: std::collections::BTreeSet<&str> =
         videos.values().map(|facts| facts.task.as_str()).collect();
     Holdings {
@@ -228,6 +228,7 @@ struct Clips {
     clips: Vec<Clip>,
     rows: Vec<Vec<f32>>,
     narration: Vec<String>,
+    labels: Vec<String>,
     /// The rows of the texts, where they came with the set.
     texts: Vec<Vec<f32>>,
     /// The place of each among the listed steps of its video.
@@ -250,6 +251,7 @@ impl Clips {
                 self.rows.push(row);
                 self.numbers.push(step.number);
                 self.narration.push(step.narration.clone().unwrap_or_default());
+                self.labels.push(step.label.clone().unwrap_or_else(|| step.text.clone()));
                 let (id, text) = (VideoId(at as u32), step.text.clone());
                 self.clips.push(Clip { video: id, span: spans[number], text });
             }
@@ -278,7 +280,9 @@ impl Clips {
             let split = Some(Split::HeldOut);
             videos.insert(VideoId(*at as u32), VideoFacts { title, task, split, clips });
         }
-        Ok(Collection { pool, videos, instances })
+        let mut collection = Collection::new(pool, videos, instances);
+        collection.labels.clone_from(&self.labels);
+        Ok(collection)
     }
 
     fn instance(&self, title: &str, task: &str, own: &[ClipId], read: &Read) -> Instance {

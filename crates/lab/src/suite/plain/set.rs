@@ -35,6 +35,7 @@ const COLUMNS: &[&str] = &[
     "end",
     "segment",
     "narration",
+    "label",
     "asr",
     "recipe_type",
     "task",
@@ -133,6 +134,8 @@ pub struct PlainStep {
     pub span: Option<Span>,
     /// What is said meanwhile, where that is known.
     pub narration: Option<String>,
+    /// What the step is called in every video that shows it, where that is said.
+    pub label: Option<String>,
 }
 
 impl Set {
@@ -337,7 +340,8 @@ fn read_step(
     let span = if needs == Needs::Text { read_span(step, length_ms)? } else { None };
     let narration = strings(step, &["narration", "asr"]).join(" ");
     let narration = Some(narration).filter(|said| !said.trim().is_empty());
-    Ok(PlainStep { number, text, images, span, narration })
+    let label = strings(step, &["label"]).into_iter().find(|label| !label.trim().is_empty());
+    Ok(PlainStep { number, text, images, span, narration, label })
 }
 
 /// From `start` and `end`, or a `segment` of two numbers, in seconds.

@@ -1,0 +1,114 @@
+//! Mixed procedures out of the whole videos of any collection, by rules: what MC is made of where a set
+//! brings none.
+
+use std::collections::{HashMap, HashSet};
+
+use stitch_core::clip::ClipId;
+use stitch_core::features::{Features, normalise};
+
+use crate::collection::{Collection, Instance};
+use crate::dataset::rules::Rules;
+use crate::dataset::{MineOptions, MixedStep, Mixer, Recipe, Split, groups};
+
+/// At most `most` procedures of one part, mixed out of whole videos that are about the same. Each step is
+/// asked for in the words of the clip that shows it.
+pub fn mixed(
+    collection: &Collection,
+    split: Split,
+    mine: &MineOptions,
+    most: usize,
+) -> Vec<Instance> {
+    let whole: Vec<&Instance> = collection
+        .of_split(split)
+        .filter(|instance| instance.truth.len() >= 2 && collection.is_whole(instance))
+        .collect();
+    let recipes: Vec<Recipe> = whole.iter().map(|instance| recipe(instance, collection)).collect();
+    let summaries = summaries(&whole);
+    let asked = Asked::of(&whole);
+    let (mut known, mut found) = (HashSet::new(), Vec::new());
+    for (number, group) in groups(&summaries, mine).into_iter().enumerate() {
+        if found.len() == most {
+            break;
+        }
+        let first = whole[group[0]];
+        let group: Vec<&Recipe> = group.into_iter().map(|at| &recipes[at]).collect();
+        let seed = mine.seed ^ number as u64;
+        let Ok(steps) = Rules::default().mix(&group, &collection.pool, seed) else { continue };
+        let clip = |step: &MixedStep| group[step.recipe].steps[step.step];
+        let truth: Vec<ClipId> = steps.iter().map(clip).collect();
+        if known.insert(truth.clone()) {
+            let titles: Vec<&str> = group.iter().map(|recipe| recipe.title.as_str()).collect();
+            let instance = asked.instance(titles.join(" + "), truth, first);
+            found.extend(instance.filter(|instance| !collection.is_whole(instance)));
+        }
+    }
+    found
+}
+
+fn recipe(instance: &Instance, collection: &Collection) -> Recipe {
+    let video = collection.pool.clip(instance.truth[0]).video;
+    let (title, steps) = (instance.title.clone(), instance.truth.clone());
+    Recipe { video, content: video.0.to_string(), title, licence: None, steps }
+}
+
+/// Each video as the mean of its steps.
+fn summaries(whole: &[&Instance]) -> Features {
+    let mut rows = Features::empty(whole.first().map_or(1, |instance| instance.text.dim()));
+    for instance in whole {
+        let mut mean = vec![0.0; instance.text.dim()];
+        for row in instance.text.rows() {
+            mean.iter_mut().zip(row).for_each(|(sum, x)| *sum += x);
+        }
+        normalise(&mut mean);
+        rows.push(&mean);
+    }
+    rows
+}
+
+/// For every clip the procedure and step that ask for it in its own words.
+struct Asked<'a>(HashMap<ClipId, (&'a Instance, usize)>);
+
+impl<'a> Asked<'a> {
+    fn of(whole: &[&'a Instance]) -> Self {
+        let steps = whole.iter().flat_map(|instance| {
+            instance.truth.iter().enumerate().map(|(step, clip)| (*clip, (*instance, step)))
+        });
+        Self(steps.collect())
+    }
+
+    fn instance(&self, title: String, truth: Vec<ClipId>, like: &Instance) -> Option<Instance> {
+        let (mut text, mut clip) =
+            (Features::empty(like.text.dim()), Features::empty(like.clip.dim()));
+        let mut texts = Vec::new();
+        for shown in &truth {
+            let (instance, step) = self.0.get(shown)?;
+            text.push(instance.text.row(*step));
+            clip.push(instance.clip.row(*step));
+            texts.push(instance.texts[*step].clone());
+        }
+        let (split, task) = (like.split, like.task.clone());
+        Some(Instance { title, text, clip, texts, truth, split, builder: "rules".into(), task })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::suite::fixture::{Made, collection};
+
+    #[test]
+    fn mixtures_are_of_several_videos_and_ask_in_their_words() {
+        let made = collection(&Made { tasks: 3, videos: 6, steps: 5, seed: 1 });
+        let split = made.instances[0].split;
+        let mine = MineOptions { similarity: 0.1, ..MineOptions::default() };
+        let found = mixed(&made, split, &mine, 20);
+        assert!((1..=20).contains(&found.len()));
+        for instance in &found {
+            assert!(!made.is_whole(instance) && instance.split == split);
+            for (text, clip) in instance.texts.iter().zip(&instance.truth) {
+                assert_eq!(text, &made.pool.clip(*clip).text);
+            }
+        }
+        assert_eq!(found, mixed(&made, split, &mine, 20), "the seed decides");
+    }
+}
