@@ -7,7 +7,8 @@
     python train.py check    --work WORK --names NAME        what export.py proves itself by
     python train.py unseen   --work WORK --names F0,F1,F2,FULL --out FILE   features of every frame by a model that never saw it
 
-A job is a JSON object of the settings in DEFAULTS that differ, or {"soup": [names]}: the mean of those jobs' weights.
+A job is a JSON object of the settings in DEFAULTS that differ, or {"soup": [names]}: the mean of those jobs' weights,
+or {"ensemble": [names]}: the mean of those models' similarities, which measures what there is to distil.
 See README.md for the jobs behind the table.
 """
 import argparse
@@ -29,11 +30,13 @@ DEFAULTS = dict(
     seed=0, head_seed=0, steps=400, warmup=40, lr=1e-3, text_lr=1.0, backbone_lr=4e-4, decay=0.05, head_decay=0.05,
     ema=0.99, clip=5.0, size=224, crop=0.35, mix=0.0, drop_path=0.1, sp=0.0,
     dropout=0.2, drop_in=0.2, text_drop=0.1, hidden=768, text_hidden=768, text_init="pca", white=0.5, text_noise=0.0, stored=True,
+    words=0, others=0.0, near=0.0, aspect=False, teach=0.0, teachers=[],
     soft=0.2, invideo=0.5, whole=0.0, distil=0.1, phrases=0.0, ignore=0.9, scale_lr=1.0, scale_max=50.0, max_seconds=600,
     batch=dict(caption=224, state=80, label=40, video=32, step=72, world=0),
 )
 KINDS = ["caption", "state", "label", "video", "step", "world"]
-MODELS = ["lite0", "lite2"]
+SIZES = {"big": (256, 256), "small": (224, 224), "wide": (384, 256)}  # width, height
+PLACES = 32  # words of a text that are looked at one by one
 
 
 # ---------------------------------------------------------------- the pack
@@ -42,32 +45,70 @@ def decode(job):
     """One run of pictures, squashed to both sizes, written straight into the shared arrays."""
     import io
     from PIL import Image
-    path, work, first, rows = job
-    out = [np.load(work / f"{name}.npy", mmap_mode="r+") for name in ("big", "small")]
+    path, work, first, rows, aspect = job
+    out = [np.load(work / f"{name}.npy", mmap_mode="r+") for name in SIZES]
+    aspects = []
     with open(path, "rb") as f:
         for n, (at, size) in enumerate(rows):
             f.seek(at)
             picture = Image.open(io.BytesIO(f.read(size))).convert("RGB")
-            for side, array in zip((256, 224), out):
-                array[first + n] = np.asarray(picture.resize((side, side), Image.BILINEAR))
+            aspects.append(aspect or picture.width / picture.height)
+            for size, array in zip(SIZES.values(), out):
+                array[first + n] = np.asarray(picture.resize(size, Image.BILINEAR))
     for array in out:
         array.flush()
+    return first, aspects
+
+
+def shape_of(aspect, area=65536):
+    """The sides, multiples of 32, nearest to a shape and about as large as 256 x 256."""
+    sides = [(w, h) for w in range(160, 417, 32) for h in range(160, 417, 32) if 0.85 * area <= w * h <= 1.15 * area]
+    return min(sides, key=lambda s: abs(math.log(s[0] / s[1] / aspect)))
+
+
+def decode_shaped(job):
+    """Pictures to be measured, in their own shape."""
+    import io
+    from PIL import Image
+    path, rows = job
+    out = []
+    with open(path, "rb") as f:
+        for n, at, size in rows:
+            f.seek(at)
+            picture = Image.open(io.BytesIO(f.read(size))).convert("RGB")
+            out.append((n, np.asarray(picture.resize(shape_of(picture.width / picture.height), Image.BILINEAR))))
+    return out
 
 
 def decode_all(items, pack, work):
-    for name, side in (("big", 256), ("small", 224)):
-        np.lib.format.open_memmap(work / f"{name}.npy", "w+", np.uint8, (len(items), side, side, 3)).flush()
-    jobs = []
+    for name, (width, height) in SIZES.items():
+        np.lib.format.open_memmap(work / f"{name}.npy", "w+", np.uint8, (len(items), height, width, 3)).flush()
+    jobs, shaped = [], []
     for s in range(0, len(items), 64):
         for part in sorted({i["part"] for i in items[s:s + 64]}):  # items lie in the order of the parts
             chunk = [n for n in range(s, min(s + 64, len(items))) if items[n]["part"] == part]
-            jobs.append((pack / f"pictures{part}.bin", work, chunk[0], [(items[n]["at"], items[n]["bytes"]) for n in chunk]))
+            world = 456 / 256 if items[chunk[0]]["source"] == "world" else None  # made-up frames came squashed
+            jobs.append((pack / f"pictures{part}.bin", work, chunk[0], [(items[n]["at"], items[n]["bytes"]) for n in chunk], world))
+            shaped.append((pack / f"pictures{part}.bin", [(n, items[n]["at"], items[n]["bytes"]) for n in chunk if measured(items[n])]))
+    aspect, groups = np.zeros(len(items), np.float32), {}
     with multiprocessing.get_context("fork").Pool(16) as pool:
-        pool.map(decode, jobs, chunksize=1)
+        for first, aspects in pool.imap_unordered(decode, jobs):
+            aspect[first:first + len(aspects)] = aspects
+        for part in pool.imap_unordered(decode_shaped, shaped):
+            for n, array in part:
+                groups.setdefault(array.shape, []).append((n, array))
+    np.save(work / "aspect.npy", aspect)
+    rows = {f"rows{k}": np.array([n for n, _ in v]) for k, v in enumerate(groups.values())}
+    np.savez(work / "shaped.npz", **rows, **{f"pictures{k}": np.stack([a for _, a in v]) for k, v in enumerate(groups.values())})
 
 
-def embed_texts(texts, pack):
-    """all-mpnet-base-v2: mean of the last layer over the words, unit length."""
+def measured(item):
+    """Whether a picture is ever measured in its own shape; made-up frames are not."""
+    return item["source"] in ("youcook2", "step_pictures") or (item["source"] == "flickr8k" and item["split"] == "test")
+
+
+def embed_texts(texts, pack, words=None):
+    """all-mpnet-base-v2: mean of the last layer over the words, unit length; the words themselves into `words` where it is given."""
     import torch
     from safetensors.torch import load_file
     from tokenizers import Tokenizer
@@ -92,6 +133,10 @@ def embed_texts(texts, pack):
         mask = torch.tensor([e.attention_mask for e in enc]).to(DEV)
         with torch.no_grad():
             y = model(input_ids=ids, attention_mask=mask).last_hidden_state.float()
+        if words is not None:
+            at = torch.tensor(rows).to(DEV)
+            words[0][at, :min(PLACES, y.shape[1])] = y[:, :PLACES].half()
+            words[1][at] = mask.sum(1).clamp(max=PLACES)
         y = (y * mask[..., None]).sum(1) / mask.sum(1, keepdim=True)
         out[rows] = torch.nn.functional.normalize(y, dim=1).cpu().numpy()
     return out
@@ -145,7 +190,7 @@ class Store:
         self.maps, self.first, self.count, self.start = maps, first, count, start
 
     @staticmethod
-    def make(work, pack, name, start, few, many, seed=5):
+    def make(work, pack, name, start, few, many, own_shape=False, seed=5):
         import torch
         from safetensors.torch import load_file
         from towers import Lite
@@ -154,7 +199,8 @@ class Store:
         count = torch.tensor([0 if not u else many if i["kind"] in ("video", "step") else few for i, u in zip(meta["items"], used)])
         first = torch.cumsum(count, 0) - count
         net = Lite(load_file(pack / f"{name}.safetensors"), 0.0).freeze(99).to(DEV).eval().to(memory_format=torch.channels_last)
-        big = np.load(work / "big.npy", mmap_mode="r")
+        big = np.load(work / ("wide.npy" if own_shape else "big.npy"), mmap_mode="r")
+        aspect = torch.from_numpy(np.load(work / "aspect.npy")).to(DEV)
         maps, at = None, 0
         torch.manual_seed(seed)
         for s in range(0, len(big), 256):
@@ -163,8 +209,10 @@ class Store:
                 continue
             x = torch.from_numpy(big[rows]).to(DEV).permute(0, 3, 1, 2)
             x = x.repeat_interleave(count[rows].to(DEV), 0)
-            for part in x.split(1024):
-                y = net.lower(augment(part, {**DEFAULTS, "crop": 0.4}).to(torch.bfloat16).contiguous(memory_format=torch.channels_last), start)
+            shape = aspect[rows].repeat_interleave(count[rows].to(DEV), 0) if own_shape else None
+            for k, part in enumerate(x.split(1024)):
+                here = None if shape is None else shape[1024 * k:1024 * k + 1024]
+                y = net.lower(augment(part, {**DEFAULTS, "crop": 0.4}, here).to(torch.bfloat16).contiguous(memory_format=torch.channels_last), start)
                 y = y.permute(0, 2, 3, 1)
                 if maps is None:
                     maps = torch.empty(int(count.sum()), *y.shape[1:], dtype=torch.bfloat16, device=DEV)
@@ -177,6 +225,11 @@ class Store:
         pick = (torch.rand(len(rows), device=DEV) * self.count[rows]).long()
         return self.maps[self.first[rows] + pick].permute(0, 3, 1, 2)
 
+    @staticmethod
+    def draw_either(one, other, rows):
+        import torch
+        return torch.where((torch.rand(len(rows), device=DEV) < 0.5)[:, None, None, None], one.draw(rows), other.draw(rows))
+
 
 def do_decode(pack, work):
     started = time.time()
@@ -186,32 +239,20 @@ def do_decode(pack, work):
     print("decoded", len(meta["items"]), f"{time.time()-started:.1f}s", flush=True)
 
 
-def do_embed(pack, work):
-    """Embeds what an earlier run has not embedded yet."""
+def do_embed(pack, work, keep_words):
+    """Vectors of all texts, and for jobs that look at words those of the first words of each."""
+    import torch
     started = time.time()
     texts = all_texts(json.load(open(pack / "pack.json")))
-    known = {}
-    for path in sorted(pack.glob("embedding*.npz")):
-        part = np.load(path)
-        known.update(zip(json.loads(str(part["texts"])), part["q"].astype(np.float32) * part["scale"][:, None]))
-    missing = [t for t in dict.fromkeys(texts) if t not in known]
-    if missing:
-        known.update(zip(missing, embed_texts(missing, pack)))
-    emb = np.stack([known[t] for t in texts])
-    emb /= np.linalg.norm(emb, axis=1, keepdims=True)
+    words = None
+    if keep_words:
+        words = torch.zeros(len(texts), PLACES, 768, dtype=torch.float16, device=DEV), torch.zeros(len(texts), dtype=torch.long, device=DEV)
+    emb = embed_texts(texts, pack, words)
     assert np.isfinite(emb).all(), "the text embeddings are broken"
-    np.save(work / "texts.npy", emb.astype(np.float32))
-    if len(missing) > 10000:
-        keep_embeddings(texts, emb, work)
-    print("embedded", len(missing), "of", len(texts), f"{time.time()-started:.1f}s", flush=True)
-
-
-def keep_embeddings(texts, emb, work, parts=4):
-    """The embeddings in 8 bits, small enough to carry away and use again."""
-    scale = np.abs(emb).max(1) / 127
-    q = np.round(emb / scale[:, None]).astype(np.int8)
-    for n, rows in enumerate(np.array_split(np.arange(len(texts)), parts)):
-        np.savez(work / f"embedding{n}.npz", q=q[rows], scale=scale[rows].astype(np.float32), texts=json.dumps([texts[i] for i in rows]))
+    np.save(work / "texts.npy", emb)
+    if words:
+        torch.save([w.cpu() for w in words], work / "words.pt")
+    print("embedded", len(texts), f"{time.time()-started:.1f}s", flush=True)
 
 
 def do_features(pack, work, name):
@@ -229,13 +270,19 @@ def normalise(x):
     return ((x - 127.0) / 128.0).contiguous()
 
 
-def augment(x, cfg):
-    """Random crop, flip, small turn, light and colour, on the GPU; bytes in, normalised floats out."""
+def augment(x, cfg, aspect=None):
+    """Random crop, flip, small turn, light and colour, on the GPU; bytes in, normalised floats out.
+
+    With the pictures' aspects given, things keep their shape: crops are near squares of the picture as it was.
+    """
     import torch
     import torch.nn.functional as F
     n, dev = len(x), x.device
     u = lambda lo, hi, *shape: torch.rand(n, *shape, device=dev) * (hi - lo) + lo
     area, ratio = u(cfg["crop"], 1.0), torch.exp(u(math.log(0.75), math.log(4 / 3)))
+    if aspect is not None:
+        ratio = ratio / aspect
+        area = area * torch.minimum(ratio, 1 / ratio)  # of the largest crop of that shape
     w, h = (area * ratio).sqrt().clamp(max=1), (area / ratio).sqrt().clamp(max=1)
     cx, cy = u(-1, 1) * (1 - w), u(-1, 1) * (1 - h)
     flip = torch.where(u(0, 1) < 0.5, -1.0, 1.0)
@@ -269,18 +316,25 @@ def paste(x, partner, share):
 
 # ---------------------------------------------------------------- the data on the GPU
 
+def load_words(work):
+    import torch
+    return [w.to(DEV) for w in torch.load(work / "words.pt")] if (work / "words.pt").exists() else (None, None)
+
+
 class Data:
     """Everything a worker needs, loaded once."""
 
-    def __init__(self, work, store=None):
+    def __init__(self, work, stores=(None, None), words=None):
         import torch
-        self.store = store
+        self.store, self.shaped_store = stores
+        self.words, self.count = words or load_words(work)
         meta = json.load(open(work / "items.json"))
         self.items, self.text_list = meta["items"], meta["texts"]
         self.work = work
         self.emb = torch.from_numpy(np.load(work / "texts.npy")).to(DEV)
         start = len(self.text_list)
-        self.classes, self.phrases = self.emb[start:start + 1000], self.emb[start + 1000:]
+        self.classes = torch.arange(start, start + 1000, device=DEV)
+        self.phrases = torch.arange(start + 1000, len(self.emb), device=DEV)
         owners = [c for _, c in phrase_list()]
         self.owner = torch.tensor(owners).to(DEV)
         self.owner_share = 1.0 / torch.bincount(self.owner, minlength=1000)[self.owner].float()
@@ -300,7 +354,8 @@ class Data:
         self.source = np.array([i["source"] for i in self.items])
         self.domain = np.array([i.get("domain", "") for i in self.items])
         self.recipe = np.array([i.get("recipe", "") for i in self.items])
-        self.features, self.big = {}, None
+        self.steps_of = {number(("g", g)): ids for g, ids in meta.get("steps", {}).items()}  # texts of all steps of a video
+        self.features, self.big, self.shapes = {}, None, None
         self.mu, self.sd = self.emb[:len(self.text_list)].mean(0), self.emb[:len(self.text_list)].std(0).clamp(min=1e-3)
 
     def bank(self, name):
@@ -323,6 +378,27 @@ class Data:
         array = np.load(self.work / ("small.npy" if size == 224 else "big.npy"), mmap_mode="r")
         x = torch.from_numpy(array[np.asarray(rows)]).to(DEV).permute(0, 3, 1, 2).float()
         return x if size <= 256 else F.interpolate(x, size=(size, size), mode="bilinear", align_corners=False)
+
+    def say(self, text, ids, noise=0.0):
+        """The text tower on texts by number."""
+        import torch
+        base = self.emb[ids]
+        if noise:
+            base = base + noise * torch.randn_like(base) / 768**0.5
+        return text(base) if text.words is None else text(base, self.words[ids], self.count[ids])
+
+    def shaped(self, rows):
+        """Pictures in their own shape: places in `rows` and a batch, one shape after another."""
+        import torch
+        if self.shapes is None:
+            file = np.load(self.work / "shaped.npz")
+            self.shapes = [(file[f"rows{k}"], file[f"pictures{k}"]) for k in range(len(file.files) // 2)]
+        where = {r: n for n, r in enumerate(rows)}
+        for numbers, pictures in self.shapes:
+            mine = [k for k, r in enumerate(numbers) if r in where]
+            for s in range(0, len(mine), 256):
+                part = mine[s:s + 256]
+                yield [where[numbers[k]] for k in part], torch.from_numpy(pictures[part]).to(DEV).permute(0, 3, 1, 2).float()
 
     def held(self, cfg):
         """True for what this fold is measured on."""
@@ -444,6 +520,63 @@ def whole_order(z, t, scale, places):
     return -torch.log_softmax(sums, 1)[:, 0].mean()
 
 
+class Others:
+    """Texts of steps without a picture: what else is done in a video, and what is done alike in another one."""
+
+    def __init__(self, data, cfg, rng):
+        import torch
+        self.data, self.cfg, self.rng = data, cfg, rng
+        used = ~data.held(cfg) & (data.source == "youcook2")
+        mine = sorted(set(data.group[used]))
+        main = data.main.cpu().numpy()
+        self.own = {g: {main[i] for i in np.flatnonzero(used & (data.group == g))} for g in mine}
+        self.rest = {g: [t for t in data.steps_of.get(g, []) if t not in self.own[g]] for g in mine}
+        bank = [(t, g) for g in mine for t in data.steps_of.get(g, [])]
+        ids, groups = torch.tensor([t for t, _ in bank]).to(DEV), torch.tensor([g for _, g in bank]).to(DEV)
+        self.bank, self.alike = ids, {}
+        for i in np.flatnonzero(used):
+            close = (data.emb[ids] @ data.emb[main[i]] > 0.8) & (groups != int(data.group[i]))
+            self.alike[i] = ids[close].tolist()
+
+    def some(self, count):
+        import torch
+        return self.bank[torch.randint(len(self.bank), (count,), device=DEV)]
+
+    def replace(self, drawn, choice):
+        """Some frames' texts by those of a like step of another video."""
+        for n, i in enumerate(drawn):
+            if self.alike.get(i) and self.rng.random() < self.cfg["near"]:
+                choice[n] = self.alike[i][self.rng.integers(len(self.alike[i]))]
+
+    def draw(self, drawn, each=6):
+        """For every frame of a video in the batch: its place, and numbers of texts it is not; -1 where there are too few."""
+        places, texts = [], []
+        for n, i in enumerate(drawn):
+            if self.data.group[i] in self.own:
+                places.append(n)
+                texts.append((list(self.rng.permutation(self.rest[self.data.group[i]])) + [-1] * each)[:each])
+        return places, texts
+
+
+def other_steps(z, t, scale, rows, data, text, drawn):
+    """Cross-entropy of a frame's own text against other steps of its video that have no picture."""
+    import torch
+    import torch.nn.functional as F
+    places, texts = drawn
+    if not places:
+        return 0.0
+    places, texts = torch.tensor(places).to(DEV), torch.tensor(texts).to(DEV)
+    absent = texts < 0
+    ids = texts.clamp(min=0)
+    different, back = ids.unique(return_inverse=True)
+    there = data.say(text, different)[back]
+    own = data.emb[data.main[rows[places]]]
+    absent |= (data.emb[ids] * own[:, None]).sum(-1) > 0.9  # the same said otherwise
+    right = (z[places] * t[places]).sum(1, keepdim=True)
+    wrong = (z[places][:, None] * there).sum(-1).masked_fill(absent, -1e3)
+    return F.cross_entropy(scale * torch.cat([right, wrong], 1), torch.zeros(len(places), dtype=torch.long, device=DEV))
+
+
 # ---------------------------------------------------------------- one training
 
 def schedule(step, elapsed, cfg):
@@ -457,7 +590,7 @@ def schedule(step, elapsed, cfg):
 def build(cfg, data):
     import torch
     from safetensors.torch import load_file
-    from towers import Head, Lite
+    from towers import Head, Lite, Text, Words
     clean = data.bank(cfg["model"])[0].float()
     mean, std = clean.mean(0), clean.std(0).clamp(min=0.02)
     pca = None
@@ -467,8 +600,12 @@ def build(cfg, data):
         val, vec = val.flip(0)[:384], vec.flip(1)[:, :384]
         pca = (vec * val.clamp(min=1e-6) ** (-cfg["white"])).T
     image = Head(mean.cpu(), std.cpu(), hidden=cfg["hidden"], dropout=cfg["dropout"], drop_in=cfg["drop_in"], seed=cfg["head_seed"]).to(DEV)
-    text = Head(data.mu.cpu(), data.sd.cpu(), hidden=cfg["text_hidden"], dropout=cfg["dropout"], drop_in=cfg["text_drop"],
-                seed=cfg["head_seed"] + 1, pca=None if pca is None else pca.cpu()).to(DEV)
+    text = Text(data.mu.cpu(), data.sd.cpu(), hidden=cfg["text_hidden"], dropout=cfg["dropout"], drop_in=cfg["text_drop"],
+                seed=cfg["head_seed"] + 1, pca=None if pca is None else pca.cpu())
+    if cfg["words"]:
+        some = torch.cat([data.words[n, :data.count[n]] for n in range(0, len(data.text_list), 50)]).float()
+        text.words = Words(some.mean(0).cpu(), some.std(0).clamp(min=1e-3).cpu(), looks=cfg["words"], dropout=cfg["dropout"], drop_in=cfg["text_drop"], seed=cfg["head_seed"] + 2)
+    text = text.to(DEV)
     if cfg["text_init"] == "pca_fixed":
         text.linear.weight.requires_grad_(False)
     net = Lite(load_file(data.work / ".." / "pack" / f"{cfg['model']}.safetensors"), cfg["drop_path"]).freeze(cfg["frozen"], cfg["depthwise"]).to(DEV)
@@ -501,6 +638,8 @@ def train_once(cfg, data, seed):
     start_at = [p.detach().clone() for p in tuned] if cfg["sp"] else None
     ema = [p.detach().clone() for p in every]
     sampler = Sampler(data, cfg, rng)
+    others = Others(data, cfg, rng) if cfg["others"] or cfg["near"] else None
+    teachers = [load_named(data, n) for n in cfg["teachers"]]
     for m in (net, image):
         m.train()
     text.train(not cfg["text_frozen"])
@@ -521,7 +660,7 @@ def train_once(cfg, data, seed):
             mixing = (share, perm)
         with torch.no_grad():
             if cfg["stored"]:
-                x = data.store.draw(rows)
+                x = Store.draw_either(data.store, data.shaped_store, rows) if cfg["aspect"] else data.store.draw(rows)
             else:
                 x = augment(data.pictures()[rows], cfg).to(torch.bfloat16)
             if mixing:
@@ -529,20 +668,25 @@ def train_once(cfg, data, seed):
             x = x.contiguous(memory_format=torch.channels_last)
         feats = net.upper(x, data.store.start) if cfg["stored"] else net(x)
         choice = data.slots[rows, torch.randint(data.slots.shape[1], (len(rows),), device=DEV)]
+        if cfg["near"]:
+            others.replace(drawn, choice)
         base = data.emb[choice]
-        noisy = base + cfg["text_noise"] * torch.randn_like(base) / 768**0.5 if cfg["text_noise"] else base
-        z, t = image(feats), text(noisy)
+        z, t = image(feats), data.say(text, choice, cfg["text_noise"])
         s = scale.exp().clamp(max=cfg["scale_max"])
         loss = losses(z, t, s, rows, base, data, cfg, mixing)
         if cfg["whole"]:
             loss = loss + cfg["whole"] * whole_order(z, t, s, np.flatnonzero(data.kind[drawn] == "video"))
+        if cfg["others"]:
+            loss = loss + cfg["others"] * other_steps(z, t, s, rows, data, text, others.draw(drawn))
+        if teachers:
+            loss = loss + cfg["teach"] * lesson(z, t, s, x, choice, data, text, teachers, others)
         if cfg["distil"]:
-            guess = s * (z @ text(data.classes).T)
+            guess = s * (z @ data.say(text, data.classes).T)
             want = torch.softmax(teacher[rows].float(), 1)
             loss = loss - cfg["distil"] * (want * torch.log_softmax(guess, 1)).sum(1).mean()
         if cfg["phrases"]:
             want = torch.softmax(teacher[rows].float(), 1)[:, data.owner] * data.owner_share
-            guess = s * (z @ text(data.phrases).T)
+            guess = s * (z @ data.say(text, data.phrases).T)
             loss = loss - cfg["phrases"] * (want * torch.log_softmax(guess, 1)).sum(1).mean()
         if step == 0:
             for what, tensor in (("features", feats), ("base", base), ("image", z), ("text", t), ("loss", loss)):
@@ -565,6 +709,28 @@ def train_once(cfg, data, seed):
     return state, dict(seconds=time.time() - began, ran=step + 1, curve=curve, scale=s.item())
 
 
+def load_named(data, name):
+    """A model an earlier job left, and its scale."""
+    from safetensors.torch import load_file
+    state = load_file(data.work / "results" / f"{name}.safetensors")
+    cfg = filled(json.loads((data.work / "results" / f"{name}.json").read_text())["cfg"])
+    return *load_state(cfg, data, state), min(math.exp(float(state["scale"])), cfg["scale_max"])
+
+
+def lesson(z, t, scale, x, choice, data, text, teachers, others, more=256):
+    """What several models together make of the same views and texts, and of texts nobody paired with them."""
+    import torch
+    extra = others.some(more) if others else data.phrases[:0]
+    texts = torch.cat([choice, extra])
+    with torch.no_grad():
+        want = 0
+        for net, image, other, s in teachers:
+            want = want + s * (image(net.upper(x, data.store.start)) @ data.say(other, texts).T) / len(teachers)
+        there, back = want.softmax(1), want[:, :len(choice)].T.softmax(1)
+    guess = scale * (z @ torch.cat([t, data.say(text, extra)]).T) if len(extra) else scale * (z @ t.T)
+    return -((there * guess.log_softmax(1)).sum(1).mean() + (back * guess[:, :len(choice)].T.log_softmax(1)).sum(1).mean()) / 2
+
+
 def modules_state(net, image, text, every, ema):
     """The averaged weights, put into the modules, as one flat dictionary."""
     import torch
@@ -580,32 +746,58 @@ def modules_state(net, image, text, every, ema):
 def load_state(cfg, data, state):
     net, image, text = build(cfg, data)
     for name, m in (("net", net), ("image", image), ("text", text)):
-        m.load_state_dict({k[len(name) + 1:]: v for k, v in state.items() if k.startswith(name + ".")})
+        mine = {k[len(name) + 1:]: v for k, v in state.items() if k.startswith(name + ".")}
+        lacking = [k for k in m.load_state_dict(mine, strict=False).missing_keys if not k.startswith("words.")]  # a first stage has none
+        assert not lacking, lacking
         m.eval()
     return net, image, text
 
 
 # ---------------------------------------------------------------- measuring
 
-def encode(data, towers, rows, size=256):
+def encode(data, towers, rows, look="256"):
+    """Features of pictures. A look is a size, or `own` for the picture's own shape; an f behind it flips; looks joined by + are averaged."""
     import torch
-    net, image, _ = towers
-    out = []
+    net, image = towers[:2]
+    parts = look.split("+")
+    if len(parts) > 1:
+        mean = sum(encode(data, towers, rows, p) for p in parts)
+        return mean / np.linalg.norm(mean, axis=1, keepdims=True)
+    kind, flip = look.rstrip("f"), look.endswith("f")
+    out = np.zeros((len(rows), 384), np.float32)
+    at = np.arange(len(rows))
+    batches = data.shaped(rows) if kind == "own" else ((at[s:s + 256], data.sized(rows[s:s + 256], int(kind))) for s in range(0, len(rows), 256))
     with torch.no_grad():
-        for s in range(0, len(rows), 256):
-            x = normalise(data.sized(rows[s:s + 256], size)).contiguous(memory_format=torch.channels_last)
-            out.append(image(net(x)).cpu().numpy())
-    return np.concatenate(out)
+        for places, x in batches:
+            x = normalise(x.flip(3) if flip else x).contiguous(memory_format=torch.channels_last)
+            out[places] = image(net(x)).cpu().numpy()
+    return out
 
 
 def encode_texts(data, towers, ids):
     import torch
     with torch.no_grad():
-        return towers[2](data.emb[torch.as_tensor(ids).to(DEV)]).cpu().numpy()
+        return np.concatenate([data.say(towers[2], part).cpu().numpy() for part in torch.as_tensor(ids).to(DEV).split(2048)])
 
 
-def measure(cfg, data, towers, size=256):
+class Together:
+    """Several models as one: similarities are the mean of theirs."""
+
+    def __init__(self, members):
+        self.members = members
+
+    def encode(self, data, rows, look):
+        return np.concatenate([encode(data, m, rows, look) for m in self.members], 1) / len(self.members)**0.5
+
+    def encode_texts(self, data, ids):
+        return np.concatenate([encode_texts(data, m, ids) for m in self.members], 1) / len(self.members)**0.5
+
+
+def measure(cfg, data, towers, look="256"):
     import measure as m
+    together = towers if isinstance(towers, Together) else Together([towers])
+    pictures_of = lambda rows: together.encode(data, rows, look)
+    texts_of = lambda ids: together.encode_texts(data, ids)
     out = {}
     main = data.main.cpu().numpy()
     held = data.held(cfg)
@@ -614,7 +806,7 @@ def measure(cfg, data, towers, size=256):
         folds = [video] if cfg["youcook"] else [video[data.fold[video] % cfg["folds"] == f] for f in range(cfg["folds"])]
         hits, found, back = [], [], []
         for rows in folds:
-            z, t = encode(data, towers, rows, size), encode_texts(data, towers, main[rows])
+            z, t = pictures_of(rows), texts_of(main[rows])
             groups = {}
             for i, r in enumerate(rows):
                 groups.setdefault(data.group[r], []).append(i)
@@ -625,13 +817,13 @@ def measure(cfg, data, towers, size=256):
         hits = np.concatenate(hits)
         out["yc2"] = dict(greedy=100 * hits[:, 0].mean(), optimal=100 * hits[:, 1].mean(), videos=len(hits), hits=int(hits[:, 1].sum()),
                           each="".join(str(int(h)) for h in hits[:, 1]),
-                          **m.recalls(np.concatenate(found)), back=m.recalls(np.concatenate(back)))
+                          ranks=[int(r) for r in np.concatenate(found)], **m.recalls(np.concatenate(found)), back=m.recalls(np.concatenate(back)))
     steps = np.flatnonzero((data.source == "step_pictures") & (data.kind == "step") & held)
     if len(steps):
-        z, t = encode(data, towers, steps, size), encode_texts(data, towers, main[steps])
+        z, t = pictures_of(steps), texts_of(main[steps])
         right = [np.flatnonzero(data.label[steps] == data.label[s]) for s in steps]
         found = m.ranks(t, z, right)
-        out["steps"] = m.recalls(found)
+        out["steps"] = {**m.recalls(found), "ranks": [int(r) for r in found]}
         for d in ("cooking", "woodworking", "gardening", "other"):
             mine = data.domain[steps] == d
             if mine.any():
@@ -643,14 +835,14 @@ def measure(cfg, data, towers, size=256):
         out["steps"]["by"] = {d: [int(hits[v, 1].sum()), len(v)] for d, v in place.items()}
     test = np.flatnonzero((data.source == "flickr8k") & (data.split == "test"))
     if len(test):
-        z = encode(data, towers, test, size)
+        z = pictures_of(test)
         ids = [c for r in test for c in data.items[r]["captions"]]
-        t = encode_texts(data, towers, ids)
+        t = texts_of(ids)
         out["flickr"] = m.recalls(m.ranks(t, z, [[i // 5] for i in range(len(ids))]))
         out["flickr"]["back_r1"] = m.recalls(m.ranks(z, t, [list(range(5 * i, 5 * i + 5)) for i in range(len(test))]))["r1"]
     world = np.flatnonzero((data.source == "world") & (data.split == "test"))
-    if len(world):
-        z, t = encode(data, towers, world, size), encode_texts(data, towers, main[world])
+    if len(world) and "own" not in look:
+        z, t = pictures_of(world), texts_of(main[world])
         out["world"] = {}
         for d in sorted(set(data.domain[world])):
             mine = np.flatnonzero(data.domain[world] == d)
@@ -696,17 +888,22 @@ def run_job(cfg, data):
 
 
 def soup(cfg, data):
-    """The mean of the weights of several jobs, measured as one model, as it is stored."""
+    """The mean of the weights of several jobs, measured as one model, as it is stored; or of several models' similarities."""
     from safetensors.torch import load_file
     began = time.time()
-    like = json.loads((data.work / "results" / f"{cfg['soup'][0]}.json").read_text())["cfg"]
-    states = [load_file(data.work / "results" / f"{n}.safetensors") for n in cfg["soup"]]
-    mean = {k: sum(s[k].float() for s in states) / len(states) for k in states[0]}
-    cfg = filled({**like, **cfg, "soup": cfg["soup"]})
-    towers = load_state(cfg, data, keep_state(data, cfg["name"], mean))
+    names = cfg.get("soup") or cfg["ensemble"]
+    like = json.loads((data.work / "results" / f"{names[-1]}.json").read_text())["cfg"]
+    cfg = filled({**like, **cfg})
+    if "soup" in cfg:
+        states = [load_file(data.work / "results" / f"{n}.safetensors") for n in names]
+        shares = cfg.get("shares", [1 / len(names)] * len(names))
+        mean = {k: sum(w * s[k].float() for w, s in zip(shares, states)) for k in states[0]}
+        towers = load_state(cfg, data, keep_state(data, cfg["name"], mean))
+    else:
+        towers = Together([load_named(data, n)[:3] for n in names])
     out = {"cfg": {k: v for k, v in cfg.items() if v != DEFAULTS.get(k)}, "info": {"curve": [0, 0]}}
-    for size in cfg.get("sizes", [256, 224]):
-        out["final" if size == 256 else f"at{size}"] = measure(cfg, data, towers, size)
+    for look in cfg.get("looks", ["256"]):
+        out["final" if look == "256" else look] = measure(cfg, data, towers, look)
     out["seconds"] = time.time() - began
     return out
 
@@ -718,7 +915,7 @@ def do_check(work, name):
     cfg = filled(json.loads((work / "results" / f"{name}.json").read_text())["cfg"])
     towers = load_state(cfg, data, load_file(work / "results" / f"{name}.safetensors"))
     rows = np.flatnonzero(data.source == "youcook2")[:16]
-    np.savez(work / "results" / "check.npz", rows=rows, image=encode(data, towers, rows, 224), pictures=data.sized(rows, 224).cpu().numpy().astype(np.uint8),
+    np.savez(work / "results" / "check.npz", rows=rows, image=encode(data, towers, rows, "224"), pictures=data.sized(rows, 224).cpu().numpy().astype(np.uint8),
              text=encode_texts(data, towers, data.main.cpu().numpy()[rows]), embeddings=data.emb[data.main[rows]].cpu().numpy())
 
 
@@ -763,16 +960,16 @@ def ready(work, path):
         cfg = json.loads(path.read_text())
     except (FileNotFoundError, json.JSONDecodeError):
         return False
-    needs = cfg.get("soup", []) + [n for n in [cfg.get("init")] if n]
+    needs = cfg.get("soup", []) + cfg.get("ensemble", []) + cfg.get("teachers", []) + [n for n in [cfg.get("init")] if n]
     return all((work / "results" / f"{n}.json").exists() for n in needs)
 
 
-def worker(work, number, store):
+def worker(work, number, stores, words):
     import torch
     torch.backends.cudnn.benchmark = False
     torch.backends.cuda.matmul.allow_tf32 = True
     torch.set_num_threads(2)
-    data = Data(work, store)
+    data = Data(work, stores, words)
     jobs, results = work / "jobs", work / "results"
     while not (work / "stop").exists():
         waiting = next((p for p in sorted(jobs.glob("*.json")) if ready(work, p)), None)
@@ -787,26 +984,28 @@ def worker(work, number, store):
         name = waiting.stem
         try:
             cfg = {**json.loads(mine.read_text()), "name": name}
-            out = soup(cfg, data) if "soup" in cfg else run_job(cfg, data)
+            out = soup(cfg, data) if "soup" in cfg or "ensemble" in cfg else run_job(cfg, data)
             (results / f"{name}.json.tmp").write_text(json.dumps(out))
             os.rename(results / f"{name}.json.tmp", results / f"{name}.json")
             line = brief(name, out)
         except Exception:
             line = f"{name} FAILED {traceback.format_exc()}"
+        torch.cuda.empty_cache()
         with open(work / "log.txt", "a") as log:
             log.write(line + "\n")
 
 
-def serve(work, pack, model, workers, start, few, many):
+def serve(work, pack, model, workers, start, few, many, own_shape):
     """Workers take job files in the order of their names, as soon as what they start from is there, until told to stop."""
     import torch.multiprocessing as mp
     (work / "jobs").mkdir(exist_ok=True)
     (work / "results").mkdir(exist_ok=True)
     began = time.time()
-    store = Store.make(work, pack, model, start, few, many)
-    print("store", tuple(store.maps.shape), f"{time.time()-began:.1f}s", flush=True)
+    stores = [Store.make(work, pack, model, start, few, many), Store.make(work, pack, model, start, few, many, True) if own_shape else None]
+    words = load_words(work)
+    print("stores", tuple(stores[0].maps.shape), f"{time.time()-began:.1f}s", flush=True)
     ctx = mp.get_context("spawn")
-    ps = [ctx.Process(target=worker, args=(work, n, store)) for n in range(workers)]
+    ps = [ctx.Process(target=worker, args=(work, n, stores, words)) for n in range(workers)]
     for p in ps:
         p.start()
     for p in ps:
@@ -824,6 +1023,8 @@ def main():
     args.add_argument("--few", type=int, default=8, help="serve: views of a picture")
     args.add_argument("--many", type=int, default=24, help="serve: views of a picture of a step")
     args.add_argument("--names", default="", help="unseen: the folds' models, then the shipped one; check: one model")
+    args.add_argument("--words", action="store_true", help="embed: keep the words too")
+    args.add_argument("--own-shape", action="store_true", help="serve: keep views of pictures in their own shape too, for jobs with `aspect`")
     args.add_argument("--out", type=pathlib.Path)
     args = args.parse_args()
     args.work.mkdir(parents=True, exist_ok=True)
@@ -831,7 +1032,7 @@ def main():
     if args.verb == "decode":
         do_decode(args.pack, args.work)
     elif args.verb == "embed":
-        do_embed(args.pack, args.work)
+        do_embed(args.pack, args.work, args.words)
     elif args.verb == "features":
         do_features(args.pack, args.work, args.model)
     elif args.verb == "check":
@@ -839,7 +1040,7 @@ def main():
     elif args.verb == "unseen":
         do_unseen(args.work, names[:-1], names[-1], args.out)
     else:
-        serve(args.work, args.pack, args.model, args.workers, args.start, args.few, args.many)
+        serve(args.work, args.pack, args.model, args.workers, args.start, args.few, args.many, args.own_shape)
 
 
 if __name__ == "__main__":
