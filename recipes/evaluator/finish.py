@@ -18,5 +18,6 @@ shutil.copy(source / "model.safetensors", target / "model.safetensors")
 card = json.loads((source / "card.json").read_text())
 card["name"] = target.name
 card["origin"] = "recipes/evaluator"
+card["licence"] = "MIT OR Apache-2.0"
 card["sha256"] = {name: hashlib.sha256((target / name).read_bytes()).hexdigest() for name in ("config.json", "model.safetensors")}
 (target / "card.json").write_text(json.dumps(card, indent=2) + "\n")

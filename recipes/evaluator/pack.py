@@ -1,4 +1,4 @@
-"""Indexed libraries and their procedures as the arrays that trial.py and cooking.py read.
+"""Indexed libraries and their procedures as the arrays that trial.py reads.
 
     python pack.py lib ../../models/mini/text_projection.safetensors data
 
