@@ -32,8 +32,9 @@ fn plots(report: &Report) -> String {
     for section in &report.sections {
         plots += &plot::methods(&section.comparison.methods, &section.name());
     }
-    for capture in report.sections.iter().flat_map(|section| &section.capture) {
-        plots += &plot::capture(capture);
+    for section in &report.sections {
+        let own = section.capture.iter();
+        own.for_each(|capture| plots += &plot::capture(&section.name(), capture));
     }
     format!("<section class=plots>{plots}</section>")
 }

@@ -13,7 +13,7 @@ fn class(number: usize) -> String {
 }
 
 /// The share of truths among K candidates, K on a logarithmic axis.
-pub fn capture(capture: &Capture) -> String {
+pub fn capture(of: &str, capture: &Capture) -> String {
     let (height, top, bottom) = (300.0, 14.0, 40.0);
     let most = capture.candidates.iter().copied().max().unwrap_or(2).max(2) as f64;
     let x = |count: f64| LEFT + (WIDTH - LEFT - RIGHT) * count.max(1.0).ln() / most.ln();
@@ -42,7 +42,7 @@ pub fn capture(capture: &Capture) -> String {
         }
     }
     body += &labels(ends, x(most) + 10.0);
-    let title = format!("Share of truths among K candidates, {}", capture.of);
+    let title = format!("Truths among K candidates: {of}");
     svg(&title, height, &body)
 }
 
