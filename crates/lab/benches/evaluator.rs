@@ -1,12 +1,11 @@
 //! The evaluator at the paper's size: one step of training and 500 candidates scored, as one line of
 //! JSON; benches/evaluator.py measures PyTorch on the same.
 //!
-//! `cargo bench --workspace --bench evaluator`, or `-- cuda` in a program built with `--features cuda`.
+//! `cargo bench --workspace --bench evaluator`; with `--features cuda` and `-- cuda`, on a GPU.
 #![allow(clippy::print_stdout)]
 
 use std::time::Instant;
 
-use candle_core::Device;
 use stitch_core::clip::{Clip, ClipId, Span, VideoId};
 use stitch_core::cover::Sequence;
 use stitch_core::features::Features;
@@ -14,7 +13,7 @@ use stitch_core::pool::Pool;
 use stitch_engine::encoder::EncoderId;
 use stitch_engine::evaluator::{Batch, Config, Dropout, Evaluator, Labels};
 use stitch_engine::scorer::{Query, Scorer};
-use stitch_lab::train::learner::{Learner, OnCpu, OnDevice, Pace};
+use stitch_lab::train::learner::{Learner, OnCpu, Pace};
 
 const STEPS: usize = 8;
 const DIM: usize = 768;
@@ -33,16 +32,57 @@ fn on_cpu() {
     println!("{{\"train_step_24x8_s\":{step_s:.5},\"score_500x8_s\":{score_s:.5}}}");
 }
 
+/// The first step with all that comes before it, then steps of 24 and of 1,024 sequences; and how far
+/// the losses of the first steps are from those on CPU.
+#[cfg(feature = "cuda")]
 fn on_gpu() {
-    let device = Device::new_cuda(0).expect("a CUDA GPU");
-    let begun = Instant::now();
-    let mut learner = OnDevice::new(paper(), None, &device).expect("it fits");
-    step(&mut learner, 24, 1);
-    let first_s = begun.elapsed().as_secs_f64();
-    let (small, large) = (step(&mut learner, 24, 20), step(&mut learner, 1024, 10));
-    println!(
-        "{{\"first_step_s\":{first_s:.3},\"cuda_step_24x8_s\":{small:.5},\"cuda_step_1024x8_s\":{large:.5}}}"
-    );
+    use stitch_engine::evaluator::gpu::Arithmetic;
+    use stitch_lab::train::learner::OnGpu;
+
+    let mut figures = Vec::new();
+    for (size, fresh) in [("paper", paper as fn() -> Evaluator), ("small", small)] {
+        for (name, arithmetic) in [("f32", Arithmetic::F32), ("bf16", Arithmetic::Bf16)] {
+            let begun = Instant::now();
+            let mut learner = match OnGpu::new(fresh(), None, arithmetic) {
+                Ok(learner) => learner,
+                Err(error) => return println!("{{\"skipped\":\"{error}\"}}"),
+            };
+            let first_losses = losses(&mut learner, 1);
+            figures.push((format!("{size}_{name}_first_step_s"), begun.elapsed().as_secs_f64()));
+            let on_gpu = [first_losses, losses(&mut learner, 5)].concat();
+            let mut on_cpu = OnCpu::new(fresh(), None);
+            let on_cpu = [losses(&mut on_cpu, 1), losses(&mut on_cpu, 5)].concat();
+            let far = on_gpu.iter().zip(&on_cpu).map(|(a, b)| f64::from((a - b).abs()));
+            figures.push((format!("{size}_{name}_loss_differs"), far.fold(0.0, f64::max)));
+            for (count, times) in [(24, 50), (1024, 30)] {
+                let seconds = step(&mut learner, count, times);
+                figures.push((format!("{size}_{name}_step_{count}x8_s"), seconds));
+            }
+        }
+    }
+    let figures: Vec<String> = figures.iter().map(|(k, v)| format!("\"{k}\":{v:.6}")).collect();
+    println!("{{{}}}", figures.join(","));
+}
+
+#[cfg(not(feature = "cuda"))]
+fn on_gpu() {
+    println!("{{\"skipped\":\"built without --features cuda\"}}");
+}
+
+/// The losses of so many steps.
+#[cfg(feature = "cuda")]
+fn losses(learner: &mut dyn Learner, times: u64) -> Vec<f32> {
+    let inputs = learner.evaluator().expect("an evaluator").config().inputs();
+    let (batch, labels) = given(24, inputs);
+    let pace = Pace { rate: 3e-4, decay: 0.01, clip: 1.0 };
+    let mut once = |seed| learner.step(&batch, &labels, pace, Dropout::new(0.1, seed));
+    (0..times).map(|seed| once(seed).expect("a step")).collect()
+}
+
+#[cfg(feature = "cuda")]
+fn small() -> Evaluator {
+    let encoder = EncoderId { name: "bench".into(), dim: DIM, weights: String::new() };
+    Evaluator::fresh(Config::small(encoder, "bench"), 1).expect("the small sizes are sound")
 }
 
 fn paper() -> Evaluator {
@@ -64,11 +104,17 @@ fn best(times: usize, mut work: impl FnMut()) -> f64 {
     (0..times).map(once).fold(f64::INFINITY, f64::min)
 }
 
+/// Sequences and what they are.
+fn given(count: usize, inputs: usize) -> (Batch, Labels) {
+    let batch = Batch { inputs: numbers(count * STEPS * inputs), lengths: vec![STEPS; count] };
+    let right = (0..count).map(|i| i % 4 == 0).collect();
+    (batch, Labels { right, weight_of_right: 1.0 })
+}
+
 /// Forward, backward and Adam.
 fn step(learner: &mut dyn Learner, count: usize, times: usize) -> f64 {
-    let batch = Batch { inputs: numbers(count * STEPS * 2 * DIM), lengths: vec![STEPS; count] };
-    let right = (0..count).map(|i| i % 4 == 0).collect();
-    let labels = Labels { right, weight_of_right: 1.0 };
+    let inputs = learner.evaluator().expect("an evaluator").config().inputs();
+    let (batch, labels) = given(count, inputs);
     let pace = Pace { rate: 3e-4, decay: 0.0, clip: 0.0 };
     let mut seed = 0;
     let mut once = || {

@@ -155,6 +155,8 @@ enum DeviceName {
     Cpu,
     /// The first CUDA GPU, in a program built for it
     Cuda,
+    /// The same, in numbers of 16 bits: faster, and not quite the same weights
+    CudaBf16,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -349,6 +351,7 @@ impl TrainArguments {
             machine: match self.device {
                 DeviceName::Cpu => Machine::Cpu,
                 DeviceName::Cuda => Machine::Cuda,
+                DeviceName::CudaBf16 => Machine::CudaBf16,
             },
             precision: match self.precision {
                 PrecisionName::F16 => Precision::F16,

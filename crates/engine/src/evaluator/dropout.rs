@@ -11,9 +11,10 @@ pub struct Dropout {
 /// The choice for one matrix of one pass.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Mask {
-    key: u32,
+    /// Stirs the indices.
+    pub key: u32,
     /// A number is left out if its hash is below this.
-    below: u32,
+    pub below: u32,
     /// What the others are multiplied by, so that the sum stays.
     pub scale: f32,
 }

@@ -12,6 +12,8 @@ mod network;
 mod back;
 mod input;
 mod tensors;
+#[cfg(feature = "cuda")]
+pub mod gpu;
 mod scoring;
 mod shipped;
 mod choice;
@@ -70,6 +72,10 @@ pub enum EvaluatorError {
     /// The tensor library failed.
     #[error("the evaluator failed: {0}")]
     Tensor(#[from] candle_core::Error),
+    /// The GPU failed.
+    #[cfg(feature = "cuda")]
+    #[error(transparent)]
+    Gpu(#[from] gpu::GpuError),
     /// A file could not be written.
     #[error(transparent)]
     File(#[from] FileError),

@@ -1,5 +1,5 @@
-//! The network in plain tensor operations, for GPUs; on CPU it is what the network by hand is checked
-//! against. B = sequences, T = tokens of the longest one.
+//! The network in plain tensor operations, with gradients by the tensor library: what the networks by
+//! hand are checked against. B = sequences, T = tokens of the longest one.
 
 use candle_core::{D, DType, Device, Tensor, Var};
 

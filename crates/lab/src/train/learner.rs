@@ -1,13 +1,11 @@
-//! What learns: an evaluator with Adam's two moments, on CPU by hand or on a GPU by tensors.
+//! What learns: an evaluator with Adam's two moments, on CPU or on a GPU.
 
 use std::borrow::Cow;
 
-use candle_core::backprop::GradStore;
-use candle_core::{DType, Device, Tensor};
 use rayon::prelude::*;
-use stitch_engine::evaluator::{
-    Batch, DeviceNetwork, Dropout, Evaluator, EvaluatorError, Labels, Tape,
-};
+#[cfg(feature = "cuda")]
+use stitch_engine::evaluator::gpu::{Adam, Arithmetic, GpuError, GpuNetwork};
+use stitch_engine::evaluator::{Batch, Dropout, Evaluator, EvaluatorError, Labels, Tape};
 
 /// Adam's constants, as everybody has them.
 const BETA1: f64 = 0.9;
@@ -179,82 +177,32 @@ impl Learner for OnCpu {
     }
 }
 
-/// On a device of the tensor library.
-pub struct OnDevice {
+/// On the first GPU: the same sums, and the same numbers left out, as on CPU.
+#[cfg(feature = "cuda")]
+pub struct OnGpu {
     evaluator: Evaluator,
-    network: DeviceNetwork,
-    first: Vec<Tensor>,
-    second: Vec<Tensor>,
+    network: GpuNetwork,
     steps: u64,
 }
 
-impl OnDevice {
-    /// Begins with this evaluator on the device, or goes on from a state of it.
+#[cfg(feature = "cuda")]
+impl OnGpu {
+    /// Begins with this evaluator, or goes on from a state of it.
     pub fn new(
         evaluator: Evaluator,
         state: Option<State<'_>>,
-        device: &Device,
-    ) -> Result<Self, EvaluatorError> {
+        arithmetic: Arithmetic,
+    ) -> Result<Self, GpuError> {
         let weights = state.as_ref().map_or(evaluator.numbers(), |state| &state.weights);
-        let network = DeviceNetwork::new(evaluator.config(), weights, device)?;
-        let zeros = vec![0.0; evaluator.numbers().len()];
-        let moment = |numbers: Option<&[f32]>| {
-            let numbers = numbers.unwrap_or(&zeros);
-            let tensor = |place: &stitch_engine::evaluator::Place| {
-                Tensor::from_slice(&numbers[place.range.clone()], place.shape.as_slice(), device)
-            };
-            evaluator.layout().places().iter().map(tensor).collect::<Result<Vec<_>, _>>()
-        };
-        let first = moment(state.as_ref().map(|state| &*state.first))?;
-        let second = moment(state.as_ref().map(|state| &*state.second))?;
+        let moments = state.as_ref().map(|state| (&*state.first, &*state.second));
+        let network = GpuNetwork::new(evaluator.config(), weights, moments, arithmetic)?;
         let steps = state.map_or(0, |state| state.steps);
-        Ok(Self { evaluator, network, first, second, steps })
-    }
-
-    fn adam(&mut self, gradients: &GradStore, pace: Pace) -> candle_core::Result<()> {
-        let (rate, correction) = adam(pace.rate, self.steps);
-        let shortened = self.shortened(gradients, pace)?;
-        let moments = self.first.iter_mut().zip(&mut self.second);
-        for (variable, (first, second)) in self.network.variables().iter().zip(moments) {
-            let Some(gradient) = gradients.get(variable) else { continue };
-            let gradient = if shortened < 1.0 { (gradient * shortened)? } else { gradient.clone() };
-            *first = ((&*first * BETA1)? + (&gradient * (1.0 - BETA1))?)?;
-            *second = ((&*second * BETA2)? + (gradient.sqr()? * (1.0 - BETA2))?)?;
-            let step = (&*first / ((second.sqrt()? * correction)? + EPS)?)?;
-            let kept = (variable.as_tensor() * (1.0 - pace.rate * pace.decay))?;
-            variable.set(&(kept - (step * rate)?)?)?;
-        }
-        Ok(())
-    }
-
-    fn shortened(&self, gradients: &GradStore, pace: Pace) -> candle_core::Result<f64> {
-        let all = self.network.variables().iter().filter_map(|variable| gradients.get(variable));
-        let squares = all.map(|gradient| gradient.sqr()?.sum_all()?.reshape(1));
-        let squares: Vec<Tensor> = squares.collect::<candle_core::Result<_>>()?;
-        match pace.clip > 0.0 && !squares.is_empty() {
-            true => {
-                let sum = Tensor::cat(&squares, 0)?.sum_all()?.to_scalar::<f32>()?;
-                Ok(pace.shortened(f64::from(sum)))
-            }
-            false => Ok(1.0),
-        }
+        Ok(Self { evaluator, network, steps })
     }
 }
 
-/// Mean binary cross entropy of logits, in a form that does not overflow.
-fn cross_entropy(logits: &Tensor, labels: &Labels) -> candle_core::Result<Tensor> {
-    let row = |of: &dyn Fn(bool) -> f32| {
-        let numbers = labels.right.iter().map(|right| of(*right));
-        Tensor::from_iter(numbers, logits.device())
-    };
-    let right = row(&|right| f32::from(u8::from(right)))?;
-    let weights = row(&|right| labels.weight(right))?;
-    let softplus = (logits.abs()?.neg()?.exp()? + 1.0)?.log()?;
-    let losses = ((logits.relu()? - (logits * right)?)? + softplus)?;
-    (losses * weights)?.mean_all()
-}
-
-impl Learner for OnDevice {
+#[cfg(feature = "cuda")]
+impl Learner for OnGpu {
     fn step(
         &mut self,
         batch: &Batch,
@@ -262,30 +210,24 @@ impl Learner for OnDevice {
         pace: Pace,
         dropout: Dropout,
     ) -> Result<f32, EvaluatorError> {
-        let device = self.network.device().clone();
-        if !device.is_cpu() {
-            device.set_seed(dropout.seed())?; // the tensor library cannot on CPU
-        }
-        let logits = self.network.logits(batch, dropout)?.to_dtype(DType::F32)?;
-        let loss = cross_entropy(&logits, labels)?;
-        let gradients = loss.backward()?;
         self.steps += 1;
-        self.adam(&gradients, pace)?;
-        Ok(loss.to_scalar()?)
+        let (rate, correction) = adam(pace.rate, self.steps);
+        let adam = Adam {
+            rate: rate as f32,
+            correction: correction as f32,
+            kept: (1.0 - pace.rate * pace.decay) as f32,
+            clip: pace.clip as f32,
+            beta1: BETA1 as f32,
+            beta2: BETA2 as f32,
+            eps: EPS as f32,
+        };
+        Ok(self.network.step(batch, labels, dropout, adam)?)
     }
 
     fn state(&self) -> Result<State<'_>, EvaluatorError> {
-        let flat = |tensors: &[Tensor]| {
-            let one = |tensor: &Tensor| tensor.flatten_all()?.to_vec1::<f32>();
-            let all = tensors.iter().map(one).collect::<Result<Vec<_>, _>>();
-            all.map(|all| Cow::Owned(all.concat()))
-        };
-        Ok(State {
-            weights: self.network.numbers()?.into(),
-            first: flat(&self.first)?,
-            second: flat(&self.second)?,
-            steps: self.steps,
-        })
+        let (first, second) = self.network.moments()?;
+        let weights = self.network.numbers()?.into();
+        Ok(State { weights, first: first.into(), second: second.into(), steps: self.steps })
     }
 
     fn evaluator(&self) -> Result<Cow<'_, Evaluator>, EvaluatorError> {
@@ -296,10 +238,14 @@ impl Learner for OnDevice {
 }
 
 #[cfg(test)]
+mod by_tensors;
+
+#[cfg(test)]
 mod tests {
     use stitch_engine::encoder::EncoderId;
     use stitch_engine::evaluator::Config;
 
+    use super::by_tensors::OnDevice;
     use super::*;
 
     fn evaluator() -> Evaluator {
@@ -323,7 +269,7 @@ mod tests {
     fn by_hand_and_by_tensors_learn_the_same() {
         let mut learners: [Box<dyn Learner>; 2] = [
             Box::new(OnCpu::new(evaluator(), None)),
-            Box::new(OnDevice::new(evaluator(), None, &Device::Cpu).unwrap()),
+            Box::new(OnDevice::new(evaluator()).unwrap()),
         ];
         for number in 0..5 {
             let (batch, labels) = batch(number);
