@@ -377,35 +377,36 @@ fn a_broken_evaluator_says_what_is_wrong() {
     insta::assert_snapshot!(messages.join("\n"));
 }
 
-/// Where there is a GPU, it makes the same loss and gradients as the CPU, with the same numbers left out.
+/// Where there is a GPU, it makes the same loss and gradients as the CPU, with the same numbers left out;
+/// in 16 bits a loss that is near.
 #[cfg(feature = "cuda")]
 #[test]
+#[allow(clippy::print_stderr)] // a test that checked nothing says so
 fn gradients_on_a_gpu_are_those_on_cpu() {
     use stitch_engine::evaluator::gpu::{Arithmetic, GpuNetwork};
-    for (config, (arithmetic, most)) in shapes().flat_map(|config| {
-        [(Arithmetic::F32, 1e-4), (Arithmetic::Bf16, 0.05)].map(|how| (config.clone(), how))
-    }) {
+    let length =
+        |numbers: &mut dyn Iterator<Item = f32>| numbers.map(|x| x * x).sum::<f32>().sqrt();
+    for config in shapes() {
         let (batch, labels) = training_batch(&config);
         let evaluator = moved(config.clone());
-        let numbers = evaluator.numbers();
-        let mut network = match GpuNetwork::new(&config, numbers, None, arithmetic) {
-            Ok(network) => network,
-            Err(error) => return eprintln!("not checked: {error}"),
+        let on_gpu = |how| GpuNetwork::new(&config, evaluator.numbers(), None, how);
+        let (mut exact, mut rough) = match (on_gpu(Arithmetic::F32), on_gpu(Arithmetic::Bf16)) {
+            (Ok(exact), Ok(rough)) => (exact, rough),
+            (Err(error), _) | (_, Err(error)) => return eprintln!("not checked: {error}"),
         };
         for dropout in [Dropout::none(), Dropout::new(0.2, 7)] {
-            let mut gradient = vec![0.0; numbers.len()];
+            let mut gradient = vec![0.0; evaluator.layout().len()];
             let mut tape = Tape::new(&config);
             let loss = evaluator.loss(&batch, &labels, dropout, &mut tape, &mut gradient);
-            let (its_loss, its_gradient) = network.loss(&batch, &labels, dropout).unwrap();
-            assert!((loss - its_loss).abs() < most, "{loss} {its_loss}");
+            let (its_loss, its_gradient) = exact.loss(&batch, &labels, dropout).unwrap();
+            let (near, _) = rough.loss(&batch, &labels, dropout).unwrap();
+            assert!((loss - its_loss).abs() < 1e-5 && (loss - near).abs() < 1e-2, "{loss} {near}");
             for place in evaluator.layout().places() {
-                let part = place.range.clone();
-                let (ours, theirs) = (&gradient[part.clone()], &its_gradient[part]);
-                let length =
-                    |x: &mut dyn Iterator<Item = f32>| x.map(|x| x * x).sum::<f32>().sqrt();
-                let apart = length(&mut ours.iter().zip(theirs).map(|(a, b)| a - b));
-                let whole = length(&mut ours.iter().copied()).max(1e-3);
-                assert!(apart < most * whole, "{} {apart} of {whole}", place.name);
+                let pairs =
+                    gradient[place.range.clone()].iter().zip(&its_gradient[place.range.clone()]);
+                let apart = length(&mut pairs.clone().map(|(a, b)| a - b));
+                let whole = length(&mut pairs.map(|(a, _)| *a));
+                assert!(apart < 1e-4 * whole.max(1e-3), "{}: {apart} of {whole}", place.name);
             }
         }
     }
