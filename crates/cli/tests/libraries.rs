@@ -75,6 +75,55 @@ fn one_bad_video_never_stops_the_others() {
     }
 }
 
+/// A black video with this sound, and no subtitles.
+fn with_sound(home: &Home, name: &str, sound: &[&str]) -> std::path::PathBuf {
+    let path = home.path(name);
+    let done = std::process::Command::new("ffmpeg")
+        .args(["-v", "error", "-y", "-f", "lavfi", "-i", "color=black:s=64x64:r=4:d=6"])
+        .args(["-f", "lavfi", "-i", "anoisesrc=d=6:a=0.3", "-preset", "ultrafast"])
+        .args(sound)
+        .arg(&path)
+        .status()
+        .unwrap();
+    assert!(done.success());
+    path
+}
+
+#[test]
+fn odd_sound_costs_no_video() {
+    let data = |name: &str| {
+        let data = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../engine/tests/data");
+        data.join(name).to_string_lossy().into_owned()
+    };
+    let home = Home::with_videos();
+    with_sound(&home, "videos/eight.mkv", &["-c:a", "pcm_s16le", "-ac", "8", "-ar", "48000"]);
+    with_sound(&home, "videos/slow.mkv", &["-c:a", "pcm_s16le", "-ac", "1", "-ar", "8000"]);
+    let torn = with_sound(&home, "videos/torn.mkv", &["-c:a", "flac"]);
+    let mut bytes = std::fs::read(&torn).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle..middle + 5000].iter_mut().for_each(|byte| *byte = !*byte);
+    std::fs::write(&torn, bytes).unwrap();
+    let (encoder, speech) = (data("tiny-clip"), data("tiny-whisper"));
+    let done = home
+        .run(&["index", "videos", "--json", "--encoder", &encoder, "--speech", &speech])
+        .success();
+    let report = String::from_utf8_lossy(&done.get_output().stdout).into_owned();
+    let report: serde_json::Value = serde_json::from_str(report.lines().last().unwrap()).unwrap();
+    assert_eq!((&report["indexed"], &report["failed"]), (&6.into(), &serde_json::json!([])));
+    let said = String::from_utf8_lossy(&done.get_output().stderr).into_owned();
+    assert!(said.contains("torn.mkv") && said.contains("part of its sound is damaged"), "{said}");
+}
+
+#[test]
+fn a_language_that_the_speech_model_does_not_know_is_told() {
+    let home = Home::with_videos();
+    let data = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../engine/tests/data");
+    let speech = data.join("tiny-whisper").to_string_lossy().into_owned();
+    let said = home.fails(&["index", "videos", "--speech", &speech, "--language", "klingon"], 1);
+    assert!(said.contains("does not know the language `klingon`; it knows en, de, haw"), "{said}");
+    home.run(&["index", "videos", "--speech", &speech, "--language", "de"]).success();
+}
+
 #[test]
 fn a_read_only_library_can_be_read() {
     let home = Home::indexed();

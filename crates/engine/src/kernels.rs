@@ -200,7 +200,7 @@ fn contiguous(layout: &Layout) -> Result<std::ops::Range<usize>> {
     Ok(from..to)
 }
 
-fn numbers<'a>(storage: &'a CpuStorage, layout: &Layout) -> Result<&'a [f32]> {
+pub(crate) fn numbers<'a>(storage: &'a CpuStorage, layout: &Layout) -> Result<&'a [f32]> {
     let range = contiguous(layout)?;
     Ok(&storage.as_slice::<f32>()?[range])
 }

@@ -65,6 +65,29 @@ fn any_number_of_channels_and_any_rate_is_heard_whole() {
 }
 
 #[test]
+fn a_language_is_detected_or_fixed_by_the_user() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("voice.wav");
+    let raw = data("voice.s16");
+    ffmpeg(&["-f", "s16le", "-ar", "16000", "-ac", "1", "-i", &raw.to_string_lossy()], &path);
+    let heard_as = |listener: Listener| {
+        let listened = listener.listen(&path, "", &Silent).unwrap();
+        assert!(listened.speech_ms > 1000, "{listened:?}");
+        listened.language
+    };
+    let detected = heard_as(tiny());
+    assert!(["en", "de", "haw"].contains(&detected.as_deref().unwrap()), "{detected:?}");
+    for (wanted, expected) in [("de", "de"), ("haw", "haw"), (" EN-us", "en")] {
+        let language = heard_as(tiny().in_language(wanted).unwrap());
+        assert_eq!(language.as_deref(), Some(expected));
+    }
+    for unknown in ["", "xx", "german"] {
+        let said = tiny().in_language(unknown).err().unwrap().to_string();
+        assert!(said.contains(&format!("`{unknown}`; it knows en, de, haw")), "{said}");
+    }
+}
+
+#[test]
 fn damage_in_the_middle_costs_only_the_middle() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.mp3");

@@ -102,16 +102,20 @@ fn compare(
     let procedures = mixed(&truth, arguments.procedures, arguments.seed);
     let options = Options::default();
     let (one, other) = (with(&library), with(&other));
-    let same = speech::same_clips(&one, &other, &procedures, &options, &setup.progress)?;
+    let found = speech::compare(&one, &other, &procedures, &options, &setup.progress)?;
     setup.progress.finish();
-    let steps: usize = procedures.iter().map(|procedure| procedure.steps.len()).sum();
+    let (steps, encoder) = (found.steps, &encoder.id().name);
     if setup.json {
-        let encoder = &encoder.id().name;
-        println!("{}", json!({"encoder": encoder, "steps": steps, "same_clips": same}));
+        println!("{}", json!({"encoder": encoder, "comparison": found}));
         return Ok(0);
     }
-    println!("{} mixed procedures, {steps} steps; encoder {}", procedures.len(), encoder.id().name);
-    let rows = [row("steps with the same clip", &same)];
+    println!("{} mixed procedures, {steps} steps; encoder {encoder}", procedures.len());
+    let rows = [
+        row("steps with the same clip", &found.same),
+        row("with the same, or both right", &found.as_good),
+        row("right, from speech", &found.right),
+        row("right, from the other", &found.right_of_other),
+    ];
     table::print(&["", "value", "95 % interval"], &[false, true, true], &rows);
     Ok(0)
 }

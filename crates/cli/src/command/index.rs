@@ -7,6 +7,7 @@ use stitch_engine::encoder::precomputed::{About, Folder};
 use stitch_engine::encoder::{Encoder, Precomputed, mini};
 use stitch_engine::index::{Given, Indexer, LocaliseOptions, Report};
 use stitch_engine::library::Library;
+use stitch_engine::listen::Listener;
 use stitch_engine::media::Decode;
 use stitch_engine::progress::Progress;
 
@@ -52,6 +53,9 @@ pub struct IndexArguments {
     /// `auto` for whisper-base if it is here, or `never`
     #[arg(long, env = "STITCH_SPEECH", value_name = "MODEL", default_value = "auto")]
     speech: String,
+    /// The language that is spoken, as `en` or `de` [default: detected in each video]
+    #[arg(long, value_name = "CODE")]
+    language: Option<String>,
     /// The field the videos are from; only a language model's prompt depends on it
     #[arg(long, value_enum, default_value_t = Domain::Any)]
     domain: Domain,
@@ -79,6 +83,7 @@ pub fn run(arguments: &IndexArguments, setup: &Setup) -> Result<u8, Failure> {
     let chat = arguments.chat.chat(setup);
     let given = arguments.given(folder.as_ref(), setup)?;
     let listener = setup.listener_or_none(&arguments.speech)?;
+    let listener = listening_for(listener, arguments.language.as_deref())?;
     let indexer = Indexer {
         library: &library,
         encoder: encoder.as_ref(),
@@ -93,6 +98,17 @@ pub fn run(arguments: &IndexArguments, setup: &Setup) -> Result<u8, Failure> {
     print(&report, setup);
     let nothing_usable = report.failed.len() == report.found;
     Ok(if nothing_usable { 1 } else { 0 })
+}
+
+/// The speech model, told which language to expect where somebody said so.
+fn listening_for(
+    listener: Option<Listener>,
+    language: Option<&str>,
+) -> Result<Option<Listener>, Failure> {
+    match (listener, language) {
+        (Some(listener), Some(language)) => Ok(Some(listener.in_language(language)?)),
+        (listener, _) => Ok(listener),
+    }
 }
 
 impl IndexArguments {

@@ -23,6 +23,9 @@ pub struct ListenArguments {
     /// The speech model, by name or folder
     #[arg(long, env = "STITCH_SPEECH", value_name = "MODEL", default_value = Listener::MODEL)]
     speech: String,
+    /// The language that is spoken, as `en` or `de` [default: detected]
+    #[arg(long, value_name = "CODE")]
+    language: Option<String>,
     /// Words that may be said, such as names [default: the title and its owner, or the file's name]
     #[arg(long, value_name = "WORDS")]
     hint: Option<String>,
@@ -43,6 +46,10 @@ enum Format {
 pub fn run(arguments: &ListenArguments, setup: &Setup) -> Result<u8, Failure> {
     setup.progress.begin("loading the speech model", 0);
     let listener = setup.listener(&arguments.speech)?;
+    let listener = match &arguments.language {
+        Some(language) => listener.in_language(language)?,
+        None => listener,
+    };
     let length_ms = media::sound::length_ms(&arguments.file, &setup.progress)?;
     setup.progress.begin("listening", length_ms / 1000);
     let hint = arguments.hint.clone().unwrap_or_else(|| index::hint(&arguments.file));
@@ -60,7 +67,7 @@ pub fn run(arguments: &ListenArguments, setup: &Setup) -> Result<u8, Failure> {
 fn print(listened: &Listened, took_s: f64, arguments: &ListenArguments, setup: &Setup) {
     let sentences = listened.transcript.as_ref().map_or(&[][..], |found| &found.sentences);
     if setup.json {
-        let language = listened.transcript.as_ref().and_then(|found| found.language.as_ref());
+        let language = listened.language.as_ref();
         println!(
             "{}",
             json!({"language": language, "sentences": sentences, "length_ms": listened.length_ms,

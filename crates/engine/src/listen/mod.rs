@@ -54,6 +54,19 @@ pub enum ListenError {
         /// What is wrong with it.
         reason: String,
     },
+    /// The model does not know the language that was asked for.
+    #[error(
+        "the speech model {model} does not know the language `{wanted}`; it knows {known}. \
+        Leave the language out to have it detected"
+    )]
+    Language {
+        /// What was asked for.
+        wanted: String,
+        /// Which model.
+        model: String,
+        /// The languages that it knows.
+        known: String,
+    },
     /// ffmpeg failed.
     #[error(transparent)]
     Media(#[from] MediaError),
@@ -70,6 +83,8 @@ pub enum ListenError {
 pub struct Listened {
     /// What is said; nothing where nobody speaks.
     pub transcript: Option<Transcript>,
+    /// The language that was detected or asked for; nothing where nobody speaks.
+    pub language: Option<String>,
     /// How long the sound is, in milliseconds.
     pub length_ms: u64,
     /// For how long somebody speaks, in milliseconds.
@@ -84,6 +99,8 @@ pub struct Listener {
     network: Network,
     tokens: Tokens,
     spectrum: Spectrum,
+    /// The language that is spoken, where somebody said so.
+    language: Option<u32>,
     /// Threads of its own: a thread of the callers' that waits here must not begin with another
     /// video meanwhile, or every video of a library would be listened to at once.
     threads: rayon::ThreadPool,
@@ -104,12 +121,28 @@ impl Listener {
         let spectrum = Spectrum::new(config.num_mel_bins);
         let network = Network::load(folder, config)?;
         let threads = rayon::ThreadPoolBuilder::new().build()?;
-        Ok(Self { name, network, tokens, spectrum, threads, turn: Mutex::new(()) })
+        let (language, turn) = (None, Mutex::new(()));
+        Ok(Self { name, network, tokens, spectrum, language, threads, turn })
     }
 
     /// The model's name, which is its folder's.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Listens for one language (`en`, `de`, `pt-BR`) instead of detecting it in each file.
+    pub fn in_language(mut self, wanted: &str) -> Result<Self, ListenError> {
+        let lower = wanted.trim().to_lowercase();
+        let code = lower.split(['-', '_']).next().unwrap_or_default();
+        let found = self.tokens.languages.iter().find(|(_, name)| name == code);
+        // A model for English alone has no names of languages.
+        let only_english = self.tokens.languages.is_empty() && code == "en";
+        if found.is_none() && !only_english {
+            let (wanted, model) = (wanted.to_owned(), self.name.clone());
+            return Err(ListenError::Language { wanted, model, known: self.tokens.known() });
+        }
+        self.language = found.map(|(id, _)| *id);
+        Ok(self)
     }
 
     /// Listens to the first sound of a file. Damaged sound is used as far as it can be decoded. The
@@ -168,7 +201,7 @@ impl<'a> Session<'a> {
             hint: listener.tokens.hint(hint),
             side_by_side,
             waiting: VecDeque::new(),
-            language: None,
+            language: listener.language,
             cues: Vec::new(),
             speech: 0,
         }
@@ -250,10 +283,12 @@ impl<'a> Session<'a> {
         let mut named = languages.filter(|(id, _)| Some(*id) == self.language);
         let language = named.next_back().map(|(_, name)| name.clone());
         let language = language.or_else(|| self.language.is_none().then(|| "en".into()));
+        let spoken = language.clone().filter(|_| self.speech > 0);
         let in_ms = |samples: u64| samples * 1000 / HEARD_RATE as u64;
         Listened {
             // Nothing said is the only thing that can be wrong with cues of our own.
             transcript: transcript::from_cues(self.cues, Kind::Speech, language).ok(),
+            language: spoken,
             length_ms: in_ms(ending.samples),
             speech_ms: in_ms(self.speech),
             damage: ending.complaint,

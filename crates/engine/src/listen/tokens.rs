@@ -77,6 +77,17 @@ impl Tokens {
         })
     }
 
+    /// The languages by name, for messages.
+    pub fn known(&self) -> String {
+        match self.languages.is_empty() {
+            true => "en".into(),
+            false => {
+                let names: Vec<&str> = self.languages.iter().map(|(_, name)| &**name).collect();
+                names.join(", ")
+            }
+        }
+    }
+
     /// The token of time zero; those after it are later by 0.02 s each, up to 30 s.
     pub fn zero(&self) -> u32 {
         self.no_times + 1

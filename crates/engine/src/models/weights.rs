@@ -1,7 +1,6 @@
 //! Reading a model's folder: config.json and model.safetensors, with an error that names what is
 //! wrong with them. Pickles are refused, never executed.
 
-use std::collections::HashMap;
 use std::fs::File;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
@@ -247,18 +246,6 @@ impl Weights {
         let mut names: Vec<String> = self.metadata.tensors().into_keys().collect();
         names.sort();
         names
-    }
-
-    /// Every tensor of floats whose name begins so.
-    pub fn all(&self, prefix: &str) -> Result<HashMap<String, Tensor>, WeightsError> {
-        let tensors = self.metadata.tensors();
-        let floats =
-            |info: &TensorInfo| matches!(info.dtype, Dtype::F32 | Dtype::F16 | Dtype::BF16);
-        let wanted = tensors.iter().filter(|(name, info)| name.starts_with(prefix) && floats(info));
-        let read = |(name, info): (&String, &&TensorInfo)| {
-            Ok((name.clone(), self.tensor(name, &info.shape, &Device::Cpu)?))
-        };
-        wanted.map(read).collect()
     }
 
     /// `read_metadata` has found every tensor to lie inside the file.

@@ -114,7 +114,8 @@ fn judge(mixed: &MixedProcedure, answer: &Demonstration) -> Verdict {
     }
 }
 
-fn chosen_rightly(choice: &Choice, step: &MixedStep) -> bool {
+/// Whether a clip shows the step.
+pub(super) fn chosen_rightly(choice: &Choice, step: &MixedStep) -> bool {
     let span = Span::new(choice.span.start_ms, choice.span.end_ms);
     span.is_some_and(|span| is_right(&file_name(&choice.source.path), span, step))
 }

@@ -12,9 +12,9 @@ use stitch_engine::listen::{ListenError, Listener};
 use stitch_engine::progress::{Progress, Within};
 use stitch_engine::transcript::{self, Sentence, TranscriptError};
 
-use super::made_up::EvaluateError;
+use super::made_up::{EvaluateError, chosen_rightly, file_name};
 use super::metrics::{Estimate, ratio};
-use crate::world::library::MixedProcedure;
+use crate::world::library::{MixedProcedure, MixedStep};
 
 /// Bootstrap samples of an interval.
 const RESAMPLES: usize = 10_000;
@@ -272,36 +272,138 @@ fn report(judged: &[Verdict], seconds: f64, seed: u64) -> Report {
     }
 }
 
-/// Share of steps for which two libraries of the same videos give the same clip: the same file, and
-/// at least half of the shorter span in common. Two gaps agree as well.
-pub fn same_clips(
+/// How the answers of two libraries of the same videos compare, the first made from speech.
+#[derive(Clone, Debug, Serialize)]
+pub struct Comparison {
+    /// How many steps were asked for.
+    pub steps: usize,
+    /// Share of steps with the same clip: the same file, and at least half of the shorter span in
+    /// common. Two gaps agree as well.
+    pub same: Estimate,
+    /// Share of steps with the same clip, or with two that both show the step.
+    pub as_good: Estimate,
+    /// Share of steps that the first answers rightly.
+    pub right: Estimate,
+    /// Share of steps that the second answers rightly.
+    pub right_of_other: Estimate,
+    /// Every step with another clip, for looking at.
+    pub different: Vec<Different>,
+}
+
+/// A step that two libraries answer differently.
+#[derive(Clone, Debug, Serialize)]
+pub struct Different {
+    /// The procedure.
+    pub procedure: String,
+    /// The step.
+    pub step: String,
+    /// What the first shows; nothing for a gap.
+    pub shown: Option<Shown>,
+    /// What the second shows.
+    pub shown_by_other: Option<Shown>,
+}
+
+/// A clip that was chosen.
+#[derive(Clone, Debug, Serialize)]
+pub struct Shown {
+    /// Its file.
+    pub file: String,
+    /// Where it begins, in milliseconds.
+    pub start_ms: u64,
+    /// Where it ends.
+    pub end_ms: u64,
+    /// What it is said to show; nothing for a scene without words.
+    pub text: String,
+    /// Whether it shows the step.
+    pub right: bool,
+}
+
+/// Asks both libraries for every procedure and compares step by step.
+pub fn compare(
     one: &Demonstrator<'_>,
     other: &Demonstrator<'_>,
     procedures: &[MixedProcedure],
     options: &Options,
     progress: &dyn Progress,
-) -> Result<Estimate, EvaluateError> {
+) -> Result<Comparison, EvaluateError> {
     progress.begin("answering procedures", procedures.len() as u64);
-    let mut clusters = Vec::new();
+    let (mut counts, mut different) = (Vec::new(), Vec::new());
     for mixed in procedures {
         progress.check()?;
         let procedure = Procedure::new(&mixed.title, mixed.steps.iter().map(|s| &s.text))?;
         let answers =
             (demonstrate(one, &procedure, options)?, demonstrate(other, &procedure, options)?);
-        let steps = answers.0.steps.iter().zip(&answers.1.steps);
-        let same = steps.filter(|(a, b)| agree(a.chosen.as_ref(), b.chosen.as_ref())).count();
-        clusters.push((same as f64, mixed.steps.len() as f64));
+        let mut count = Count::default();
+        let chosen = answers.0.steps.iter().zip(&answers.1.steps);
+        for (step, (a, b)) in mixed.steps.iter().zip(chosen) {
+            let pair = (shown(a.chosen.as_ref(), step), shown(b.chosen.as_ref(), step));
+            if !count.add(&pair) {
+                let (procedure, step) = (mixed.title.clone(), step.text.clone());
+                let (shown, shown_by_other) = pair;
+                different.push(Different { procedure, step, shown, shown_by_other });
+            }
+        }
+        counts.push(count);
         progress.advance(1);
     }
-    Ok(ratio(&clusters, RESAMPLES, options.seed))
+    Ok(comparison(&counts, different, options.seed))
 }
 
-fn agree(a: Option<&Choice>, b: Option<&Choice>) -> bool {
+/// One procedure's steps, counted.
+#[derive(Default)]
+struct Count {
+    steps: usize,
+    same: usize,
+    as_good: usize,
+    right: usize,
+    right_of_other: usize,
+}
+
+impl Count {
+    /// Counts a step; whether both show the same.
+    fn add(&mut self, (a, b): &(Option<Shown>, Option<Shown>)) -> bool {
+        let right = |shown: &Option<Shown>| shown.as_ref().is_some_and(|shown| shown.right);
+        let same = agree(a.as_ref(), b.as_ref());
+        self.steps += 1;
+        self.same += usize::from(same);
+        self.as_good += usize::from(same || right(a) && right(b));
+        self.right += usize::from(right(a));
+        self.right_of_other += usize::from(right(b));
+        same
+    }
+}
+
+fn comparison(counts: &[Count], different: Vec<Different>, seed: u64) -> Comparison {
+    let share = |part: fn(&Count) -> usize| {
+        let clusters: Vec<_> = counts.iter().map(|c| (part(c) as f64, c.steps as f64)).collect();
+        ratio(&clusters, RESAMPLES, seed)
+    };
+    Comparison {
+        steps: counts.iter().map(|count| count.steps).sum(),
+        same: share(|count| count.same),
+        as_good: share(|count| count.as_good),
+        right: share(|count| count.right),
+        right_of_other: share(|count| count.right_of_other),
+        different,
+    }
+}
+
+fn shown(choice: Option<&Choice>, step: &MixedStep) -> Option<Shown> {
+    let choice = choice?;
+    Some(Shown {
+        file: file_name(&choice.source.path),
+        start_ms: choice.span.start_ms,
+        end_ms: choice.span.end_ms,
+        text: choice.text.clone(),
+        right: chosen_rightly(choice, step),
+    })
+}
+
+fn agree(a: Option<&Shown>, b: Option<&Shown>) -> bool {
     let (Some(a), Some(b)) = (a, b) else { return a.is_none() && b.is_none() };
-    let length = |choice: &Choice| choice.span.end_ms.saturating_sub(choice.span.start_ms);
-    let both =
-        a.span.end_ms.min(b.span.end_ms).saturating_sub(a.span.start_ms.max(b.span.start_ms));
-    a.source.path.file_name() == b.source.path.file_name() && both * 2 >= length(a).min(length(b))
+    let length = |shown: &Shown| shown.end_ms.saturating_sub(shown.start_ms);
+    let both = a.end_ms.min(b.end_ms).saturating_sub(a.start_ms.max(b.start_ms));
+    a.file == b.file && both * 2 >= length(a).min(length(b))
 }
 
 #[cfg(test)]
@@ -328,5 +430,21 @@ mod tests {
         assert_eq!((verdict.sentences, verdict.in_time), (2, 1));
         let nothing = Verdict::of(&truth, &[]);
         assert_eq!((nothing.errors.len(), nothing.in_time), (6, 0));
+    }
+
+    #[test]
+    fn steps_are_the_same_as_good_or_neither() {
+        let clip = |file: &str, start_ms, right| {
+            let (file, text) = (file.to_owned(), String::new());
+            Some(Shown { file, start_ms, end_ms: start_ms + 4000, text, right })
+        };
+        let mut count = Count::default();
+        assert!(count.add(&(clip("a", 0, true), clip("a", 2000, true))));
+        assert!(!count.add(&(clip("a", 0, true), clip("a", 2001, true))));
+        assert!(!count.add(&(clip("a", 0, true), clip("b", 0, false))));
+        assert!(!count.add(&(None, clip("b", 0, true))));
+        assert!(count.add(&(None, None)));
+        assert_eq!((count.steps, count.same, count.as_good), (5, 2, 3));
+        assert_eq!((count.right, count.right_of_other), (3, 3));
     }
 }

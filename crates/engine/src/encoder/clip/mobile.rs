@@ -1,14 +1,16 @@
-//! MobileCLIP in OpenCLIP's form: FastViT sees, a small transformer reads.
+//! MobileCLIP and MobileCLIP2 in OpenCLIP's form: FastViT or a vision transformer sees, a small
+//! transformer reads.
 
 use std::path::Path;
 
-use candle_core::{DType, Device, Tensor};
-use candle_nn::{Func, Module, VarBuilder};
-use candle_transformers::models::fastvit;
+use candle_core::{Device, Tensor};
 use serde::Deserialize;
 use stitch_core::features::Features;
 
 use super::config::{OPENAI_MEAN, OPENAI_STD, Preparation};
+use super::convolution::Grid;
+use super::fastvit::{self, FastVit};
+use super::hybrid::{self, Hybrid};
 use super::text::{Cleaning, Fill, Pooling, Reader, Tokens};
 use super::transformer::{Curve, Naming, Sizes, Transformer, norm, unbiased};
 use crate::encoder::pictures::Colours;
@@ -136,94 +138,40 @@ fn wrong(folder: &Path, reason: String) -> WeightsError {
 
 /// The image tower.
 struct Viewer {
-    network: Func<'static>,
+    network: Network,
     preparation: Preparation,
     dim: usize,
 }
 
+/// What it sees with.
+enum Network {
+    Convolutions(FastVit),
+    Transformer(Hybrid),
+}
+
 impl Viewer {
     fn load(folder: &Path, weights: &Weights, config: &Config) -> Result<Self, EncoderError> {
-        let model = &config.model_cfg;
-        let network =
-            match model.vision_cfg.timm_model_name.as_str() {
-                "fastvit_mci0" => fastvit::Config::mci0(),
-                "fastvit_mci1" => fastvit::Config::mci1(),
-                "fastvit_mci2" => fastvit::Config::mci2(),
-                other => {
-                    return Err(wrong(folder, format!(
-                    "the image tower `{other}` is not known; fastvit_mci0, fastvit_mci1 and \
-                     fastvit_mci2 are (MobileCLIP S0 to S2). Export others to ONNX and write an \
-                     encoder.toml"
-                ))
-                .into());
-                }
-            };
-        check_branches(weights, &network)?;
-        let preparation = config.preparation(folder)?;
-        let tensors = weights.all("visual.trunk.")?;
-        let builder = VarBuilder::from_tensors(tensors, DType::F32, &Device::Cpu);
-        let network = fastvit::fastvit(&network, model.embed_dim, builder.pp("visual.trunk"))
-            .map_err(WeightsError::from)?;
-        Ok(Self { network, preparation, dim: model.embed_dim })
-    }
-}
-
-/// The network takes branches that it does not find, or finds in another shape, for left out; so
-/// each of them is looked for first.
-fn check_branches(weights: &Weights, config: &fastvit::Config) -> Result<(), WeightsError> {
-    for (name, shape) in branches(config) {
-        let name = format!("visual.trunk.{name}");
-        weights.check(&format!("{name}.weight"), &shape)?;
-        let norm = match name.strip_suffix(".conv") {
-            Some(before) => format!("{before}.bn"),
-            None if name.ends_with("identity") => name,
-            None => continue,
+        const TRUNK: &str = "visual.trunk";
+        let (model, preparation) = (&config.model_cfg, config.preparation(folder)?);
+        let (image, dim) = (model.vision_cfg.image_size as usize, model.embed_dim);
+        let name = model.vision_cfg.timm_model_name.as_str();
+        let network = match (fastvit::Size::named(name), hybrid::Size::named(name)) {
+            (Some(size), _) => Network::Convolutions(FastVit::load(weights, TRUNK, size, dim)?),
+            (_, Some(size)) => {
+                Network::Transformer(Hybrid::load(weights, TRUNK, size, (image, dim))?)
+            }
+            _ => return Err(wrong(folder, unknown(name)).into()),
         };
-        for part in ["weight", "bias", "running_mean", "running_var"] {
-            weights.check(&format!("{norm}.{part}"), &shape[..1])?;
-        }
+        Ok(Self { network, preparation, dim })
     }
-    Ok(())
 }
 
-/// Names and shapes of the branches.
-fn branches(config: &fastvit::Config) -> Vec<(String, Vec<usize>)> {
-    let c = config.in_channels;
-    let mut all = vec![
-        ("stem.0.conv_kxk.0.conv".into(), vec![c, 3, 3, 3]),
-        ("stem.0.conv_scale.conv".into(), vec![c, 3, 1, 1]),
-        ("stem.1.conv_kxk.0.conv".into(), vec![c, 1, 3, 3]),
-        ("stem.1.conv_scale.conv".into(), vec![c, 1, 1, 1]),
-        ("stem.2.conv_kxk.0.conv".into(), vec![c, c, 1, 1]),
-        ("stem.2.identity".into(), vec![c]),
-        ("final_conv.conv_kxk.0.conv".into(), vec![16 * c, 1, 3, 3]),
-        ("final_conv.conv_scale.conv".into(), vec![16 * c, 1, 1, 1]),
-        ("final_conv.se.fc1".into(), vec![c, 16 * c, 1, 1]),
-        ("final_conv.se.fc2".into(), vec![16 * c, c, 1, 1]),
-        ("stages.3.pos_emb.pos_enc".into(), vec![8 * c, 1, 7, 7]),
-    ];
-    for (stage, blocks) in config.blocks.iter().enumerate() {
-        let d = c << stage;
-        let entrance = |part: &str| format!("stages.{stage}.downsample.proj.{part}");
-        if stage > 0 {
-            all.push((entrance("0.large_conv.conv"), vec![d, 1, 7, 7]));
-            all.push((entrance("0.small_conv.conv"), vec![d, 1, 3, 3]));
-            all.push((entrance("1.conv_kxk.0.conv"), vec![d, d, 1, 1]));
-            all.push((entrance("1.identity"), vec![d]));
-        }
-        if stage > 1 {
-            all.push((entrance("0.se.fc1"), vec![d / 4, d, 1, 1]));
-            all.push((entrance("0.se.fc2"), vec![d, d / 4, 1, 1]));
-        }
-        for block in (0..*blocks).filter(|_| stage < 3) {
-            let mixer = |part: &str| format!("stages.{stage}.blocks.{block}.token_mixer.{part}");
-            all.push((mixer("mixer.conv_kxk.0.conv"), vec![d, 1, 3, 3]));
-            all.push((mixer("mixer.conv_scale.conv"), vec![d, 1, 1, 1]));
-            all.push((mixer("mixer.identity"), vec![d]));
-            all.push((mixer("norm.identity"), vec![d]));
-        }
-    }
-    all
+fn unknown(name: &str) -> String {
+    format!(
+        "the image tower `{name}` is not known; fastvit_mci0 to fastvit_mci4, vit_base_mci_224 and \
+         vit_large_patch14_clip_224 are (MobileCLIP and MobileCLIP2). Export others to ONNX and \
+         write an encoder.toml"
+    )
 }
 
 impl Config {
@@ -261,10 +209,18 @@ impl ImageTower for Viewer {
         }
         let side = self.preparation.wants.width as usize;
         let colours = &self.preparation.colours;
-        let planes = |picture: &&[u8]| (0..3).flat_map(|c| colours.plane(picture, c)).collect();
-        let planes: Vec<f32> = pictures.iter().map(planes).collect::<Vec<Vec<f32>>>().concat();
-        let rows = Tensor::from_vec(planes, (pictures.len(), 3, side, side), &Device::Cpu)
-            .and_then(|pictures| self.network.forward(&pictures)?.flatten_all()?.to_vec1());
+        let values = |picture: &&[u8]| {
+            let bytes = picture.iter().enumerate();
+            bytes.map(|(i, byte)| colours.value(*byte, i % 3)).collect::<Vec<f32>>()
+        };
+        let pixels = pictures.iter().flat_map(values).collect::<Vec<f32>>();
+        let grid = Grid { count: pictures.len(), height: side, width: side };
+        let rows = Tensor::from_vec(pixels, (grid.pixels(), 3), &Device::Cpu)
+            .and_then(|pixels| match &self.network {
+                Network::Convolutions(network) => network.forward(&pixels, grid),
+                Network::Transformer(network) => network.forward(&pixels, grid),
+            })
+            .and_then(|rows| rows.flatten_all()?.to_vec1());
         Ok(Features::new(self.dim, rows.map_err(WeightsError::from)?)?)
     }
 }

@@ -5,6 +5,9 @@ mod transformer;
 mod config;
 pub(super) mod text;
 mod image;
+mod convolution;
+mod fastvit;
+mod hybrid;
 mod mobile;
 
 use std::path::Path;

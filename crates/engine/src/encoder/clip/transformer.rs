@@ -44,6 +44,8 @@ pub enum Naming {
     HuggingFace,
     /// `resblocks.0.attn.in_proj_weight`
     OpenClip,
+    /// `blocks.0.attn.qkv.weight`
+    Timm,
 }
 
 impl Sizes {
@@ -83,6 +85,7 @@ impl Transformer {
         let layer = |number: usize| match naming {
             Naming::HuggingFace => Layer::hugging_face(weights, prefix, number, sizes),
             Naming::OpenClip => Layer::open_clip(weights, prefix, number, sizes),
+            Naming::Timm => Layer::timm(weights, prefix, number, sizes),
         };
         let layers = (0..sizes.layers).map(layer).collect::<Result<_, _>>()?;
         Ok(Self { layers, heads: sizes.heads, curve: sizes.curve, causal: None })
@@ -144,6 +147,24 @@ impl Layer {
             second_norm: norm(weights, &name("ln_2"), d, eps)?,
             wide: linear(weights, &name("mlp.c_fc"), hidden, d)?,
             narrow: linear(weights, &name("mlp.c_proj"), d, hidden)?,
+        })
+    }
+
+    fn timm(
+        weights: &Weights,
+        prefix: &str,
+        number: usize,
+        sizes: &Sizes,
+    ) -> Result<Self, WeightsError> {
+        let Sizes { width: d, hidden, eps, .. } = *sizes;
+        let name = |part: &str| format!("{prefix}.{number}.{part}");
+        Ok(Self {
+            first_norm: norm(weights, &name("norm1"), d, eps)?,
+            qkv: linear(weights, &name("attn.qkv"), 3 * d, d)?,
+            out: linear(weights, &name("attn.proj"), d, d)?,
+            second_norm: norm(weights, &name("norm2"), d, eps)?,
+            wide: linear(weights, &name("mlp.fc1"), hidden, d)?,
+            narrow: linear(weights, &name("mlp.fc2"), d, hidden)?,
         })
     }
 
