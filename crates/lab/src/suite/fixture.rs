@@ -71,7 +71,8 @@ pub fn collection(made: &Made) -> Collection {
         }
     }
     let [text, picture] = rows;
-    Collection::new(Pool::new(clips, text, picture).unwrap(), videos, instances)
+    let labels = (0..clips.len()).map(|row| format!("clip {row}")).collect();
+    Collection { pool: Pool::new(clips, text, picture).unwrap(), videos, instances, labels }
 }
 
 fn noise(random: &mut ChaCha8Rng) -> Vec<f32> {

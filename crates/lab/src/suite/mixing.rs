@@ -90,25 +90,3 @@ impl<'a> Asked<'a> {
         Some(Instance { title, text, clip, texts, truth, split, builder: "rules".into(), task })
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::suite::fixture::{Made, collection};
-
-    #[test]
-    fn mixtures_are_of_several_videos_and_ask_in_their_words() {
-        let made = collection(&Made { tasks: 3, videos: 6, steps: 5, seed: 1 });
-        let split = made.instances[0].split;
-        let mine = MineOptions { similarity: 0.1, ..MineOptions::default() };
-        let found = mixed(&made, split, &mine, 20);
-        assert!((1..=20).contains(&found.len()));
-        for instance in &found {
-            assert!(!made.is_whole(instance) && instance.split == split);
-            for (text, clip) in instance.texts.iter().zip(&instance.truth) {
-                assert_eq!(text, &made.pool.clip(*clip).text);
-            }
-        }
-        assert_eq!(found, mixed(&made, split, &mine, 20), "the seed decides");
-    }
-}

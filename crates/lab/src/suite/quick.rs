@@ -171,6 +171,9 @@ mod tests {
             }
         }
         for instance in &set.collection.instances {
+            assert_eq!(set.is_whole(instance), instance.builder == "real");
+            let said = instance.truth.iter().map(|clip| &set.collection.pool.clip(*clip).text);
+            assert!(said.eq(&instance.texts), "asked for in the clips' own words");
             let parts = instance.truth.iter().map(|clip| part(set.seen.clip(*clip).video));
             assert!(parts.into_iter().all(|part| part == instance.split));
         }
