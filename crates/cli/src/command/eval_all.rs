@@ -1,6 +1,6 @@
 //! `stitch eval --all` and `--quick`: every experiment, written as a report.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use serde_json::json;
@@ -265,11 +265,9 @@ impl Run<'_> {
         Ok(localisation::localise(&known, self.arguments.seed))
     }
 
-    /// The procedures that were named, or ones mixed by rules.
+    /// The procedures that were named, or ones mixed by rules; for the ablations others as well, of videos
+    /// that nothing is measured on.
     fn examples(&self, library: &Library) -> Result<Vec<Example>, Failure> {
-        if let Some(file) = &self.arguments.procedures {
-            return Ok(dataset::read(file)?);
-        }
         let rules = stitch_lab::dataset::rules::Rules::default();
         let with = Build {
             library,
@@ -279,12 +277,22 @@ impl Run<'_> {
             held_out: 0.3,
             seed: self.arguments.seed,
         };
-        let (mut examples, _) = build(&with, &self.setup.progress)?;
+        let mut examples = match &self.arguments.procedures {
+            Some(file) => dataset::read(file)?,
+            None => build(&with, &self.setup.progress)?.0,
+        };
         if self.arguments.ablations {
             let sampled = Build { mixer: Some(&TemporallySampled), ..with };
-            let (sampled, _) = build(&sampled, &self.setup.progress)?;
-            let other = |e: &Example| e.split == Split::Train && e.builder == "temporally-sampled";
-            examples.extend(sampled.into_iter().filter(other));
+            let (mut sampled, _) = build(&sampled, &self.setup.progress)?;
+            let measured = examples.iter().filter(|example| example.split == Split::HeldOut);
+            let measured: HashSet<String> =
+                measured.flat_map(|e| &e.sources).map(|source| source.content.clone()).collect();
+            sampled.retain(|example| {
+                let own = example.sources.iter().all(|source| !measured.contains(&source.content));
+                own && example.builder == "temporally-sampled"
+            });
+            sampled.iter_mut().for_each(|example| example.split = Split::Train);
+            examples.extend(sampled);
         }
         Ok(examples)
     }
