@@ -146,23 +146,40 @@ struct Span {
 struct Spans {
     /// How many blocks came.
     now: usize,
-    /// Where the stretch began that is open, and the shares since.
-    open: Option<(usize, Vec<f32>)>,
-    /// Since when nobody speaks in it.
+    open: Option<Open>,
+    /// Since when nobody speaks in the open stretch.
     silent: Option<usize>,
+}
+
+/// A stretch of speech that has not ended.
+struct Open {
+    start: usize,
+    /// The shares of its blocks.
+    shares: Vec<f32>,
+    /// Whether it goes on from a cut: then it is speech however short it is.
+    goes_on: bool,
+}
+
+impl Open {
+    /// The stretch up to a block, unless it is only a noise.
+    fn ended(self, end: usize) -> Option<Span> {
+        let shortest = if self.goes_on { 1 } else { SHORTEST };
+        let blocks = self.start..end;
+        (blocks.len() >= shortest).then_some(Span { blocks, is_cut: false })
+    }
 }
 
 impl Spans {
     fn push(&mut self, share: f32) -> Option<Span> {
         let block = self.now;
         self.now += 1;
-        let Some((start, shares)) = &mut self.open else {
+        let Some(open) = &mut self.open else {
             if share >= SPEAKS {
-                self.open = Some((block, vec![share]));
+                self.open = Some(Open { start: block, shares: vec![share], goes_on: false });
             }
             return None;
         };
-        shares.push(share);
+        open.shares.push(share);
         self.silent = match self.silent {
             _ if share >= SPEAKS => None,
             None if share < STOPS => Some(block),
@@ -170,38 +187,36 @@ impl Spans {
         };
         match self.silent {
             Some(silent) if self.now - silent >= SILENCE => {
-                let span = *start..silent;
-                (self.open, self.silent) = (None, None);
-                (span.len() >= SHORTEST).then_some(Span { blocks: span, is_cut: false })
+                self.silent = None;
+                self.open.take()?.ended(silent)
             }
-            _ if shares.len() >= LONGEST => self.cut(),
+            _ if open.shares.len() >= LONGEST => self.cut(),
             _ => None,
         }
     }
 
     /// Cuts an open stretch where speech is least, in its second half.
     fn cut(&mut self) -> Option<Span> {
-        let (start, shares) = self.open.take()?;
+        let Open { start, shares, .. } = self.open.take()?;
         let around = |i: &usize| {
             let near = &shares[i.saturating_sub(2)..(i + 3).min(shares.len())];
             near.iter().sum::<f32>() / near.len() as f32
         };
         let half = shares.len() / 2;
         let place = (half..shares.len()).min_by(|a, b| around(a).total_cmp(&around(b)))?;
-        self.open = Some((start + place, shares[place..].to_vec()));
-        self.silent = self.silent.filter(|silent| *silent >= start + place);
-        Some(Span { blocks: start..start + place, is_cut: true })
+        let end = start + place;
+        self.open = Some(Open { start: end, shares: shares[place..].to_vec(), goes_on: true });
+        self.silent = self.silent.map(|silent| silent.max(end));
+        Some(Span { blocks: start..end, is_cut: true })
     }
 
     fn finish(&mut self) -> Option<Span> {
-        let (start, _) = self.open.take()?;
-        let span = start..self.silent.unwrap_or(self.now);
-        (span.len() >= SHORTEST).then_some(Span { blocks: span, is_cut: false })
+        self.open.take()?.ended(self.silent.unwrap_or(self.now))
     }
 
     /// The first block of the open stretch, or the next block.
     fn earliest(&self) -> usize {
-        self.open.as_ref().map_or(self.now, |(start, _)| *start)
+        self.open.as_ref().map_or(self.now, |open| open.start)
     }
 }
 
@@ -256,6 +271,13 @@ mod tests {
         assert_eq!(windows[0].samples.len() / BLOCK, 702);
         let lengths: usize = windows.iter().map(|window| window.samples.len()).sum();
         assert_eq!(lengths / BLOCK, 1605);
+    }
+
+    #[test]
+    fn speech_that_ends_soon_after_a_cut_is_kept() {
+        let windows = cut(&run(&[(0.9, LONGEST - 3), (0.5, 3), (0.0, 40)]), 64);
+        let lengths: usize = windows.iter().map(|window| window.samples.len()).sum();
+        assert_eq!(lengths / BLOCK, LONGEST + AROUND);
     }
 
     proptest! {
