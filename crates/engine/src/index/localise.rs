@@ -73,46 +73,6 @@ pub fn scenes(seconds: &Features, shots: &[u64], length_ms: u64) -> Vec<Located>
     found.into_iter().filter_map(scene).collect()
 }
 
-/// The steps, and the scenes of the stretches between them that are long enough to show something.
-pub fn with_untold(
-    mut located: Vec<Located>,
-    seconds: &Features,
-    shots: &[u64],
-    length_ms: u64,
-) -> Vec<Located> {
-    /// The fewest milliseconds between two steps that a scene is made of.
-    const SHORTEST_MS: u64 = 3000;
-    let mut free = Vec::new();
-    for scene in scenes(seconds, shots, length_ms) {
-        free.extend(left_free(scene.span, &located));
-    }
-    let scene = |(start, end): (u64, u64)| {
-        let range = (start.div_ceil(1000) as usize)..((end / 1000) as usize).min(seconds.len());
-        let span = Span::new(start, end).filter(|span| span.length() >= SHORTEST_MS)?;
-        (!range.is_empty()).then_some(Located { step: None, seconds: range, span })
-    };
-    located.extend(free.into_iter().filter_map(scene));
-    located.sort_by_key(|found| (found.span.start(), found.span.end()));
-    located
-}
-
-/// The parts of a span that no step takes.
-fn left_free(span: Span, taken: &[Located]) -> Vec<(u64, u64)> {
-    let mut spans: Vec<Span> = taken.iter().map(|found| found.span).collect();
-    spans.sort_by_key(|step| step.start());
-    let (mut free, mut at) = (Vec::new(), span.start());
-    for step in spans {
-        if step.start() > at && at < span.end() {
-            free.push((at, step.start().min(span.end())));
-        }
-        at = at.max(step.end());
-    }
-    if at < span.end() {
-        free.push((at, span.end()));
-    }
-    free
-}
-
 /// The span from shot to shot, where one begins within a second of its ends: a cut in the middle of
 /// a picture change looks like a mistake.
 pub fn trimmed(span: Span, shots: &[u64]) -> Span {
@@ -163,29 +123,4 @@ fn seconds_of((start_ms, end_ms): (u64, u64)) -> Range<usize> {
 
 fn widened(range: Range<usize>, by: usize, length: usize) -> Range<usize> {
     range.start.saturating_sub(by)..(range.end + by).min(length)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn step(number: usize, start: u64, end: u64) -> Located {
-        let span = Span::new(start * 1000, end * 1000).unwrap();
-        Located { step: Some(number), seconds: start as usize..end as usize, span }
-    }
-
-    #[test]
-    fn what_no_words_tell_of_keeps_its_scenes() {
-        // Twenty seconds of one picture, then twenty of another.
-        let picture = |second: usize| if second < 20 { [1.0, 0.0] } else { [0.0, 1.0] };
-        let seconds = Features::new(2, (0..40).flat_map(picture).collect()).unwrap();
-        let steps = vec![step(0, 5, 12), step(1, 10, 18), step(2, 30, 38)];
-        let found = with_untold(steps, &seconds, &[20_000], 40_000);
-        let spans: Vec<_> =
-            found.iter().map(|f| (f.step, f.span.start() / 1000, f.span.end() / 1000)).collect();
-        let expected =
-            [(None, 0, 5), (Some(0), 5, 12), (Some(1), 10, 18), (None, 20, 30), (Some(2), 30, 38)];
-        assert_eq!(spans, expected); // two seconds are too few to show anything
-        assert!(found.iter().all(|f| f.seconds.start * 1000 == f.span.start() as usize));
-    }
 }

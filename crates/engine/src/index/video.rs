@@ -36,9 +36,7 @@ impl Indexer<'_> {
         };
         let sentences = narration.as_ref().map_or(&[][..], |found| &found.transcript.sentences);
         let mut video = about::about(&record.path);
-        let mut steps = self.steps(record, &video.title, sentences, progress);
-        let heard = |found: &Narrated| found.transcript.origin.kind.is_heard();
-        steps.all_told = !narration.as_ref().is_some_and(heard);
+        let steps = self.steps(record, &video.title, sentences, progress);
         if steps.steps.is_empty() && !self.encoder.sees() {
             return Ok(Outcome::Failed(no_steps(sentences, self.unheard(&probe))));
         }
@@ -62,8 +60,7 @@ impl Indexer<'_> {
         given: &GivenVideo,
         progress: &dyn Progress,
     ) -> Result<Outcome, IndexError> {
-        let by = "the list of videos".into();
-        let steps = Steps { steps: given.steps.clone(), by, all_told: true };
+        let steps = Steps { steps: given.steps.clone(), by: "the list of videos".into() };
         let length_ms = given.video.length_ms;
         let input = VideoInput { path: &record.path, length_ms, sentences: &[] };
         match self.clips(record, &input, steps, progress) {
@@ -143,11 +140,7 @@ impl Indexer<'_> {
             self.encoder.encode_seconds(input, progress)?;
         let (located, by) = match steps.steps.is_empty() {
             true => (localise::scenes(&seconds, &shots, input.length_ms), "the pictures".into()),
-            false => (self.locate(&steps, &seconds, &shots, input.length_ms)?, steps.by.clone()),
-        };
-        let located = match steps.all_told || !self.encoder.sees() {
-            true => located,
-            false => localise::with_untold(located, &seconds, &shots, input.length_ms),
+            false => (self.locate(&steps, &seconds, &shots, input.length_ms)?, steps.by),
         };
         let text = |found: &Located| found.step.map_or("", |step| &steps.steps[step].text);
         let clip = |found: &Located| Clip {
@@ -211,9 +204,6 @@ fn clip_features(located: &[Located], seconds: &Features) -> Features {
 struct Steps {
     steps: Vec<localise::Step>,
     by: String,
-    /// Whether they can be trusted to be all there are. A recogniser hears "nice" for "dice",
-    /// and what nobody seems to tell may be shown all the same.
-    all_told: bool,
 }
 
 impl Steps {
@@ -222,8 +212,7 @@ impl Steps {
             text: step.text,
             window: Some((step.start_ms, step.end_ms)),
         };
-        let steps = summary.steps.into_iter().map(step).collect();
-        Self { steps, by: summary.by, all_told: true }
+        Self { steps: summary.steps.into_iter().map(step).collect(), by: summary.by }
     }
 
     fn from_list(list: recipe::StepList) -> Self {
@@ -231,8 +220,7 @@ impl Steps {
             window: step.start_ms.zip(step.end_ms),
             text: step.text,
         };
-        let steps = list.steps.into_iter().map(step).collect();
-        Self { steps, by: "a person's list".into(), all_told: true }
+        Self { steps: list.steps.into_iter().map(step).collect(), by: "a person's list".into() }
     }
 }
 

@@ -63,17 +63,6 @@ pub enum Kind {
     Speech,
 }
 
-impl Kind {
-    /// Whether a recogniser wrote it down, who mishears.
-    pub fn is_heard(self) -> bool {
-        match self {
-            Self::AutoCaptions | Self::Speech => true,
-            Self::Whisper | Self::WhisperCpp | Self::FasterWhisper => true,
-            Self::SubRip | Self::WebVtt | Self::SubStation | Self::TextStream => false,
-        }
-    }
-}
-
 impl std::fmt::Display for Origin {
     /// The file's name, or what else it was.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
