@@ -42,7 +42,19 @@ fn what_is_no_annotation_is_told() {
     let odd = home.run(&["dataset", "convert", "coin", "coin.json", "-o", "set"]).failure().code(1);
     let told = String::from_utf8_lossy(&odd.get_output().stderr).into_owned();
     assert!(told.contains("coin.json: no video with steps can be used"), "{told}");
-    assert!(!home.path("set").exists());
+    let told = home.fails(&["dataset", "convert", "coins", "coin.json", "-o", "set"], 2);
+    assert!(told.contains("coin, crosstask, hirest"), "{told}");
+    home.write("coin.json", COIN);
+    home.write(
+        "detours.json",
+        r#"[{"video1": "y", "video1_startends": 12, "video2": "z",
+        "video2_startends": [1, 2], "question": "?"}]"#,
+    );
+    let convert =
+        ["dataset", "convert", "coin", "coin.json", "-o", "set", "--detours", "detours.json"];
+    let told = home.fails(&convert, 1);
+    assert!(told.contains("none of 1 detour leads from one of these videos"), "{told}");
+    assert!(!home.path("set").exists(), "nothing is written unless all of it can be");
 }
 
 #[test]

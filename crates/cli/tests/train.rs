@@ -153,6 +153,8 @@ fn is_train(line: &str) -> bool {
 #[test]
 fn what_is_wrong_with_the_data_is_told() {
     let home = home();
+    let all = home.fails(&arguments("out", &["--whole", "1"]), 2);
+    assert!(all.contains("it must be from 0 to 0.9"), "{all}");
     let out = ["--data", "other.jsonl"];
     let told = || home.fails(&arguments("out", &out), 1);
     let mut messages = vec![told()];

@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde::Serialize;
 use sha2::{Digest, Sha256};
-use stitch_core::clip::{Clip, ClipId, VideoId};
+use stitch_core::clip::{ClipId, VideoId};
+use stitch_core::cover::{Sequence, source_changes, steps_back};
 use stitch_core::features::Features;
 use stitch_core::pool::Pool;
 use stitch_engine::encoder::{Encoder, EncoderError};
@@ -181,12 +182,8 @@ impl Collection {
 
     /// Changes of source, and steps back in time within one.
     fn breaks(&self, clips: &[ClipId]) -> (usize, usize) {
-        let clips: Vec<&Clip> = clips.iter().map(|clip| self.pool.clip(*clip)).collect();
-        let count = |broken: fn(&Clip, &Clip) -> bool| {
-            clips.windows(2).filter(|pair| broken(pair[0], pair[1])).count()
-        };
-        let changes = count(|a, b| a.video != b.video);
-        (changes, count(|a, b| a.video == b.video && b.span.start() < a.span.start()))
+        let sequence = Sequence(clips.iter().copied().map(Some).collect());
+        (source_changes(&sequence, &self.pool), steps_back(&sequence, &self.pool))
     }
 
     /// Where all instances are in one part: holds out those of this share of the videos, by title and
@@ -411,7 +408,7 @@ fn task_of(truth: &[ClipId], pool: &Pool, videos: &BTreeMap<VideoId, VideoFacts>
 
 #[cfg(test)]
 mod tests {
-    use stitch_core::clip::Span;
+    use stitch_core::clip::{Clip, Span};
 
     use super::*;
     use crate::dataset::examples::{ExampleSource, ExampleStep};

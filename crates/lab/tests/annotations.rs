@@ -121,7 +121,7 @@ fn spans_are_in_their_videos_and_every_set_is_known_by_name() {
     ];
     for (kind, name) in sets {
         let Some(path) = published(name) else { continue };
-        let read = read(kind, &path).unwrap().unwrap();
+        let read = read(kind, &path).unwrap();
         for video in &read.videos {
             for span in video.steps.iter().filter_map(|step| step.span) {
                 assert!(video.length_ms.is_none_or(|length| span.start() < length), "{}", video.id);

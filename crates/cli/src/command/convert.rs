@@ -1,11 +1,13 @@
 //! `stitch dataset convert`: published annotations as a set in the plain format.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use serde_json::json;
 use stitch_engine::files::{FileError, write_whole};
-use stitch_lab::suite::annotations::{self, Annotations, detours};
+use stitch_lab::suite::annotations::detours::{self, DetourProcedure};
+use stitch_lab::suite::annotations::{self, Annotations};
 use stitch_lab::suite::plain::set::{Complaint, Set};
 
 use crate::failure::Failure;
@@ -15,9 +17,9 @@ use crate::table::count;
 #[derive(Args)]
 pub struct ConvertArguments {
     /// Whose annotations they are
-    #[arg(value_enum)]
-    from: Kind,
-    /// The files or folders, as they were published
+    #[arg(value_parser = annotations::KINDS)]
+    from: String,
+    /// The files, or for htstep and niv the folder, as they were published
     #[arg(required = true)]
     paths: Vec<PathBuf>,
     /// The folder to write videos.jsonl into; put features or pictures beside it
@@ -32,51 +34,25 @@ pub struct ConvertArguments {
     odd: usize,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum Kind {
-    /// COIN.json, or the planning split's folder
-    Coin,
-    /// The release's folder
-    Crosstask,
-    /// A split's JSON
-    Hirest,
-    /// The folder with the taxonomy and annotations.csv
-    Htstep,
-    /// youcookii_annotations_trainval.json
-    Youcook2,
-    /// The folder or JSON of Alayrac's instruction videos
-    Niv,
-}
-
-impl Kind {
-    fn read(self, path: &Path) -> Result<Annotations, annotations::AnnotationsError> {
-        match self {
-            Self::Coin => annotations::coin::read(path),
-            Self::Crosstask => annotations::crosstask::read(path),
-            Self::Hirest => annotations::hirest::read(path),
-            Self::Htstep => annotations::htstep::read(path),
-            Self::Youcook2 => annotations::youcook2::read(path),
-            Self::Niv => annotations::niv::read(path),
-        }
-    }
-}
-
-/// What was written beside the list of videos.
-#[derive(Default)]
+/// The procedures of detours, beside the list of videos.
 struct Mixed {
-    made: usize,
-    lost: Vec<(String, usize)>,
+    made: Vec<DetourProcedure>,
+    /// How many detours gave none, by reason.
+    lost: BTreeMap<&'static str, usize>,
     odd: Vec<Complaint>,
 }
 
-/// Runs the command.
+/// Runs the command. Everything is read before anything is written.
 pub fn run(arguments: &ConvertArguments, setup: &Setup) -> Result<u8, Failure> {
     let found = read(arguments)?;
+    let mixed = arguments.detours.as_deref().map(|path| mixed(path, &found)).transpose()?;
     let out = &arguments.output;
     std::fs::create_dir_all(out).map_err(FileError::at(out))?;
     write_whole(&out.join(Set::FILE), found.to_plain().as_bytes())?;
-    let mixed = arguments.detours.as_deref().map(|path| write_detours(path, &found, out));
-    print(arguments, &found, mixed.transpose()?.as_ref(), setup);
+    if let Some(mixed) = &mixed {
+        write_whole(&out.join(Set::MIXED), detours::to_plain(&mixed.made).as_bytes())?;
+    }
+    print(arguments, &found, mixed.as_ref(), setup);
     Ok(0)
 }
 
@@ -84,7 +60,7 @@ pub fn run(arguments: &ConvertArguments, setup: &Setup) -> Result<u8, Failure> {
 fn read(arguments: &ConvertArguments) -> Result<Annotations, Failure> {
     let mut all = Annotations::default();
     for path in &arguments.paths {
-        let found = arguments.from.read(path)?;
+        let found = annotations::read(&arguments.from, path)?;
         if found.videos.is_empty() {
             let say = |odd: &Complaint| format!("{}: {}", odd.place, odd.reason);
             let why = found.odd.first().map_or("it names none".into(), say);
@@ -97,7 +73,7 @@ fn read(arguments: &ConvertArguments) -> Result<Annotations, Failure> {
     Ok(all)
 }
 
-fn write_detours(path: &Path, found: &Annotations, out: &Path) -> Result<Mixed, Failure> {
+fn mixed(path: &Path, found: &Annotations) -> Result<Mixed, Failure> {
     let read = detours::read(path)?;
     let (made, lost) = detours::procedures(&read.detours, found);
     if made.is_empty() {
@@ -108,19 +84,16 @@ fn write_detours(path: &Path, found: &Annotations, out: &Path) -> Result<Mixed, 
             count(read.detours.len(), "detour")
         )));
     }
-    write_whole(&out.join(Set::MIXED), detours::to_plain(&made).as_bytes())?;
-    let lost = lost.into_iter().map(|(reason, n)| (reason.to_owned(), n)).collect();
-    Ok(Mixed { made: made.len(), lost, odd: read.odd })
+    Ok(Mixed { made, lost, odd: read.odd })
 }
 
 fn print(arguments: &ConvertArguments, found: &Annotations, mixed: Option<&Mixed>, setup: &Setup) {
-    let none = Mixed::default();
-    let mixed_odd = &mixed.unwrap_or(&none).odd;
-    let odd: Vec<&Complaint> = found.odd.iter().chain(mixed_odd).collect();
+    let of_detours = mixed.iter().flat_map(|mixed| &mixed.odd);
+    let odd: Vec<&Complaint> = found.odd.iter().chain(of_detours).collect();
     if setup.json {
         let listed: Vec<_> =
             odd.iter().map(|odd| json!({"place": odd.place, "reason": odd.reason})).collect();
-        let made = mixed.map(|mixed| mixed.made);
+        let made = mixed.map(|mixed| mixed.made.len());
         println!(
             "{}",
             json!({"videos": found.videos.len(), "steps": found.steps(), "procedures": made,
@@ -130,7 +103,7 @@ fn print(arguments: &ConvertArguments, found: &Annotations, mixed: Option<&Mixed
     }
     println!("{}, {}", count(found.videos.len(), "video"), count(found.steps(), "step"));
     if let Some(mixed) = mixed {
-        println!("{} from detours", count(mixed.made, "procedure"));
+        println!("{} from detours", count(mixed.made.len(), "procedure"));
         mixed.lost.iter().for_each(|(reason, n)| println!("  {n} detours gave none: {reason}"));
     }
     if !odd.is_empty() {

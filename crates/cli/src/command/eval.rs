@@ -28,11 +28,12 @@ use crate::table;
 ///    "steps": [{"text": "chop the onion", "start": 3, "end": 9, "image": "v1/0.webp"}, ...]}
 ///
 /// and the pictures (JPEG, PNG, WebP) by these paths, under images/, or in images.tar; `images` may
-/// list several of a step, `narration` may hold what is said meanwhile, `label` what the step is
-/// called in every video that shows it. Instead of pictures there may be features: a folder features/ with a file per video (npy, npz, h5, safetensors; a row a step, or
-/// rows of seconds with `rate` in features.toml), or one features.npy with a row for every step; texts/
-/// or texts.npy beside them for the steps' texts by the same model. Only `video`, `steps` and their
-/// `text` must be there. What cannot be used is listed and left out.
+/// list several of a step, `narration` may hold what is said meanwhile, `label` what the step is called
+/// in every video that shows it. Instead of pictures there may be features: a folder features/ with a
+/// file per video (npy, npz, h5, safetensors; a row a step, or rows of seconds with `rate` in
+/// features.toml), or one features.npy with a row for every step; texts/ or texts.npy beside them for
+/// the steps' texts by the same model. Only `video`, `steps` and their `text` must be there. What
+/// cannot be used is listed and left out.
 #[derive(Args)]
 #[command(verbatim_doc_comment, args_conflicts_with_subcommands = true)]
 pub struct EvalArguments {

@@ -118,6 +118,9 @@ pub fn run(arguments: &DataArguments, setup: &Setup) -> Result<u8, Failure> {
 
 /// The set with procedures mixed out of its videos, where they were asked for.
 pub fn with_mixed(mut set: TestSet, arguments: &DataArguments) -> TestSet {
+    if arguments.mixed == 0 {
+        return set;
+    }
     let mine = MineOptions { seed: arguments.seed, most: arguments.mixed, ..<_>::default() };
     let mixed = mixed(&set.collection, Split::HeldOut, &mine, arguments.mixed);
     set.collection.instances.extend(mixed);

@@ -112,10 +112,12 @@ pub struct TrainArguments {
     #[arg(long, default_value_t = 1.0, value_name = "N", help_heading = "What is learnt from")]
     negatives: f64,
     /// The share of steps that are worded as another clip that shows them
-    #[arg(long, default_value_t = 0.3, value_name = "SHARE", help_heading = "What is learnt from")]
+    #[arg(long, default_value_t = 0.3, value_name = "SHARE", value_parser = share,
+        help_heading = "What is learnt from")]
     reword: f64,
     /// The share of whole videos among what is learnt from: they are repeated up to it
-    #[arg(long, default_value_t = 0.0, value_name = "SHARE", help_heading = "What is learnt from")]
+    #[arg(long, default_value_t = 0.0, value_name = "SHARE", value_parser = share,
+        help_heading = "What is learnt from")]
     whole: f64,
     /// From which similarity of texts on a clip is taken to show a step
     #[arg(long, default_value_t = Drawing::default().shows, value_name = "COSINE",
@@ -218,6 +220,12 @@ fn rate(text: &str) -> Result<f64, String> {
         Ok(rate) if rate > 0.0 && rate <= 1.0 => Ok(rate),
         _ => Err("a number above 0, at most 1".into()),
     }
+}
+
+/// A share that leaves something of the rest.
+fn share(text: &str) -> Result<f64, String> {
+    let share = text.parse().ok().filter(|share| (0.0..=0.9).contains(share));
+    share.ok_or_else(|| "it must be from 0 to 0.9".into())
 }
 
 /// Runs the command.

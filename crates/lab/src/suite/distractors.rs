@@ -1,7 +1,8 @@
 //! What the truth has to be told from: 499 other sequences of five kinds for each procedure.
 //!
-//! None equals the truth, or is as right by all that is known, and none comes twice. A kind that runs short is filled from the others, and
-//! the shortage is told; [`Question::alone`] gives each kind without what was filled in.
+//! None equals the truth, or is as right by all that is known, and none comes twice. A kind that runs
+//! short is filled from the others, and the shortage is told; [`Question::alone`] gives each kind
+//! without what was filled in.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 

@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 
 use stitch_core::clip::ClipId;
-use stitch_core::features::{Features, normalise};
+use stitch_core::features::Features;
 
 use crate::collection::{Collection, Instance};
 use crate::dataset::rules::Rules;
@@ -54,14 +54,8 @@ fn recipe(instance: &Instance, collection: &Collection) -> Recipe {
 /// Each video as the mean of its steps.
 fn summaries(whole: &[&Instance]) -> Features {
     let mut rows = Features::empty(whole.first().map_or(1, |instance| instance.text.dim()));
-    for instance in whole {
-        let mut mean = vec![0.0; instance.text.dim()];
-        for row in instance.text.rows() {
-            mean.iter_mut().zip(row).for_each(|(sum, x)| *sum += x);
-        }
-        normalise(&mut mean);
-        rows.push(&mean);
-    }
+    let mean = |instance: &&Instance| instance.text.mean_of(0..instance.text.len());
+    whole.iter().map(mean).for_each(|mean| rows.push(&mean));
     rows
 }
 

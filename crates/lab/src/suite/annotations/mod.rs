@@ -73,6 +73,14 @@ pub enum AnnotationsError {
         /// What is wrong with it.
         reason: String,
     },
+    /// There is no reader of that name.
+    #[error("`{kind}` is no set that can be read; {known} are")]
+    Unknown {
+        /// What was asked for.
+        kind: String,
+        /// What there is.
+        known: String,
+    },
 }
 
 impl Annotations {
@@ -146,21 +154,21 @@ impl Annotations {
     }
 }
 
-/// Reads annotations by the name of their set: coin, crosstask, hirest, htstep, youcook2, niv.
-pub fn read(kind: &str, path: &Path) -> Option<Result<Annotations, AnnotationsError>> {
-    Some(match kind {
+/// The names that [`read`] knows.
+pub const KINDS: [&str; 6] = ["coin", "crosstask", "hirest", "htstep", "youcook2", "niv"];
+
+/// Reads annotations by the name of their set, one of [`KINDS`].
+pub fn read(kind: &str, path: &Path) -> Result<Annotations, AnnotationsError> {
+    match kind {
         "coin" => coin::read(path),
         "crosstask" => crosstask::read(path),
         "hirest" => hirest::read(path),
         "htstep" => htstep::read(path),
         "youcook2" => youcook2::read(path),
         "niv" => niv::read(path),
-        _ => return None,
-    })
+        _ => Err(AnnotationsError::Unknown { kind: kind.into(), known: KINDS.join(", ") }),
+    }
 }
-
-/// The names that [`read`] knows.
-pub const KINDS: [&str; 6] = ["coin", "crosstask", "hirest", "htstep", "youcook2", "niv"];
 
 #[cfg(test)]
 mod tests {
