@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Mixes ten procedures with a real language model behind an OpenAI-compatible server, and summarises a
-# video with it. Opt-in: it fetches about a gigabyte once and takes minutes of CPU.
+# Mixes ten groups or more with a real language model behind an OpenAI-compatible server, and tells how
+# many mixtures were valid. Opt-in: it fetches about a gigabyte once and takes minutes of CPU.
 #
 #     tests/llm/run.sh LIBRARY        # an indexed library; `make demo` leaves one in demo/index
 set -euo pipefail
@@ -31,5 +31,18 @@ done
 home=$(mktemp -d)
 ln -s "$(dirname "$("$target/release/stitch" models path all-mpnet-base-v2)")" "$home/models"
 STITCH_HOME=$home "$target/release/stitch" dataset mix --library "$library" --builder language-model \
-  --llm-url "http://127.0.0.1:$port/v1" --most 4 --similarity 0.6 --seed 3 --output "$kept/mixed.jsonl"
+  --llm-url "http://127.0.0.1:$port/v1" --similarity 0.5 --largest 3 --most 6 --held-out 0.3 --seed 3 \
+  --json --output "$kept/mixed.jsonl" > "$kept/report.json"
 "$target/release/stitch" dataset show "$kept/mixed.jsonl" --number 10
+python3 - "$kept/report.json" <<'END'
+import json, sys
+
+report = json.load(open(sys.argv[1]))["report"]
+groups = sum(report["groups"].values())
+none = sum(report["rejected"].values())
+print(f"{groups - none} of {groups} groups gave a valid mixture; rejected: {report['rejected']}")
+if groups < 10:
+    sys.exit("fewer than ten groups: lower --similarity")
+if none == groups:
+    sys.exit("no group gave a valid mixture")
+END

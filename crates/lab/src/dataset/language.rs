@@ -1,10 +1,11 @@
 //! Mixing by a language model: our own prompts, and a strict reading of the answer.
 
+use stitch_core::clip::ClipId;
 use stitch_core::pool::Pool;
 use stitch_engine::summarise::PromptDomain;
 use stitch_engine::summarise::chat::{Chat, Message};
 
-use super::mix::{MixedStep, Mixer, Rejected, check};
+use super::mix::{FEWEST_STEPS, MixedStep, Mixer, Rejected, check, exists};
 use super::recipes::Recipe;
 
 /// A language model behind an OpenAI-compatible endpoint.
@@ -21,15 +22,48 @@ impl Mixer for LanguageModel<'_> {
     }
 
     fn mix(&self, recipes: &[&Recipe], pool: &Pool, _: u64) -> Result<Vec<MixedStep>, Rejected> {
-        let messages = [Message::system(system(self.domain)), Message::user(user(recipes, pool))];
-        let answer = self.chat.complete(&messages).map_err(|error| {
-            tracing::debug!(%error, "the language model gave no answer");
-            Rejected::NoAnswer
-        })?;
-        let steps = parse(&answer)?;
-        check(&steps, recipes).map(|()| steps)
+        let ask = |messages: &[Message]| {
+            self.chat.complete(messages).map_err(|error| {
+                tracing::debug!(%error, "the language model gave no answer");
+                Rejected::NoAnswer
+            })
+        };
+        converse(ask, question(self.domain, recipes, pool), recipes)
     }
 }
+
+/// Asks; once more, with the fault named, where an answer has one that can be put right.
+fn converse(
+    ask: impl Fn(&[Message]) -> Result<String, Rejected>,
+    mut messages: Vec<Message>,
+    recipes: &[&Recipe],
+) -> Result<Vec<MixedStep>, Rejected> {
+    let said = ask(&messages)?;
+    let first = read(&said, recipes);
+    let Some(fault) = first.as_ref().err().and_then(|why| fault(*why, &said, recipes)) else {
+        return first;
+    };
+    let again = format!("{fault} Write the whole new recipe again, in the same form.");
+    messages.extend([Message::assistant(said), Message::user(again)]);
+    read(&ask(&messages)?, recipes)
+}
+
+/// The task, an example of it done, and the recipes to mix.
+fn question(domain: PromptDomain, recipes: &[&Recipe], pool: &Pool) -> Vec<Message> {
+    let text = |clip: &ClipId| pool.clip(*clip).text.as_str();
+    let recipe = |r: &&Recipe| (r.title.clone(), r.steps.iter().map(text).collect::<Vec<_>>());
+    let own: Vec<(String, Vec<&str>)> = recipes.iter().map(recipe).collect();
+    let example = EXAMPLE.map(|(title, steps)| (title.to_owned(), steps.to_vec()));
+    vec![
+        Message::system(system(domain)),
+        Message::user(listing(&example)),
+        Message::assistant(example_answer()),
+        Message::user(listing(&own)),
+    ]
+}
+
+/// The form of a line of the answer.
+const FORM: &str = "Step 1: what to do (Step 3 in Recipe 2)";
 
 /// What is asked of the model.
 fn system(domain: PromptDomain) -> String {
@@ -40,38 +74,135 @@ fn system(domain: PromptDomain) -> String {
         PromptDomain::Any => ("result", "materials and tools"),
     };
     format!(
-        "You plan demonstrations. You get two to four recipes for a similar {thing}, each a numbered \
-         list of steps. Write one new recipe that a person could really follow, made only of steps \
-         from the lists.\n\
+        "You get two to four recipes for a similar {thing}. You write one new recipe out of their \
+         steps, one that a person could really follow.\n\
+         Every step you get ends with its place, such as (Step 3 in Recipe 2). Answer with one \
+         step a line and nothing else, each numbered, in the words you got and with the place it \
+         came from:\n\
+         {FORM}\n\
          Rules:\n\
          - Stay with one recipe as long as it serves. Go over to another only where the {things} \
          call for it.\n\
-         - Keep the steps of each recipe in their order, and use none twice.\n\
-         - Use at least one step of every recipe. Add nothing of your own.\n\
-         - One step a line, in exactly this form:\n\
-         Step 1: what to do (Step 3 in Recipe 2)\n\
-         - Write nothing else. If these recipes cannot be combined in a sensible way, answer only: \
-         NOT POSSIBLE"
+         - Use at least one step of every recipe. Leave out what the new recipe does not need.\n\
+         - Keep the steps of each recipe in their order, and use none twice. Add nothing of your \
+         own.\n\
+         - Only if the recipes have nothing in common, so that no person could follow a mixture, \
+         answer instead: NOT POSSIBLE"
     )
 }
 
-fn user(recipes: &[&Recipe], pool: &Pool) -> String {
+/// Recipes that stand for the task, from no field that has a prompt of its own.
+const EXAMPLE: [(&str, [&str; 5]); 2] = [
+    (
+        "A Newspaper Kite",
+        [
+            "Lay two thin rods across each other",
+            "Bind the rods with string",
+            "Cut a newspaper a hand wider than the frame",
+            "Paste the newspaper around the frame",
+            "Knot the line to the middle of the frame",
+        ],
+    ),
+    (
+        "A Kite From an Old Umbrella",
+        [
+            "Split a cane into two rods",
+            "Cut the cloth off the umbrella",
+            "Iron the cloth flat",
+            "Sew the cloth to the frame",
+            "Hang a tail of ribbons on the lower corner",
+        ],
+    ),
+];
+
+/// Their mixture: the first kite, covered as the second; recipe and step of each line.
+const EXAMPLE_MIX: [(usize, usize); 6] = [(0, 0), (0, 1), (1, 1), (1, 3), (1, 4), (0, 4)];
+
+fn example_answer() -> String {
+    let line = |(at, (recipe, step)): (usize, (usize, usize))| {
+        format!("Step {}: {} ({})", at + 1, EXAMPLE[recipe].1[step], place(recipe, step))
+    };
+    EXAMPLE_MIX.into_iter().enumerate().map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// Titles and steps as the model gets them: each step with its place, which it has only to copy.
+fn listing(recipes: &[(String, Vec<&str>)]) -> String {
     let mut text = String::new();
-    for (number, recipe) in recipes.iter().enumerate() {
-        text += &format!("Recipe {}: {}\n", number + 1, recipe.title);
-        for (step, clip) in recipe.steps.iter().enumerate() {
-            text += &format!("Step {}: {}\n", step + 1, pool.clip(*clip).text);
+    for (number, (title, steps)) in recipes.iter().enumerate() {
+        text += &format!("Recipe {}: {title}\n", number + 1);
+        for (at, step) in steps.iter().enumerate() {
+            text += &format!("{step} ({})\n", place(number, at));
         }
         text += "\n";
     }
     text
 }
 
+fn place(recipe: usize, step: usize) -> String {
+    format!("Step {} in Recipe {}", step + 1, recipe + 1)
+}
+
+/// The mixture that an answer tells, if it is one. A small model may recite the example, whose
+/// places these recipes may have as well.
+fn read(answer: &str, recipes: &[&Recipe]) -> Result<Vec<MixedStep>, Rejected> {
+    let steps = parse(answer)?;
+    if steps.iter().any(is_recited) {
+        return Err(Rejected::UnknownStep);
+    }
+    check(&steps, recipes).map(|()| steps)
+}
+
+fn is_recited(step: &MixedStep) -> bool {
+    let words = step.text.as_deref().unwrap_or_default();
+    EXAMPLE.iter().any(|(_, steps)| steps.contains(&words))
+}
+
+/// What is wrong with an answer, in words for the model that gave it. A refusal is no fault.
+fn fault(why: Rejected, answer: &str, recipes: &[&Recipe]) -> Option<String> {
+    let steps: Vec<MixedStep> = lines(answer).filter_map(step).collect();
+    let place = |s: &MixedStep| place(s.recipe, s.step);
+    let earlier = |of: fn(&MixedStep, &MixedStep) -> bool| {
+        let pairs = steps.iter().enumerate();
+        let mut pairs = pairs.flat_map(|(at, b)| steps[..at].iter().map(move |a| (a, b)));
+        pairs.find(|(a, b)| a.recipe == b.recipe && of(a, b))
+    };
+    Some(match why {
+        Rejected::NotPossible | Rejected::NoAnswer => return None,
+        Rejected::BadLine => {
+            let line = lines(answer).find(|line| step(line).is_none())?;
+            format!("The line '{line}' is not of the form '{FORM}'.")
+        }
+        Rejected::UnknownStep => match steps.iter().find(|step| !exists(step, recipes)) {
+            Some(unknown) => format!("There is no {}: leave that line out.", place(unknown)),
+            None => "These are steps of the example, not of the recipes above.".into(),
+        },
+        Rejected::Repeated => {
+            format!("{} stands there twice.", place(earlier(|a, b| a.step == b.step)?.1))
+        }
+        Rejected::OutOfOrder => {
+            let (first, second) = earlier(|a, b| a.step > b.step)?;
+            format!("{} must come before {}.", place(second), place(first))
+        }
+        Rejected::SourceUnused => {
+            let used = |recipe: &usize| steps.iter().any(|step| step.recipe == *recipe);
+            let unused = (0..recipes.len()).find(|recipe| !used(recipe))? + 1;
+            format!(
+                "No step of Recipe {unused} is used: put one of its steps in the place of one that \
+                 does the same."
+            )
+        }
+        Rejected::TooShort => format!("These are fewer than {FEWEST_STEPS} steps."),
+    })
+}
+
+fn lines(answer: &str) -> impl Iterator<Item = &str> {
+    answer.lines().map(str::trim).filter(|line| !line.is_empty())
+}
+
 /// The steps that an answer names. One line that is no step spoils the whole: what a model means is
 /// never guessed.
 fn parse(answer: &str) -> Result<Vec<MixedStep>, Rejected> {
-    let lines = answer.lines().map(str::trim).filter(|line| !line.is_empty());
-    let lines: Vec<&str> = lines.collect();
+    let lines: Vec<&str> = lines(answer).collect();
     if let [only] = lines[..]
         && only.trim_end_matches('.').eq_ignore_ascii_case("not possible")
     {
@@ -104,7 +235,79 @@ fn strip<'a>(text: &'a str, beginning: &str) -> Option<&'a str> {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::RefCell;
+
+    use super::super::mix::tests::{kitchen, step as mixed};
     use super::*;
+
+    const GOOD: &str = "Step 1: A (Step 1 in Recipe 1)\nStep 2: B (Step 2 in Recipe 1)\n\
+        Step 3: E (Step 2 in Recipe 2)";
+
+    /// What comes of these answers in turn, and the last message of each question.
+    fn told(answers: &[&str]) -> (Result<Vec<MixedStep>, Rejected>, Vec<String>) {
+        let (recipes, pool) = kitchen(&[&["a", "b", "c"], &["d", "e"]]);
+        let recipes: Vec<&Recipe> = recipes.iter().collect();
+        let asked = RefCell::new(Vec::new());
+        let ask = |messages: &[Message]| {
+            let mut asked = asked.borrow_mut();
+            asked.push(messages.last().unwrap().content.clone());
+            answers.get(asked.len() - 1).map(|said| said.to_string()).ok_or(Rejected::NoAnswer)
+        };
+        let mixture = converse(ask, question(PromptDomain::Any, &recipes, &pool), &recipes);
+        (mixture, asked.into_inner())
+    }
+
+    #[test]
+    fn a_good_answer_or_a_refusal_is_the_last_word() {
+        let (mixture, asked) = told(&[GOOD]);
+        let places: Vec<_> = mixture.unwrap().iter().map(|s| (s.recipe, s.step)).collect();
+        assert_eq!((places, asked.len()), (vec![(0, 0), (0, 1), (1, 1)], 1));
+        assert!(asked[0].contains("Recipe 2: video 2\nd (Step 1 in Recipe 2)\n"), "{}", asked[0]);
+        let (mixture, asked) = told(&["NOT POSSIBLE", GOOD]);
+        assert_eq!((mixture, asked.len()), (Err(Rejected::NotPossible), 1));
+    }
+
+    #[test]
+    fn the_second_question_names_the_fault() {
+        let line = |(recipe, step): &(usize, usize)| {
+            format!("Step 1: do (Step {step} in Recipe {recipe})")
+        };
+        let answer =
+            |places: &[(usize, usize)]| places.iter().map(line).collect::<Vec<_>>().join("\n");
+        let table = [
+            (format!("Sure!\n{GOOD}"), Rejected::BadLine, "The line 'Sure!' is not of the form"),
+            (answer(&[(1, 1), (1, 4), (2, 1)]), Rejected::UnknownStep, "no Step 4 in Recipe 1"),
+            (answer(&[(1, 1), (2, 2), (2, 2)]), Rejected::Repeated, "Step 2 in Recipe 2 stands"),
+            (
+                answer(&[(1, 1), (1, 3), (1, 2), (2, 1)]),
+                Rejected::OutOfOrder,
+                "Step 2 in Recipe 1 must come before Step 3 in Recipe 1",
+            ),
+            (answer(&[(1, 1), (1, 2), (1, 3)]), Rejected::SourceUnused, "No step of Recipe 2"),
+            (answer(&[(1, 1), (2, 1)]), Rejected::TooShort, "fewer than 3 steps"),
+        ];
+        for (bad, why, words) in table {
+            let (mixture, asked) = told(&[&bad, GOOD]);
+            assert!(mixture.is_ok() && asked[1].contains(words), "{asked:?}");
+            let (mixture, asked) = told(&[&bad, &bad, GOOD]);
+            assert_eq!((mixture, asked.len()), (Err(why), 2));
+        }
+        assert_eq!(told(&["Sure!"]).0, Err(Rejected::NoAnswer));
+    }
+
+    #[test]
+    fn the_example_is_a_good_answer_to_its_own_question_alone() {
+        let (recipes, _) = kitchen(&[&EXAMPLE[0].1, &EXAMPLE[1].1]);
+        let recipes: Vec<&Recipe> = recipes.iter().collect();
+        let steps = parse(&example_answer()).unwrap();
+        assert_eq!(check(&steps, &recipes), Ok(()));
+        let without_words = steps.iter().map(|s| mixed(s.recipe, s.step));
+        assert!(without_words.eq(EXAMPLE_MIX.map(|(recipe, step)| mixed(recipe, step))));
+        let recited = example_answer();
+        assert_eq!(read(&recited, &recipes), Err(Rejected::UnknownStep));
+        let words = fault(Rejected::UnknownStep, &recited, &recipes).unwrap();
+        assert!(words.contains("steps of the example"), "{words}");
+    }
 
     #[test]
     fn reads_steps_and_refusals_and_nothing_else() {

@@ -55,13 +55,12 @@ pub const FEWEST_STEPS: usize = 3;
 /// What is wrong with a mixture, if anything: whoever made it, every step exists and stands once,
 /// each recipe is used and keeps its order.
 pub fn check(steps: &[MixedStep], recipes: &[&Recipe]) -> Result<(), Rejected> {
-    let exists = |s: &MixedStep| recipes.get(s.recipe).is_some_and(|r| s.step < r.steps.len());
     let distinct: BTreeSet<_> = steps.iter().map(|s| (s.recipe, s.step)).collect();
     let in_order = |recipe: usize| {
         let own: Vec<usize> = steps.iter().filter(|s| s.recipe == recipe).map(|s| s.step).collect();
         own.is_sorted()
     };
-    if !steps.iter().all(exists) {
+    if !steps.iter().all(|step| exists(step, recipes)) {
         Err(Rejected::UnknownStep)
     } else if distinct.len() < steps.len() {
         Err(Rejected::Repeated)
@@ -74,6 +73,11 @@ pub fn check(steps: &[MixedStep], recipes: &[&Recipe]) -> Result<(), Rejected> {
     } else {
         Ok(())
     }
+}
+
+/// Whether the recipes have this step.
+pub(super) fn exists(step: &MixedStep, recipes: &[&Recipe]) -> bool {
+    recipes.get(step.recipe).is_some_and(|recipe| step.step < recipe.steps.len())
 }
 
 #[cfg(test)]
