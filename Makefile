@@ -6,7 +6,7 @@ CARGO ?= cargo
 ALL := --release --workspace
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint models suite interop quick bench setup browser fuzz-api load
+.PHONY: help demo test lint models suite slow interop quick bench setup browser fuzz-api load
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
@@ -35,6 +35,9 @@ suite: ## the tests and the examples in the documentation
 	else \
 		$(CARGO) test $(ALL); \
 	fi
+
+slow: ## tests that take minutes: six hours of sound
+	$(CARGO) test $(ALL) slow_ -- --ignored
 
 interop: ## open the exports with opentimelineio and an EDL reader
 	$(CARGO) build $(ALL)

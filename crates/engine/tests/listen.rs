@@ -196,6 +196,28 @@ fn a_broken_model_says_what_is_wrong() {
     );
 }
 
+/// A voice at the end of the sixth hour: nothing before it may cost memory, nothing after it time.
+#[test]
+#[ignore = "takes minutes: make slow"]
+fn slow_six_hours_of_sound_are_heard_to_their_end() {
+    const HOURS_MS: u64 = 6 * 3_600_000;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("long.flac");
+    let raw = data("voice.s16");
+    let late = format!("adelay={}:all=1,apad=whole_dur={}", HOURS_MS - 60_000, HOURS_MS / 1000);
+    let voice = ["-f", "s16le", "-ar", "16000", "-ac", "1", "-i", &raw.to_string_lossy()];
+    ffmpeg(&[&voice[..], &["-af", &late, "-compression_level", "0"]].concat(), &path);
+    let listened = tiny().listen(&path, "", &Silent).unwrap();
+    assert!(listened.length_ms.abs_diff(HOURS_MS) < 100, "{listened:?}");
+    assert!((1000..20_000).contains(&listened.speech_ms), "{listened:?}");
+    let first = listened.transcript.unwrap().sentences[0].start_ms;
+    assert!(first.abs_diff(HOURS_MS - 60_000) < 20_000, "{first}");
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    let peak: u64 = peak.trim().trim_end_matches(" kB").parse().unwrap();
+    assert!(peak < 512 * 1024, "{peak} kB");
+}
+
 /// Runs where whisper-base is installed and espeak-ng speaks.
 #[test]
 #[allow(clippy::print_stderr)] // a skipped test should say so
