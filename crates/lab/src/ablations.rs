@@ -1,10 +1,17 @@
 //! What the evaluator loses when it learns from fewer kinds of negatives, or from other data: each row
 //! is trained anew and ranks the same truths among the same candidates.
+//!
+//! The rows are told the features of step and clip, as the paper's network is, and how sources follow one
+//! another, which small encoders do not show; nothing else, and nothing beside the network. Similarities as
+//! an input, or as part of the score, would do what correctness teaches, and rank before anything is learnt.
 
 use std::path::Path;
 
-use stitch_engine::evaluator::{Config, Evaluator, EvaluatorError, Precision};
+use stitch_core::cover::Sequence;
+use stitch_core::pool::Pool;
+use stitch_engine::evaluator::{Channels, Config, Evaluator, EvaluatorError, Precision};
 use stitch_engine::progress::{Progress, Within};
+use stitch_engine::scorer::{Query, Scorer, ScorerError};
 
 use crate::collection::Instance;
 use crate::dataset::Split;
@@ -13,13 +20,44 @@ use crate::suite::report::{Ablation, AblationRow};
 use crate::suite::test_set::TestSet;
 use crate::train::{Drawing, Machine, TrainError, TrainOptions, Where, train};
 
-/// How the rows are trained.
+/// How many trainings of different seeds make a row; their scores are added.
+const TRAININGS: u64 = 3;
+
+/// How an evaluator is trained.
 #[derive(Clone, Debug)]
 pub struct Lessons {
     /// The domain that the models' cards name.
     pub domain: String,
+    /// What a token is told.
+    pub channels: Channels,
     /// How learning goes on.
     pub train: TrainOptions,
+}
+
+impl Lessons {
+    /// Those of the ablations: one negative a positive, whatever the kinds.
+    pub fn plain(domain: &str, seed: u64) -> Self {
+        let channels = Channels { source: true, ..Channels::default() };
+        let drawing = Drawing { whole: 0.2, reword: 0.0, ..kinds([true; 3]) };
+        let train = TrainOptions {
+            seed,
+            drawing,
+            batch: 128,
+            rate: 1e-3,
+            epochs: 8,
+            patience: 8,
+            prior: false,
+            ..TrainOptions::default()
+        };
+        Self { domain: domain.into(), channels, train }
+    }
+}
+
+/// One negative a positive, of these of the three kinds alike.
+fn kinds(kept: [bool; 3]) -> Drawing {
+    let share = 1.0 / kept.iter().filter(|kept| **kept).count().max(1) as f64;
+    let [correctness, continuity, state] = kept.map(|kept| if kept { share } else { 0.0 });
+    Drawing { correctness, continuity, state, ..Drawing::default() }
 }
 
 /// Why a row is missing.
@@ -47,7 +85,8 @@ pub fn learn(
 ) -> Result<Evaluator, AblationError> {
     let mut collection = set.collection.clone();
     collection.instances.retain(|instance| instance.split == Split::HeldOut || keep(instance));
-    let config = Config::small(set.encoder.clone(), &lessons.domain);
+    let small = Config::small(set.encoder.clone(), &lessons.domain);
+    let config = Config { channels: lessons.channels, ..small };
     let place = Where {
         folder: folder.into(),
         machine: Machine::Cpu,
@@ -57,6 +96,46 @@ pub fn learn(
     };
     train(&collection, &[], &config, &lessons.train, &place, &|_| {}, &Within(progress))?;
     Ok(Evaluator::load(folder)?)
+}
+
+/// Evaluators of the same lessons and different seeds.
+struct Together(Vec<Evaluator>);
+
+impl Together {
+    fn learn(
+        set: &TestSet,
+        keep: impl Fn(&Instance) -> bool,
+        lessons: &Lessons,
+        folder: &Path,
+        progress: &dyn Progress,
+    ) -> Result<Self, AblationError> {
+        let of = |number: u64| {
+            let mut lessons = lessons.clone();
+            lessons.train.seed = lessons.train.seed.wrapping_add(number);
+            learn(set, &keep, &lessons, &folder.join(number.to_string()), progress)
+        };
+        Ok(Self((0..TRAININGS).map(of).collect::<Result<_, _>>()?))
+    }
+}
+
+impl Scorer for Together {
+    fn name(&self) -> &str {
+        "evaluator"
+    }
+
+    fn score(
+        &self,
+        query: &Query<'_>,
+        pool: &Pool,
+        candidates: &[Sequence],
+    ) -> Result<Vec<f32>, ScorerError> {
+        let mut sums = vec![0.0; candidates.len()];
+        for evaluator in &self.0 {
+            let scores = evaluator.score(query, pool, candidates)?;
+            sums.iter_mut().zip(scores).for_each(|(sum, score)| *sum += score);
+        }
+        Ok(sums)
+    }
 }
 
 /// The negatives of the paper's ablation: every choice of the three kinds but none.
@@ -79,15 +158,14 @@ pub fn negatives(
     progress: &dyn Progress,
 ) -> Result<Ablation, AblationError> {
     let mut rows = Vec::new();
-    for (name, kinds) in choices() {
-        let [correctness, continuity, state] = kinds.map(|kept| f64::from(u8::from(kept)));
+    for (name, kept) in choices() {
         let mut lessons = lessons.clone();
+        let Drawing { correctness, continuity, state, .. } = kinds(kept);
         let drawing = &mut lessons.train.drawing;
         *drawing = Drawing { correctness, continuity, state, ..*drawing };
-        (drawing.swapped, drawing.wrong, drawing.elsewhere) = (0.0, 0.0, 0.0);
         let place = folder.join(name.replace(" + ", "-"));
-        let evaluator = learn(set, |_| true, &lessons, &place, progress)?;
-        rows.push(row(&name, set, &evaluator, options, progress)?);
+        let together = Together::learn(set, |_| true, &lessons, &place, progress)?;
+        rows.push(row(&name, set, &together, options, progress)?);
     }
     Ok(Ablation { title: "Kinds of negatives".into(), on: set.name.clone(), rows })
 }
@@ -109,8 +187,8 @@ pub fn data(
     for (name, builders) in sources {
         let place = folder.join(name.replace(' ', "-"));
         let keep = |instance: &Instance| builders.contains(&instance.builder.as_str());
-        match learn(set, keep, lessons, &place, progress) {
-            Ok(evaluator) => rows.push(row(name, set, &evaluator, options, progress)?),
+        match Together::learn(set, keep, lessons, &place, progress) {
+            Ok(together) => rows.push(row(name, set, &together, options, progress)?),
             // A library may have no such data: the row is missing, and the others stand.
             Err(AblationError::Train(
                 TrainError::EmptyPart { .. } | TrainError::NoNegatives | TrainError::OneVideo,
@@ -124,11 +202,11 @@ pub fn data(
 fn row(
     name: &str,
     set: &TestSet,
-    evaluator: &Evaluator,
+    together: &Together,
     options: &Options,
     progress: &dyn Progress,
 ) -> Result<AblationRow, AblationError> {
-    let extra: [Extra; 1] = [("evaluator", Ok(evaluator))];
+    let extra: [Extra; 1] = [("evaluator", Ok(together))];
     let options = Options { trained: false, ..options.clone() };
     let found = compare(set, &extra, &options, progress)?;
     let method = found.methods.into_iter().find(|method| method.name == "evaluator");
@@ -146,5 +224,17 @@ mod tests {
         assert_eq!(names.len(), 7);
         assert_eq!(names[0], "correctness");
         assert_eq!(names[6], "correctness + continuity + state");
+    }
+
+    #[test]
+    fn every_row_gets_one_negative_a_positive() {
+        for (name, kept) in choices() {
+            let Drawing { correctness, continuity, state, .. } = kinds(kept);
+            let rates = [correctness, continuity, state];
+            assert!((rates.iter().sum::<f64>() - 1.0).abs() < 1e-9, "{name}");
+            assert_eq!(rates.map(|rate| rate > 0.0), kept, "{name}");
+        }
+        let plain = Lessons::plain("cooking", 3).train;
+        assert!(!plain.prior && plain.drawing.swapped + plain.drawing.elsewhere == 0.0);
     }
 }

@@ -6,6 +6,7 @@ use std::path::Path;
 use serde_json::json;
 use stitch_core::clip::VideoId;
 use stitch_engine::encoder::Encoder;
+use stitch_engine::evaluator::Channels;
 use stitch_engine::library::Library;
 use stitch_engine::progress::Progress;
 use stitch_engine::scorer::Scorer;
@@ -83,7 +84,7 @@ fn toy_lessons(domain: &str, seed: u64) -> Lessons {
         ..Drawing::default()
     };
     let train = TrainOptions { seed, drawing, rate: 1e-3, held_out: 40, ..TrainOptions::default() };
-    Lessons { domain: domain.into(), train }
+    Lessons { domain: domain.into(), channels: Channels::WITHOUT_FEATURES, train }
 }
 
 /// Where fewer truths are captured than promised, over all domains together.
@@ -242,10 +243,7 @@ impl Run<'_> {
         set.name = format!("{domain}, mixed");
         let out = self.arguments.out.clone().unwrap_or_else(|| "report".into());
         let folder = out.join("models").join(domain);
-        let drawing = Drawing { swapped: 1.0, wrong: 1.0, elsewhere: 1.0, ..Drawing::default() };
-        let seed = self.arguments.seed;
-        let train = TrainOptions { seed, drawing, rate: 1e-3, ..TrainOptions::default() };
-        let lessons = Lessons { domain: domain.into(), train };
+        let lessons = Lessons::plain(domain, self.arguments.seed);
         let (options, progress) = (self.options(), &self.setup.progress);
         let mixed = set.clone().without_builder("temporally-sampled");
         Ok(vec![

@@ -149,6 +149,9 @@ pub struct TrainArguments {
     /// What a token is told
     #[arg(long, value_enum, value_delimiter = ',', value_name = "KINDS", help_heading = "Network")]
     channels: Vec<ChannelName>,
+    /// Let the network judge alone, without similarity, changes of source and steps back beside it
+    #[arg(long, help_heading = "Network")]
+    no_prior: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -333,6 +336,7 @@ impl TrainArguments {
             drawing: self.drawing(),
             patience: self.patience,
             held_out: self.held_out,
+            prior: !self.no_prior,
         }
     }
 

@@ -69,6 +69,12 @@ pub struct Channels {
     pub source: bool,
 }
 
+impl Channels {
+    /// Everything but the features.
+    pub const WITHOUT_FEATURES: Self =
+        Self { features: false, similarity: true, standing: true, source: true };
+}
+
 impl Default for Channels {
     fn default() -> Self {
         Self { features: true, similarity: false, standing: false, source: false }
@@ -158,7 +164,7 @@ impl Config {
             hidden: 128,
             norm_first: true,
             activation: Activation::Gelu,
-            channels: Channels { features: false, similarity: true, standing: true, source: true },
+            channels: Channels::WITHOUT_FEATURES,
             ..Self::paper(encoder, domain)
         }
     }

@@ -58,6 +58,14 @@ pub struct TrainOptions {
     pub patience: usize,
     /// How many held-out procedures are ranked, half of them after every epoch.
     pub held_out: usize,
+    /// Whether what similarity, changes and steps back are worth beside the network's word is searched;
+    /// without it the network stands alone.
+    #[serde(default = "searched")]
+    pub prior: bool,
+}
+
+fn searched() -> bool {
+    true
 }
 
 /// How the rate changes over a training.
@@ -83,6 +91,7 @@ impl Default for TrainOptions {
             drawing: Drawing::default(),
             patience: 3,
             held_out: 100,
+            prior: true,
         }
     }
 }
@@ -235,8 +244,10 @@ pub fn train(
     }
 
     let best = run.best_evaluator()?;
-    let prior = prior::search(&best, &held_out)?;
-    let best = best.with_prior(prior);
+    let best = match options.prior {
+        true => prior::search(&best, &held_out).map(|prior| best.with_prior(prior))?,
+        false => best,
+    };
     let (first, others) = (&held_out[0], &held_out[1..]);
     let (evaluator, report) = first.report(best, &AverageSimilarity, drawing, options.seed)?;
     let others = others.iter().map(|other| other.ranks(&evaluator, &AverageSimilarity));
