@@ -31,7 +31,7 @@ done
 home=$(mktemp -d)
 ln -s "$(dirname "$("$target/release/stitch" models path all-mpnet-base-v2)")" "$home/models"
 STITCH_HOME=$home "$target/release/stitch" dataset mix --library "$library" --builder language-model \
-  --llm-url "http://127.0.0.1:$port/v1" --similarity 0.5 --largest 3 --most 6 --held-out 0.3 --seed 3 \
+  --llm-url "http://127.0.0.1:$port/v1" --llm-timeout 900 --similarity 0.5 --largest 3 --most 6 --held-out 0.3 --seed 3 \
   --json --output "$kept/mixed.jsonl" > "$kept/report.json"
 "$target/release/stitch" dataset show "$kept/mixed.jsonl" --number 10
 python3 - "$kept/report.json" <<'END'

@@ -1,5 +1,7 @@
 //! A language model behind an OpenAI-compatible endpoint, as several commands take it.
 
+use std::time::Duration;
+
 use clap::{Args, ValueEnum};
 use stitch_engine::summarise::PromptDomain;
 use stitch_engine::summarise::chat::{Chat, ChatOptions};
@@ -18,6 +20,10 @@ pub struct ChatArguments {
     /// The key, where one is needed
     #[arg(long, env = "STITCH_LLM_KEY", value_name = "KEY", hide_env_values = true)]
     llm_key: Option<String>,
+    /// The most seconds that one answer may take; a model on a slow machine needs more
+    #[arg(long, env = "STITCH_LLM_TIMEOUT", value_name = "SECONDS", default_value_t = 120,
+        value_parser = clap::value_parser!(u64).range(1..))]
+    llm_timeout: u64,
 }
 
 impl ChatArguments {
@@ -26,6 +32,7 @@ impl ChatArguments {
         let url = self.llm_url.as_ref()?;
         let mut options = ChatOptions::new(url, &self.llm_model);
         options.key = self.llm_key.clone();
+        options.timeout = Duration::from_secs(self.llm_timeout);
         options.cache = Some(setup.cache.join("chat"));
         Some(Chat::new(options))
     }
