@@ -22,7 +22,7 @@ pub struct ChatArguments {
     llm_key: Option<String>,
     /// The most seconds that one answer may take; a model on a slow machine needs more
     #[arg(long, env = "STITCH_LLM_TIMEOUT", value_name = "SECONDS", default_value_t = 120,
-        value_parser = clap::value_parser!(u64).range(1..))]
+        value_parser = clap::value_parser!(u64).range(1..=86_400))]
     llm_timeout: u64,
 }
 

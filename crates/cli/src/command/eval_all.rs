@@ -135,9 +135,11 @@ pub fn run_all(arguments: &DataArguments, setup: &Setup) -> Result<u8, Failure> 
         run.library(&mut report)?;
     }
     if report.sections.is_empty() {
-        return Err(Failure::new(
-            "there is nothing to measure: name sets with `--data DIR`, or a library with --library",
-        ));
+        return Err(Failure::new(format!(
+            "there is nothing to measure: {} is no library; index one with `stitch index`, name another \
+             with --library, or sets with `--data DIR`",
+            setup.library.display()
+        )));
     }
     setup.progress.finish();
     finish(&report, Some(&out), setup)?;
