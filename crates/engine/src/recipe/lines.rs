@@ -67,16 +67,24 @@ fn promote_title(blocks: &mut [Block]) {
 }
 
 fn is_title(text: &str, after: &[Block]) -> bool {
-    let short = text.split_whitespace().count() <= 10 && !text.ends_with(['.', '!', ',', ';']);
-    let blank_after = after.first() == Some(&Block::Blank);
-    let structured = |b: &Block| matches!(b, Block::Item { .. } | Block::Heading(..));
+    let closed = text.ends_with(['.', '!', ',', ';']);
     let body: Vec<&Block> = after.iter().filter(|b| **b != Block::Blank).collect();
-    if !short || body.is_empty() {
+    if closed || body.is_empty() {
         return false;
     }
-    let leads_list = body.iter().any(|b| structured(b));
-    let leads_text = blank_after && !begins_with_verb(text);
-    leads_list || leads_text
+    let words = text.split_whitespace().count();
+    let leads_list = body.iter().any(|b| matches!(b, Block::Item { .. } | Block::Heading(..)));
+    let leads_text = after.first() == Some(&Block::Blank) && !begins_with_verb(text);
+    match words {
+        ..=10 => leads_list || leads_text,
+        ..=25 => leads_text && are_together(after),
+        _ => false,
+    }
+}
+
+/// Whether lines follow one another without a blank between: a line set apart from them is no such line.
+fn are_together(blocks: &[Block]) -> bool {
+    blocks.windows(2).any(|pair| !pair.contains(&Block::Blank))
 }
 
 /// The text of a list item and whether its mark counts: `1.`, `2)`, `(3)`, `Step 4:`, `a)`, `•`.

@@ -19,6 +19,14 @@ fn plain_text_in_every_form() {
         ("Chop the onion\n\nFry it\n\nServe", " | Chop the onion | Fry it | Serve"),
         ("Vegan taco\n\nChop the onion\nFry it", "Vegan taco | Chop the onion | Fry it"),
         ("Vegan taco\n1. Chop\n2. Fry", "Vegan taco | Chop | Fry"),
+        (
+            "A Stool That Lasts meets Shelves for Your Books meets a Box for Small Things\n\nChop\nFry",
+            "A Stool That Lasts meets Shelves for Your Books meets a Box for Small Things | Chop | Fry",
+        ),
+        (
+            "In a wide bowl mix the flour with all the eggs and the milk\n\nFry\n\nServe",
+            " | In a wide bowl mix the flour with all the eggs and the milk | Fry | Serve",
+        ),
         ("1) Chop\r\n2) Fry\r\n", " | Chop | Fry"),
         ("(1) Chop\n(2) Fry", " | Chop | Fry"),
         ("Step 1: Chop\nStep 2 - Fry\nStep three: Eat", " | Chop | Fry | Eat"),
