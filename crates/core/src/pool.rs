@@ -1,5 +1,6 @@
 //! P: every clip of the library with the features of its text and of its picture.
 
+use crate::belief::Agreement;
 use crate::clip::{Clip, ClipId};
 use crate::features::Features;
 
@@ -9,6 +10,7 @@ pub struct Pool {
     clips: Vec<Clip>,
     text: Features,
     clip: Features,
+    agreement: Agreement,
 }
 
 /// The parts of a pool do not belong together.
@@ -31,7 +33,17 @@ impl Pool {
         if sizes.text != sizes.clips || sizes.clip != sizes.clips {
             return Err(sizes);
         }
-        Ok(Self { clips, text, clip })
+        Ok(Self { clips, text, clip, agreement: Agreement::default() })
+    }
+
+    /// The same, where it is known how far words and pictures agree.
+    pub fn agreeing(self, agreement: Agreement) -> Self {
+        Self { agreement, ..self }
+    }
+
+    /// How far words and pictures agree here; of no pairs where nobody has counted.
+    pub fn agreement(&self) -> Agreement {
+        self.agreement
     }
 
     /// How many clips there are.

@@ -5,10 +5,11 @@
 //! says for each what it was learnt from.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
-use stitch_core::belief::{Belief, Logit};
+use stitch_core::belief::{Agreement, Belief, Logit};
 use stitch_core::map::Thresholds;
 
 /// What is known of an encoder.
@@ -19,6 +20,9 @@ pub struct Calibration {
     pub from: String,
     /// Where text and clip speak.
     pub both: Weights,
+    /// The same in a library whose words and pictures agree as well as drawings and their words do.
+    #[serde(default)]
+    pub agreeing: Option<Weights>,
     /// Where only the text does.
     pub text: Weights,
     /// Where only the clip does.
@@ -41,6 +45,10 @@ pub struct Weights {
     pub threshold: f32,
 }
 
+/// Shares of pairs whose words suit their own clip: real frames by a model that never saw them, and
+/// drawings.
+const AGREEMENT: Range<f32> = 0.73..0.93;
+
 /// For an encoder that nobody has measured.
 const UNKNOWN: &str = "unknown";
 
@@ -49,6 +57,15 @@ impl Calibration {
     pub fn of(encoder: &str) -> &'static Self {
         let all = &*ALL;
         all.get(encoder).or_else(|| all.get(UNKNOWN)).unwrap_or(&LAST_RESORT)
+    }
+
+    /// What it is in a library whose words and pictures agree so far: eyes that tell its clips apart are
+    /// worth more there than elsewhere.
+    pub fn in_library(&self, agreement: Agreement) -> Self {
+        let Some(agreeing) = self.agreeing else { return self.clone() };
+        let share = agreement.share(AGREEMENT.start);
+        let trust = (share - AGREEMENT.start) / (AGREEMENT.end - AGREEMENT.start);
+        Self { both: self.both.towards(agreeing, trust.clamp(0.0, 1.0)), ..self.clone() }
     }
 
     /// Below which probability a step is a gap.
@@ -60,6 +77,20 @@ impl Calibration {
     /// The model.
     pub fn belief(&self) -> Belief {
         Belief { both: self.both.into(), text: self.text.into(), clip: self.clip.into() }
+    }
+}
+
+impl Weights {
+    /// Part of the way to others.
+    fn towards(self, other: Self, part: f32) -> Self {
+        let between = |from: f32, to: f32| from + part * (to - from);
+        Self {
+            bias: between(self.bias, other.bias),
+            text: between(self.text, other.text),
+            words: between(self.words, other.words),
+            clip: between(self.clip, other.clip),
+            threshold: between(self.threshold, other.threshold),
+        }
     }
 }
 
@@ -75,7 +106,13 @@ static ALL: LazyLock<BTreeMap<String, Calibration>> =
 /// Never used while the file can be read, which a test makes sure of.
 static LAST_RESORT: LazyLock<Calibration> = LazyLock::new(|| {
     let weights = Weights { bias: -10.0, text: 10.0, words: 5.0, clip: 2.0, threshold: 0.3 };
-    Calibration { from: "nothing".into(), both: weights, text: weights, clip: weights }
+    Calibration {
+        from: "nothing".into(),
+        both: weights,
+        agreeing: None,
+        text: weights,
+        clip: weights,
+    }
 });
 
 #[cfg(test)]
@@ -91,12 +128,22 @@ mod tests {
         );
         assert_eq!(Calibration::of("someone-else"), &ALL[UNKNOWN]);
         for (name, found) in &*ALL {
-            for weights in [found.both, found.text, found.clip] {
+            for weights in [found.both, found.text, found.clip].into_iter().chain(found.agreeing) {
                 assert!((0.01..0.95).contains(&weights.threshold), "{name}");
                 let all = [weights.text, weights.words, weights.clip];
                 assert!(all.iter().all(|w| (0.0..60.0).contains(w)), "{name}: {weights:?}");
             }
         }
+    }
+
+    #[test]
+    fn eyes_are_worth_more_where_they_agree_with_the_words() {
+        let mini = &ALL["mini"];
+        let clip = |suits, of| mini.in_library(Agreement { suits, of }).both.clip;
+        assert_eq!(clip(0, 0), mini.both.clip);
+        assert_eq!(clip(600, 1000), mini.both.clip);
+        assert_eq!(clip(990, 1000), mini.agreeing.unwrap().clip);
+        assert!(clip(840, 1000) > mini.both.clip && clip(840, 1000) < clip(900, 1000));
     }
 
     #[test]

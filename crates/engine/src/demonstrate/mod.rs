@@ -133,7 +133,7 @@ pub fn solve(
     let videos = stock.usable(&options.sources)?;
     let mut query = asked.query();
     let allowed = |id| videos.contains_key(&pool.clip(id).video);
-    let calibration = Calibration::of(&with.encoder.id().name);
+    let calibration = &stock.calibration(with.encoder);
     let mut map = Mapper { query: &asked.query(), pool, allowed, calibration, options }.map()?;
     map.collapse(pool, with.library);
     let candidates = candidates(&map.used, pool, with.scorer, options);

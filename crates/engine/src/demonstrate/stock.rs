@@ -46,6 +46,11 @@ impl Stock {
         if usable.is_empty() { Err(DemonstrateError::NoSource) } else { Ok(usable) }
     }
 
+    /// What this encoder's cosines are worth here.
+    pub(super) fn calibration(&self, encoder: &dyn Encoder) -> Calibration {
+        Calibration::of(&encoder.id().name).in_library(self.pool.agreement())
+    }
+
     /// The row of a clip, if it is still there.
     pub fn find(&self, place: Place) -> Option<ClipId> {
         let clips = self.pool.clips();
@@ -73,8 +78,8 @@ impl Stock {
         let features = sentence.encode(&texts).map_err(EncoderError::from)?;
         let clip = encoder.encode_text(&[text])?;
         let query = Query { texts: &texts, text: &features, clip: &clip, map: None };
-        let calibration = Calibration::of(&encoder.id().name);
-        let found = step_map(&query, &self.pool, |_| true, calibration, &options)?;
+        let calibration = self.calibration(encoder);
+        let found = step_map(&query, &self.pool, |_| true, &calibration, &options)?;
         let (found, _) = copies::collapse(found, &self.pool, library);
         let mut found = found.steps.into_iter().next().unwrap_or_default();
         found.truncate(number);

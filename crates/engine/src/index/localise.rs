@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use stitch_core::align::{self, AlignOptions, CostOptions, Costs};
 use stitch_core::clip::Span;
-use stitch_core::features::Features;
+use stitch_core::features::{Features, similarity};
 use stitch_core::scenes::{self, SceneOptions};
 
 /// How steps are found.
@@ -60,6 +60,51 @@ pub fn localise(
         Some(Located { step: Some(number), seconds: range, span })
     };
     steps.iter().enumerate().filter_map(place).collect()
+}
+
+/// How well a step's words suit the seconds in which it is told.
+#[derive(Clone, Copy)]
+struct Suits {
+    /// The mean cosine with these seconds.
+    cosine: f32,
+    /// By how many standard deviations of the other seconds it is above their mean.
+    above: f32,
+}
+
+/// Which of the steps that were perhaps told are seen: those whose words suit their own seconds more than
+/// the video's others, and at least half as well as a told step's words usually do here.
+pub fn seen(
+    told: (&[Step], &Features),
+    perhaps: (&[Step], &Features),
+    seconds: &Features,
+) -> Vec<bool> {
+    const ABOVE: f32 = 0.4;
+    const SHARE_OF_TOLD: f32 = 0.5;
+    let suit = |(steps, queries): (&[Step], &Features)| -> Vec<Option<Suits>> {
+        let both = steps.iter().zip(queries.rows());
+        both.map(|(step, query)| suits(query, step.window?, seconds)).collect()
+    };
+    let mut usual: Vec<f32> = suit(told).iter().flatten().map(|suits| suits.cosine).collect();
+    usual.sort_by(f32::total_cmp);
+    let Some(median) = usual.get(usual.len() / 2) else { return vec![false; perhaps.0.len()] };
+    let least = SHARE_OF_TOLD * median.max(0.0);
+    let is_seen = |suits: Option<Suits>| suits.is_some_and(|s| s.above > ABOVE && s.cosine > least);
+    suit(perhaps).into_iter().map(is_seen).collect()
+}
+
+/// How well a text suits the seconds of a window; none where there are no others to compare with.
+fn suits(query: &[f32], window: (u64, u64), seconds: &Features) -> Option<Suits> {
+    let window = seconds_of(window);
+    let cosines = seconds.rows().map(|second| similarity(query, second)).enumerate();
+    let (own, others): (Vec<_>, Vec<_>) = cosines.partition(|(at, _)| window.contains(at));
+    if own.is_empty() || others.is_empty() {
+        return None;
+    }
+    let mean = |of: &[(usize, f32)]| of.iter().map(|(_, c)| c).sum::<f32>() / of.len() as f32;
+    let (cosine, usual) = (mean(&own), mean(&others));
+    let variance =
+        others.iter().map(|(_, c)| (c - usual).powi(2)).sum::<f32>() / others.len() as f32;
+    Some(Suits { cosine, above: (cosine - usual) / variance.sqrt().max(1e-6) })
 }
 
 /// The scenes of a video that no words tell of.
@@ -123,4 +168,31 @@ fn seconds_of((start_ms, end_ms): (u64, u64)) -> Range<usize> {
 
 fn widened(range: Range<usize>, by: usize, length: usize) -> Range<usize> {
     range.start.saturating_sub(by)..(range.end + by).min(length)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Seconds that show the first thing, then the second, then the third; three of each.
+    fn seconds() -> Features {
+        let thing = |at: usize| [0, 1, 2].map(|other| f32::from(u8::from(other == at)));
+        let rows = (0..9).flat_map(|second| thing(second / 3));
+        Features::new(3, rows.collect()).unwrap()
+    }
+
+    fn step(text: &str, from: u64) -> Step {
+        Step { text: text.into(), window: Some((from * 1000, from * 1000 + 3000)) }
+    }
+
+    #[test]
+    fn what_is_perhaps_told_is_a_step_where_it_is_seen() {
+        let told = [step("the first", 0)];
+        let queries = Features::new(3, vec![1.0, 0.1, 0.1]).unwrap();
+        let perhaps = [step("the second", 3), step("the first again", 3), step("nothing", 6)];
+        let said = Features::new(3, vec![0.2, 1.0, 0.2, 1.0, 0.0, 0.0, 0.5, 0.5, 0.5]).unwrap();
+        let seen = |told: &[Step]| seen((told, &queries), (&perhaps, &said), &seconds());
+        assert_eq!(seen(&told), [true, false, false]);
+        assert_eq!(seen(&[]), [false; 3], "nothing to compare with");
+    }
 }

@@ -1,10 +1,11 @@
 //! Indexing one video: probe, narration, steps, features, clips.
 
+use stitch_core::belief::Agreement;
 use stitch_core::clip::{Clip, VideoId};
 use stitch_core::features::Features;
 
 use super::given::GivenVideo;
-use super::localise::{self, Located};
+use super::localise::{self, Located, Step};
 use super::{IndexError, Indexer, about};
 use crate::encoder::{EncoderError, Seconds, VideoInput};
 use crate::library::{Indexed, Outcome, Video, VideoFeatures, VideoRecord};
@@ -60,7 +61,8 @@ impl Indexer<'_> {
         given: &GivenVideo,
         progress: &dyn Progress,
     ) -> Result<Outcome, IndexError> {
-        let steps = Steps { steps: given.steps.clone(), by: "the list of videos".into() };
+        let by = "the list of videos".into();
+        let steps = Steps { steps: given.steps.clone(), perhaps: Vec::new(), by };
         let length_ms = given.video.length_ms;
         let input = VideoInput { path: &record.path, length_ms, sentences: &[] };
         match self.clips(record, &input, steps, progress) {
@@ -125,7 +127,10 @@ impl Indexer<'_> {
                 )),
             }
         }
-        Steps::from_summary(summarise::by_rules(title, sentences))
+        let summary = summarise::by_rules(title, sentences);
+        let perhaps = summarise::perhaps(&summary, sentences);
+        let perhaps = perhaps.into_iter().map(Step::from).collect();
+        Steps { perhaps, ..Steps::from_summary(summary) }
     }
 
     /// Encodes the seconds and the steps, and finds each step in the video.
@@ -138,11 +143,13 @@ impl Indexer<'_> {
     ) -> Result<Indexed, EncoderError> {
         let Seconds { features: seconds, shots, footage } =
             self.encoder.encode_seconds(input, progress)?;
-        let (located, by) = match steps.steps.is_empty() {
+        let Steps { steps, perhaps, by } = steps;
+        let (steps, queries) = self.told_or_seen(steps, perhaps, &seconds)?;
+        let (located, by) = match steps.is_empty() {
             true => (localise::scenes(&seconds, &shots, input.length_ms), "the pictures".into()),
-            false => (self.locate(&steps, &seconds, &shots, input.length_ms)?, steps.by),
+            false => (self.locate(&steps, &queries, &seconds, &shots, input.length_ms), by),
         };
-        let text = |found: &Located| found.step.map_or("", |step| &steps.steps[step].text);
+        let text = |found: &Located| found.step.map_or("", |step| &steps[step].text);
         let clip = |found: &Located| Clip {
             video: VideoId(record.id),
             span: found.span,
@@ -150,30 +157,65 @@ impl Indexer<'_> {
         };
         let clips = located.iter().map(clip).collect();
         let texts: Vec<&str> = located.iter().map(text).collect();
-        let features = VideoFeatures {
-            text: self.text_features(&texts)?,
-            clip: clip_features(&located, &seconds),
-            seconds,
-            footage,
-        };
+        let clip = clip_features(&located, &seconds);
+        let agreement = self.agreement(&located, &queries, &clip);
+        let text = self.text_features(&texts)?;
+        let features = VideoFeatures { text, clip, seconds, footage, agreement };
         let (sentences, narration_by) = (Vec::new(), None);
         Ok(Indexed { sentences, clips, features, shots, narration_by, steps_by: by })
+    }
+
+    /// The steps that are told, and of those that perhaps are the ones that are seen, in order of time
+    /// and with their features.
+    fn told_or_seen(
+        &self,
+        mut steps: Vec<Step>,
+        perhaps: Vec<Step>,
+        seconds: &Features,
+    ) -> Result<(Vec<Step>, Features), EncoderError> {
+        let told = self.queries(&steps)?;
+        if perhaps.is_empty() || steps.is_empty() || !self.encoder.sees() {
+            return Ok((steps, told));
+        }
+        let queries = self.queries(&perhaps)?;
+        let seen = localise::seen((&steps, &told), (&perhaps, &queries), seconds);
+        let seen = perhaps.into_iter().zip(seen).filter_map(|(step, seen)| seen.then_some(step));
+        steps.extend(seen);
+        steps.sort_by_key(|step| step.window);
+        let queries = self.queries(&steps)?;
+        Ok((steps, queries))
+    }
+
+    fn queries(&self, steps: &[Step]) -> Result<Features, EncoderError> {
+        let texts: Vec<&str> = steps.iter().map(|step| step.text.as_str()).collect();
+        self.encoder.encode_text(&texts)
     }
 
     /// Where each step is shown, from shot to shot where one begins near.
     fn locate(
         &self,
-        steps: &Steps,
+        steps: &[Step],
+        queries: &Features,
         seconds: &Features,
         shots: &[u64],
         length_ms: u64,
-    ) -> Result<Vec<Located>, EncoderError> {
-        let texts: Vec<&str> = steps.steps.iter().map(|step| step.text.as_str()).collect();
-        let queries = self.encoder.encode_text(&texts)?;
-        let mut located =
-            localise::localise(&steps.steps, &queries, seconds, length_ms, &self.localise);
+    ) -> Vec<Located> {
+        let mut located = localise::localise(steps, queries, seconds, length_ms, &self.localise);
         located.iter_mut().for_each(|found| found.span = localise::trimmed(found.span, shots));
-        Ok(located)
+        located
+    }
+
+    /// How far words and pictures agree: nothing to count where there is only one of them.
+    fn agreement(&self, located: &[Located], queries: &Features, clips: &Features) -> Agreement {
+        if !self.encoder.sees() || located.iter().any(|found| found.step.is_none()) {
+            return Agreement::default();
+        }
+        let mut words = Features::empty(queries.dim());
+        located
+            .iter()
+            .filter_map(|found| found.step)
+            .for_each(|step| words.push(queries.row(step)));
+        Agreement::of_video(&words, clips)
     }
 
     /// Sentence features of the clips' texts; a clip without words has none.
@@ -202,25 +244,31 @@ fn clip_features(located: &[Located], seconds: &Features) -> Features {
 
 /// Steps to be found in a video, with the windows they were spoken in where that is known.
 struct Steps {
-    steps: Vec<localise::Step>,
+    steps: Vec<Step>,
+    /// What may be steps, if the pictures say so.
+    perhaps: Vec<Step>,
     by: String,
 }
 
 impl Steps {
     fn from_summary(summary: Summary) -> Self {
-        let step = |step: SummaryStep| localise::Step {
-            text: step.text,
-            window: Some((step.start_ms, step.end_ms)),
-        };
-        Self { steps: summary.steps.into_iter().map(step).collect(), by: summary.by }
+        let steps = summary.steps.into_iter().map(Step::from).collect();
+        Self { steps, perhaps: Vec::new(), by: summary.by }
     }
 
     fn from_list(list: recipe::StepList) -> Self {
-        let step = |step: recipe::GivenStep| localise::Step {
+        let step = |step: recipe::GivenStep| Step {
             window: step.start_ms.zip(step.end_ms),
             text: step.text,
         };
-        Self { steps: list.steps.into_iter().map(step).collect(), by: "a person's list".into() }
+        let steps = list.steps.into_iter().map(step).collect();
+        Self { steps, perhaps: Vec::new(), by: "a person's list".into() }
+    }
+}
+
+impl From<SummaryStep> for Step {
+    fn from(step: SummaryStep) -> Self {
+        Self { text: step.text, window: Some((step.start_ms, step.end_ms)) }
     }
 }
 

@@ -12,6 +12,7 @@ use half::slice::HalfFloatSliceExt;
 use memmap2::Mmap;
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use sha2::{Digest, Sha256};
+use stitch_core::belief::Agreement;
 use stitch_core::clip::Clip;
 use stitch_core::features::Features;
 use stitch_core::pool::Pool;
@@ -22,6 +23,9 @@ use crate::footage::{self, Footage};
 
 /// What a video looks like, in its file.
 const FOOTAGE: &str = "footage";
+
+/// How far words and pictures agree, among what a file says of itself.
+const AGREEMENT: &str = "words that suit their own clip";
 
 /// The features of one video.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,13 +38,15 @@ pub struct VideoFeatures {
     pub clip: Features,
     /// What the seconds look like.
     pub footage: Footage,
+    /// How far the clips' words and pictures agree.
+    pub agreement: Agreement,
 }
 
 /// Writes one video's features.
 pub(super) fn write(folder: &Path, content: &str, f: &VideoFeatures) -> Result<(), LibraryError> {
     let file = path(folder, content);
     let features = [("seconds", &f.seconds), ("text", &f.text), ("clip", &f.clip)];
-    write_tensors(&file, &features, Some(&f.footage))
+    write_tensors(&file, &features, Some(&f.footage), f.agreement)
 }
 
 /// Reads one video's features.
@@ -52,6 +58,7 @@ pub(super) fn read(folder: &Path, content: &str) -> Result<VideoFeatures, Librar
         text: tensors.features("text")?,
         clip: tensors.features("clip")?,
         footage: tensors.footage()?,
+        agreement: tensors.agreement(),
     })
 }
 
@@ -76,15 +83,26 @@ pub(super) fn pool(
         return Err(LibraryError::Empty { folder: folder.into() });
     }
     let file = folder.join(format!("pool-{}.safetensors", digest(&clips, contents)));
-    let (text, clip) = match Tensors::open(&file) {
-        Ok(tensors) => (tensors.features("text")?, tensors.features("clip")?),
+    let Gathered { text, clip, agreement } = match Tensors::open(&file) {
+        Ok(tensors) => Gathered {
+            text: tensors.features("text")?,
+            clip: tensors.features("clip")?,
+            agreement: tensors.agreement(),
+        },
         Err(_) => gather(folder, dim, contents, &file)?,
     };
     let wrong = |e: stitch_core::pool::PoolError| LibraryError::Features {
         file: file.clone(),
         reason: e.to_string(),
     };
-    Pool::new(clips, text, clip).map_err(wrong)
+    Ok(Pool::new(clips, text, clip).map_err(wrong)?.agreeing(agreement))
+}
+
+/// What all videos have, together.
+struct Gathered {
+    text: Features,
+    clip: Features,
+    agreement: Agreement,
 }
 
 /// Reads every video's rows and keeps them together in one file. On a disk that cannot be written
@@ -94,24 +112,27 @@ fn gather(
     dim: usize,
     contents: &[(String, usize)],
     file: &Path,
-) -> Result<(Features, Features), LibraryError> {
-    let mut rows: Option<(Features, Features)> = None;
+) -> Result<Gathered, LibraryError> {
+    let mut rows: Option<Gathered> = None;
     for (content, count) in contents {
         let video = read(folder, content)?;
         check(folder, content, dim, *count, &video)?;
-        let (text, clip) = rows.get_or_insert_with(|| {
-            (Features::empty(video.text.dim()), Features::empty(video.clip.dim()))
+        let all = rows.get_or_insert_with(|| Gathered {
+            text: Features::empty(video.text.dim()),
+            clip: Features::empty(video.clip.dim()),
+            agreement: Agreement::default(),
         });
-        video.text.rows().for_each(|row| text.push(row));
-        video.clip.rows().for_each(|row| clip.push(row));
+        video.text.rows().for_each(|row| all.text.push(row));
+        video.clip.rows().for_each(|row| all.clip.push(row));
+        all.agreement = all.agreement + video.agreement;
     }
-    let (text, clip) = rows.ok_or_else(|| LibraryError::Empty { folder: folder.into() })?;
-    match write_tensors(file, &[("text", &text), ("clip", &clip)], None) {
+    let all = rows.ok_or_else(|| LibraryError::Empty { folder: folder.into() })?;
+    match write_tensors(file, &[("text", &all.text), ("clip", &all.clip)], None, all.agreement) {
         Ok(()) => forget_other_pools(folder, file),
         Err(error) => tracing::debug!(%error, "the pool is not kept"),
     }
     // What was just written is read back by the next run in half precision; use the same now.
-    Ok((halved(&text), halved(&clip)))
+    Ok(Gathered { text: halved(&all.text), clip: halved(&all.clip), ..all })
 }
 
 /// An error unless the features are those of `count` clips in this library's dimension.
@@ -175,6 +196,7 @@ fn write_tensors(
     file: &Path,
     tensors: &[(&str, &Features)],
     footage: Option<&Footage>,
+    agreement: Agreement,
 ) -> Result<(), LibraryError> {
     let bytes: Vec<Vec<u8>> = tensors.iter().map(|(_, features)| half_bytes(features)).collect();
     let wrong = |e: safetensors::SafeTensorError| LibraryError::Features {
@@ -190,7 +212,9 @@ fn write_tensors(
         Ok((FOOTAGE, TensorView::new(Dtype::U8, shape, footage.as_slice())?))
     });
     let views = rows.chain(looks).collect::<Result<Vec<_>, _>>().map_err(wrong)?;
-    let all = safetensors::serialize(views, None::<HashMap<String, String>>).map_err(wrong)?;
+    let Agreement { suits, of } = agreement;
+    let about = HashMap::from([(AGREEMENT.to_owned(), format!("{suits} of {of}"))]);
+    let all = safetensors::serialize(views, Some(about)).map_err(wrong)?;
     Ok(write_whole(file, &all)?)
 }
 
@@ -223,6 +247,16 @@ impl Tensors {
             (Dtype::U8, &[_, footage::NUMBERS]) => Ok(Footage::new(tensor.data().to_vec())),
             _ => Err(wrong(format!("`{FOOTAGE}` is not a matrix of bytes"))),
         }
+    }
+
+    /// How far words and pictures agree; of no pairs in a file from before that was counted.
+    fn agreement(&self) -> Agreement {
+        let read = || {
+            let (_, about) = SafeTensors::read_metadata(&self.map).ok()?;
+            let (suits, of) = about.metadata().as_ref()?.get(AGREEMENT)?.split_once(" of ")?;
+            Some(Agreement { suits: suits.parse().ok()?, of: of.parse().ok()? })
+        };
+        read().unwrap_or_default()
     }
 
     fn features(&self, name: &str) -> Result<Features, LibraryError> {

@@ -7,7 +7,7 @@ use crate::lexicon::{self, Form, Strength, Tense};
 #[derive(Clone, Debug, PartialEq)]
 pub struct Action {
     /// The verb itself.
-    pub verb: &'static str,
+    pub verb: String,
     /// Where it stands.
     pub at: usize,
     /// One past the last word that belongs to it.
@@ -39,8 +39,15 @@ enum Frame {
     Other,
 }
 
-/// The actions of a sentence in order.
+/// The actions of a sentence in order. Where no verb of the list tells one, a word that stands as a verb
+/// does may.
 pub fn actions(words: &[Word]) -> Vec<Action> {
+    let known = actions_by(words, |_| false);
+    if known.is_empty() { actions_by(words, |at| acts_as_verb(words, at)) } else { known }
+}
+
+/// The actions whose verbs are in the list, or pass for one.
+fn actions_by(words: &[Word], passes: impl Fn(usize) -> bool + Copy) -> Vec<Action> {
     let mut actions: Vec<Action> = Vec::new();
     let mut i = 0;
     let mut subordinate = false;
@@ -49,7 +56,7 @@ pub fn actions(words: &[Word]) -> Vec<Action> {
         let word = &words[i];
         if opens && is_subordinator(&word.low) && !is_purpose(words, i) {
             subordinate = true;
-        } else if let Some((at, frame)) = frame_at(words, i, opens, actions.last()) {
+        } else if let Some((at, frame)) = frame_at(words, i, opens, actions.last(), passes) {
             let found = action(words, at, frame).filter(|_| !subordinate);
             subordinate = false; // only the clause it opens
             i = found.as_ref().map_or(at, |action| last_verb(words, action));
@@ -70,7 +77,7 @@ fn last_verb(words: &[Word], action: &Action) -> usize {
         let mut after = first..action.end.min(action.at + 6);
         after.find(|i| words[*i].low != "that" && lexicon::verb(&words[*i].low).is_some())
     };
-    if carries_another(action.verb) { inner().unwrap_or(action.at) } else { action.at }
+    if carries_another(&action.verb) { inner().unwrap_or(action.at) } else { action.at }
 }
 
 /// Whether what is done stands in a second verb: "keep stirring".
@@ -109,6 +116,7 @@ fn frame_at(
     i: usize,
     opens: bool,
     before: Option<&Action>,
+    passes: impl Fn(usize) -> bool,
 ) -> Option<(usize, Frame)> {
     let first = words[i].low.as_str();
     // machines write "will" for "we'll"
@@ -116,9 +124,11 @@ fn frame_at(
         || (first == "will" && opens)
         || (first == "let" && words.get(i + 1).is_some_and(|w| w.low == "me"))
     {
-        return spoken_frame(words, i);
+        return spoken_frame(words, i, passes);
     }
-    let form = lexicon::verb(first)?;
+    let Some(form) = lexicon::verb(first) else {
+        return (opens && passes(i)).then_some((i, Frame::Order));
+    };
     let next = words.get(i + 1).map_or("", |w| w.low.as_str());
     if matches!((first, next), ("go", "ahead" | "and") | ("make", "sure")) {
         return None;
@@ -158,6 +168,20 @@ fn takes_thing(words: &[Word], i: usize) -> bool {
     words[i].mark.is_none() && follows
 }
 
+/// Whether a word that is no verb of the list stands as one does, right before a thing: "spiralise the
+/// courgette", or "great the cheese", which is how a machine hears an order.
+fn acts_as_verb(words: &[Word], i: usize) -> bool {
+    let low = words[i].low.as_str();
+    let next = words.get(i + 1).map_or("", |w| w.low.as_str());
+    let before_thing = words[i].mark.is_none()
+        && matches!(next, "the" | "a" | "an" | "some" | "my" | "your" | "our");
+    let plain = (carries(low) || low == "great")
+        && low.bytes().all(|b| b.is_ascii_lowercase())
+        && !["ed", "ing", "ly", "s"].iter().any(|end| low.ends_with(end));
+    let says_what_is = || words[i + 1..].iter().take(5).any(|w| is_state(&w.low));
+    before_thing && plain && !says_what_is()
+}
+
 /// Whether a verb after "and" is one more thing in a list ("salt and pepper").
 fn is_noun_list(words: &[Word], i: usize, before: Option<&Action>) -> bool {
     let after_and = i > 0 && matches!(words[i - 1].low.as_str(), "and" | "or");
@@ -167,7 +191,11 @@ fn is_noun_list(words: &[Word], i: usize, before: Option<&Action>) -> bool {
 }
 
 /// The verb after `we're going to`, `you want to`, `let's`, `I just`; none for another sentence.
-fn spoken_frame(words: &[Word], i: usize) -> Option<(usize, Frame)> {
+fn spoken_frame(
+    words: &[Word],
+    i: usize,
+    passes: impl Fn(usize) -> bool,
+) -> Option<(usize, Frame)> {
     let subject = words[i].low.as_str();
     let (mut being, mut having, mut possible, mut to) = (false, false, false, subject == "let's");
     for (at, word) in words.iter().enumerate().skip(i + 1).take(9) {
@@ -196,7 +224,8 @@ fn spoken_frame(words: &[Word], i: usize) -> Option<(usize, Frame)> {
                 let frame = fits(form, subject, being, having && !to, possible);
                 return frame.filter(|_| !unsure).map(|frame| (at, frame));
             }
-            _ if !helps || word.mark.is_some() => return None,
+            _ if !helps => return passes(at).then_some((at, Frame::Doing)),
+            _ if word.mark.is_some() => return None,
             _ => {}
         }
         being |= is_being(low);
@@ -231,15 +260,16 @@ fn fits(form: Form, subject: &str, being: bool, having: bool, possible: bool) ->
 
 /// The action of the verb at this place.
 fn action(words: &[Word], at: usize, frame: Frame) -> Option<Action> {
-    let form = lexicon::verb(&words[at].low)?;
     if at > 0 && is_negation(&words[at - 1].low) {
         return None;
     }
     let end = clause_end(words, at);
-    let strength = inner_strength(words, at, end, form);
+    let form = lexicon::verb(&words[at].low);
+    let verb = form.map_or(words[at].low.as_str(), |form| form.verb).to_string();
+    let strength = form.map_or(Strength::Noun, |form| inner_strength(words, at, end, form));
     let score =
         strength_score(strength) + frame_score(frame) + object_score(words, at, end, strength);
-    Some(Action { verb: form.verb, at, end, strength, score })
+    Some(Action { verb, at, end, strength, score })
 }
 
 /// "Let it simmer" and "give it a stir" are as sure as the verb inside.

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 pub use answer::{Answer, parse_answer};
 pub use model::{PromptDomain, SummariseError, by_language_model};
-pub use rules::by_rules;
+pub use rules::{by_rules, perhaps};
 
 /// What is done in a video, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

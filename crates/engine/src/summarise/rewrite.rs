@@ -88,7 +88,8 @@ pub fn order(
 
 /// "Take the onion and chop it": the taking goes without saying.
 fn is_taking(action: &Action) -> bool {
-    matches!(action.verb, "take" | "grab" | "get" | "pick") && action.strength <= Strength::Handling
+    matches!(action.verb.as_str(), "take" | "grab" | "get" | "pick")
+        && action.strength <= Strength::Handling
 }
 
 /// Whether the action's object is `it` or `them`.
@@ -113,7 +114,7 @@ fn pronoun(words: &[Word], action: &Action) -> Option<usize> {
 /// One action as an order.
 fn clause(words: &[Word], action: &Action, known: Option<&[Word]>) -> String {
     let pronoun = pronoun(words, action);
-    let mut said = vec![Word { text: action.verb.into(), low: action.verb.into(), mark: None }];
+    let mut said = vec![Word { text: action.verb.clone(), low: action.verb.clone(), mark: None }];
     for (i, word) in words.iter().enumerate().take(action.end).skip(action.at + 1) {
         match (known, pronoun == Some(i)) {
             (Some(thing), true) => said.extend_from_slice(thing),
@@ -152,7 +153,7 @@ fn sentence_case(text: &str) -> String {
 /// Whether the order goes on with the one before: the same verb on the same or an unnamed thing,
 /// or "keep stirring".
 pub fn continues(words: &[Word], action: &Action, before: &Action, same_thing: bool) -> bool {
-    let keeps = matches!(action.verb, "keep" | "continue" | "repeat");
+    let keeps = matches!(action.verb.as_str(), "keep" | "continue" | "repeat");
     let inner = || {
         let mut after =
             words[action.at + 1..action.end].iter().filter_map(|w| lexicon::verb(&w.low));

@@ -1,7 +1,7 @@
 //! Steps out of narration by rules: what hands do is kept and told as orders, talk is dropped.
 
 use super::clause::{Action, actions};
-use super::words::{Word, is_measure, words};
+use super::words::{Word, carries, is_measure, words};
 use super::{Summary, SummaryStep, chatter, rewrite};
 use crate::lexicon::Strength;
 use crate::transcript::Sentence;
@@ -13,6 +13,10 @@ const STEP: f32 = 2.5;
 const ACTION: f32 = 1.5;
 /// Sentences without an end, as machines hear them, tell no more than this in one step.
 const MOST_ACTIONS: usize = 4;
+/// A sentence with fewer words that name something tells no step.
+const LEAST_THINGS: usize = 2;
+/// A sentence with so much chatter tells no step, whatever else it says.
+const LEAST_CHATTER: f32 = 2.0;
 /// Orders further apart than this are not one step.
 const GAP_MS: u64 = 12_000;
 /// A pronoun points back no further than this.
@@ -30,6 +34,26 @@ pub fn by_rules(title: &str, sentences: &[Sentence]) -> Summary {
     }
     let steps = steps.into_iter().map(|told| told.step).collect();
     Summary { title: title.to_string(), steps, by: "rules".into(), rejected: 0 }
+}
+
+/// Sentences that tell no step by the rules and are yet no talk of a known kind: steps told in words that
+/// nobody listed, or that a machine misheard. Whether they are steps, only the pictures can say.
+pub fn perhaps(told: &Summary, sentences: &[Sentence]) -> Vec<SummaryStep> {
+    let is_told = |sentence: &Sentence| {
+        let middle = sentence.start_ms.midpoint(sentence.end_ms);
+        told.steps.iter().any(|step| (step.start_ms..step.end_ms).contains(&middle))
+    };
+    let may_tell = |sentence: &&Sentence| {
+        let words = words(&sentence.text);
+        let things = words.iter().filter(|word| carries(&word.low)).count();
+        !is_told(sentence) && things >= LEAST_THINGS && chatter::weight(&words) < LEAST_CHATTER
+    };
+    let step = |sentence: &Sentence| SummaryStep {
+        text: sentence.text.trim().trim_end_matches('.').to_owned(),
+        start_ms: sentence.start_ms,
+        end_ms: sentence.end_ms,
+    };
+    sentences.iter().filter(may_tell).map(step).collect()
 }
 
 /// A step, and what the next sentence may refer to.
@@ -57,7 +81,7 @@ fn step_actions(words: &[Word], text: &str) -> Option<Vec<Action>> {
     let score = score(words, text, &actions);
     actions.retain(|action| action.score >= ACTION);
     if actions.iter().any(|action| action.strength > Strength::Loose) {
-        actions.retain(|action| !matches!(action.verb, "start" | "go" | "watch"));
+        actions.retain(|action| !matches!(action.verb.as_str(), "start" | "go" | "watch"));
     }
     actions.truncate(MOST_ACTIONS);
     (score >= STEP && !actions.is_empty()).then_some(actions)
@@ -128,6 +152,42 @@ mod tests {
         for (said, expected) in cases {
             assert_eq!(told(&[said]), [expected], "{said}");
         }
+    }
+
+    #[test]
+    fn a_word_that_nobody_listed_may_be_the_verb() {
+        let cases = [
+            ("Now we spiralise the courgette.", "Spiralise the courgette"),
+            ("Great the cheese on the board.", "Great the cheese on the board"),
+            ("I'm going to heaven the walls together", "Heaven the walls together"),
+        ];
+        for (said, expected) in cases {
+            assert_eq!(told(&[said]), [expected], "{said}");
+        }
+        let talk = [
+            "But the cabbage is fine.",
+            "What a day.",
+            "I have the same knife.",
+            "Great, the cheese is ready.",
+        ];
+        for line in talk {
+            assert_eq!(told(&[line]), Vec::<String>::new(), "{line}");
+        }
+    }
+
+    #[test]
+    fn what_is_neither_told_nor_talk_may_be_a_step() {
+        let lines = [
+            "Chop the onion.",
+            "After that, nice and ripe tomato on the board.",
+            "See how it changes.",
+            "Thanks for watching, see you next time.",
+        ];
+        let sentences = narration(&lines);
+        let perhaps = perhaps(&by_rules("", &sentences), &sentences);
+        let texts: Vec<&str> = perhaps.iter().map(|step| step.text.as_str()).collect();
+        assert_eq!(texts, ["After that, nice and ripe tomato on the board"]);
+        assert_eq!((perhaps[0].start_ms, perhaps[0].end_ms), (4000, 7500));
     }
 
     #[test]

@@ -52,6 +52,25 @@ pub fn join(words: &[Word]) -> String {
     text
 }
 
+/// Whether the word names something, and does not only hold others together.
+pub fn carries(word: &str) -> bool {
+    let binds = [
+        is_lead,
+        is_subject,
+        is_auxiliary,
+        is_negation,
+        is_subordinator,
+        is_determiner,
+        is_pronoun,
+        is_preposition,
+        is_empty,
+        is_filler,
+        is_talking,
+        is_state,
+    ];
+    word.len() > 2 && !binds.iter().any(|list| list(word))
+}
+
 macro_rules! word_lists {
     ($($(#[$doc:meta])* $name:ident = $words:literal;)*) => {
         $($(#[$doc])* pub fn $name(word: &str) -> bool {
@@ -99,6 +118,15 @@ word_lists! {
         really very a an the to of for with my your our i we you is are be go ahead back well again like \
         bit little some any all more one right away at by as too something anything stuff thing things \
         that's it's";
+    /// Verbs of talk and thought, and others that hands do not do.
+    is_talking = "have had has love hate like want need know knew think thought see saw seen mean meant say said \
+        tell told ask call hear heard feel felt find found remember forget hope wish believe guess enjoy prefer buy \
+        bought owe mind thank miss show become became seem look meet met read wait win won eat ate visit own cost \
+        learn teach promise play try did does got been such even what plus than near toward despite beside per \
+        inside outside during same whole quite rather only most many much maybe done help require control create \
+        notice post resist protect live recommend suggest happen deserve";
+    /// Words after which it is told how something is.
+    is_state = "is are was were has isn't aren't looks smells tastes 's 're";
     /// Sounds between words.
     is_filler = "um uh uhm er erm just really basically actually literally obviously simply";
     /// Measures, which chatter seldom has.

@@ -214,8 +214,7 @@ pub fn learn(asked: &Asked) -> Result<Made, CalibrateError> {
     if !asked.pairs.iter().any(|pair| pair.right) {
         return Err(CalibrateError::NothingRight);
     }
-    let tables: Vec<Table> =
-        [Senses::Both, Senses::Text, Senses::Clip].map(|s| Table::new(asked, s)).into();
+    let tables: Vec<Table> = Senses::ALL.map(|senses| Table::new(asked, senses)).into();
     let held_out: Vec<HeldOut> = tables.iter().map(Table::figures).collect();
     let shipped = |at: usize| {
         let [bias, text, words, clip] = logistic::fit(&tables[at].samples).map(rounded);
@@ -229,8 +228,9 @@ pub fn learn(asked: &Asked) -> Result<Made, CalibrateError> {
             asked.pictures.len()
         ),
         both: shipped(0),
-        text: shipped(1),
-        clip: shipped(2),
+        agreeing: (!asked.pictures.is_empty()).then(|| shipped(1)),
+        text: shipped(2),
+        clip: shipped(3),
     };
     let reliability = reliability(tables[0].judged());
     Ok(Made { calibration, held_out, reliability })
@@ -245,14 +245,19 @@ fn rounded(weight: f64) -> f32 {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Senses {
     Both,
+    /// Both, by the drawings alone.
+    Agreeing,
     Text,
     Clip,
 }
 
 impl Senses {
+    const ALL: [Self; 4] = [Self::Both, Self::Agreeing, Self::Text, Self::Clip];
+
     fn name(self) -> &'static str {
         match self {
             Self::Both => "text and clip",
+            Self::Agreeing => "… that agree",
             Self::Text => "text alone",
             Self::Clip => "clip alone",
         }
@@ -264,7 +269,9 @@ impl Senses {
         let text = text.map(|(text, words)| (f64::from(text), f64::from(words)));
         let clip = evidence.clip.map(f64::from);
         match self {
-            Self::Both => text.zip(clip).map(|((text, words), clip)| [text, words, clip]),
+            Self::Both | Self::Agreeing => {
+                text.zip(clip).map(|((text, words), clip)| [text, words, clip])
+            }
             Self::Text => text.map(|(text, words)| [text, words, 0.0]),
             Self::Clip => clip.map(|clip| [0.0, 0.0, clip]),
         }
@@ -361,7 +368,7 @@ impl Table {
 /// each takes those of a drawn pair that is as right as it: given whether the clip is right, what is
 /// said and what is seen are taken to be independent.
 fn real_pictures(drawn: &[Sample], pictures: &[Picture], senses: Senses) -> Vec<Sample> {
-    if senses == Senses::Text || pictures.is_empty() {
+    if matches!(senses, Senses::Text | Senses::Agreeing) || pictures.is_empty() {
         return Vec::new();
     }
     let of = |right: bool| drawn.iter().filter(move |sample| sample.right == right);
@@ -462,6 +469,7 @@ mod tests {
         let real = learn(&asked).unwrap().calibration;
         assert!(real.clip.clip < drawn.clip.clip && real.both.clip < drawn.both.clip);
         assert_eq!(real.text, drawn.text, "words are not touched by pictures");
+        assert_eq!((real.agreeing, drawn.agreeing), (Some(drawn.both), None));
     }
 
     #[test]
