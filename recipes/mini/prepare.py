@@ -91,7 +91,6 @@ class Pack:
 
     def __init__(self):
         self.items, self.blobs, self.texts = [], [], Texts()
-        self.steps = {}  # texts of all steps of a video, most without a picture
 
     def add(self, blob, **item):
         item["slots"] = [self.texts.add(t) for t in item["slots"]]
@@ -165,15 +164,6 @@ def add_step_pictures(pack, pairs, rng):
                  fold=fold_of(row["group"]), main=texts[0], slots=slots)
 
 
-def add_step_texts(pack, data):
-    """What else is done in the YouCook2 videos that have frames here."""
-    written = json.load(open(data / "annotations" / "youcook2" / "youcookii_annotations_trainval.json"))["database"]
-    for group in dict.fromkeys(i["group"] for i in pack.items if i["source"] == "youcook2"):
-        row = written.get(group[2:])
-        if row:
-            pack.steps[group] = [pack.texts.add(a["sentence"]) for a in row["annotations"]]
-
-
 def add_youcook(pack, data, rng):
     files = read_tar(data / "youcook2_frames" / "images.tar")
     rows = [json.loads(line) for line in open(data / "youcook2_frames" / "videos.jsonl")]
@@ -232,7 +222,7 @@ def write(pack, out):
         part.write(blob)
         size += len(blob)
     part.close()
-    (out / "part0" / "pack.json").write_text(json.dumps({"items": pack.items, "texts": pack.texts.list, "steps": pack.steps}))
+    (out / "part0" / "pack.json").write_text(json.dumps({"items": pack.items, "texts": pack.texts.list}))
     return number + 1
 
 
@@ -251,7 +241,6 @@ def main():
     add_states(pack, args.data / "pairs")
     if args.world:
         add_world(pack, args.world, rng)
-    add_step_texts(pack, args.data)
     missing = sum(b is None for b in pack.blobs)
     if missing:
         raise SystemExit(f"{missing} pictures named in the lists are not in the archives")

@@ -80,13 +80,9 @@ class Lite(nn.Module):
         self.blocks = nn.ModuleList(blocks)
         self.head = ConvBn(weights, "_conv_head", "_bn1")
 
-    def freeze(self, upto, depthwise=True):
+    def freeze(self, upto):
         """Keeps the stem and the first `upto` blocks as they are (all of it where upto exceeds their count)."""
         self.frozen = upto
-        if not depthwise:
-            for block in self.blocks:
-                block.depthwise.weight.requires_grad_(False)
-                block.depthwise.gamma.requires_grad_(False)
         parts = [self.stem] * (upto > 0) + list(self.blocks[:upto]) + [self.head] * (upto > len(self.blocks))
         for part in parts:
             for p in part.parameters():
@@ -126,60 +122,16 @@ class Head(nn.Module):
             first = torch.randn(dim, size, generator=gen) / size**0.5 if pca is None else pca
             self.linear.weight.copy_(first)
             self.linear.bias.zero_()
-        self.hidden = hidden
-        if hidden:
-            self.up, self.down = nn.Linear(size, hidden), nn.Linear(hidden, dim)
-            with torch.no_grad():
-                self.up.weight.copy_(torch.randn(hidden, size, generator=gen) / size**0.5)
-                self.up.bias.zero_()
-                self.down.weight.zero_()
-                self.down.bias.zero_()
+        self.up, self.down = nn.Linear(size, hidden), nn.Linear(hidden, dim)
+        with torch.no_grad():
+            self.up.weight.copy_(torch.randn(hidden, size, generator=gen) / size**0.5)
+            self.up.bias.zero_()
+            self.down.weight.zero_()
+            self.down.bias.zero_()
         self.dropout, self.drop_in = dropout, drop_in
 
-    def forward(self, x, extra=None):
+    def forward(self, x):
         x = (x - self.mean) / self.std
         x = F.dropout(x, self.drop_in, self.training)
-        y = self.linear(x)
-        if self.hidden:
-            y = y + self.down(F.dropout(F.gelu(self.up(x)), self.dropout, self.training))
-        return F.normalize(y if extra is None else y + extra, dim=1)
-
-
-class Words(nn.Module):
-    """Looks at the words one by one: a few weighted means of the sentence model's last layer, through a layer that starts at nothing.
-
-    The weights of the words start equal, which is the mean the sentence vector is made of.
-    """
-
-    def __init__(self, mean, std, dim=384, looks=8, dropout=0.2, drop_in=0.2, seed=0):
-        super().__init__()
-        self.register_buffer("mean", mean.clone())
-        self.register_buffer("std", std.clone())
-        gen = torch.Generator().manual_seed(seed)
-        size = len(mean)
-        self.score, self.value, self.out = nn.Linear(size, looks, bias=False), nn.Linear(size, dim), nn.Linear(dim, dim)
-        with torch.no_grad():
-            self.score.weight.zero_()
-            self.value.weight.copy_(torch.randn(dim, size, generator=gen) / size**0.5)
-            self.value.bias.zero_()
-            self.out.weight.zero_()
-            self.out.bias.zero_()
-        self.looks, self.dropout, self.drop_in = looks, dropout, drop_in
-
-    def forward(self, words, count):
-        """words: texts x places x size; count: how many places of each text hold a word."""
-        x = F.dropout((words.float() - self.mean) / self.std, self.drop_in, self.training)
-        empty = torch.arange(x.shape[1], device=x.device)[None] >= count[:, None]
-        share = self.score(x).masked_fill(empty[..., None], -1e4).softmax(1)
-        value = self.value(x).unflatten(2, (self.looks, -1))
-        mean = (share[..., None] * value).sum(1).flatten(1)
-        return self.out(F.dropout(F.gelu(mean), self.dropout, self.training))
-
-
-class Text(Head):
-    """The head over the sentence, and where it has one, the look at the words."""
-
-    words = None
-
-    def forward(self, x, words=None, count=None):
-        return super().forward(x, None if self.words is None else self.words(words, count))
+        y = self.linear(x) + self.down(F.dropout(F.gelu(self.up(x)), self.dropout, self.training))
+        return F.normalize(y, dim=1)
