@@ -2,6 +2,7 @@
 
 use clap::Subcommand;
 use serde_json::json;
+use stitch_core::belief::Agreement;
 use stitch_core::clip::VideoId;
 use stitch_engine::library::{Library, VideoRecord, VideoStatus};
 
@@ -145,8 +146,12 @@ fn verify(library: &Library, repair: bool, setup: &Setup) -> Result<u8, Failure>
 
 fn stats(library: &Library, setup: &Setup) -> Result<u8, Failure> {
     let stats = library.stats()?;
+    let agreement =
+        if stats.clips > 0 { library.pool()?.agreement() } else { Agreement::default() };
     if setup.json {
-        println!("{}", json!({"stats": stats, "encoder": library.encoder()}));
+        let agreement = json!({"suits": agreement.suits, "of": agreement.of});
+        let encoder = library.encoder();
+        println!("{}", json!({"stats": stats, "encoder": encoder, "agreement": agreement}));
         return Ok(0);
     }
     let encoder = library.encoder();
@@ -159,5 +164,11 @@ fn stats(library: &Library, setup: &Setup) -> Result<u8, Failure> {
     println!("length     {:.1} hours", stats.seconds as f64 / 3600.0);
     println!("sentences  {}", stats.sentences);
     println!("clips      {}", stats.clips);
+    if agreement.of > 0 {
+        let share = 100.0 * agreement.suits as f64 / agreement.of as f64;
+        println!(
+            "agreement  {share:.0} % (how often a clip's words suit its own pictures better than another's)"
+        );
+    }
     Ok(0)
 }

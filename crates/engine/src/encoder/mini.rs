@@ -9,6 +9,7 @@ use serde::Deserialize;
 use sha2::{Digest, Sha256};
 use stitch_core::features::Features;
 
+use super::pictures::Picture;
 use super::tower::{Filter, Fit, ImageTower, TextTower, Wants};
 use super::{EncoderError, EncoderId, TwoTowers};
 use crate::files::{FileError, hex};
@@ -136,17 +137,57 @@ impl ImageTower for Eye {
     }
 
     fn see(&self, pictures: &[&[u8]]) -> Result<Features, EncoderError> {
-        let (width, height) = (self.wants.width as usize, self.wants.height as usize);
-        let mut planes = Vec::with_capacity(pictures.len() * self.wants.bytes());
+        self.run(pictures, (self.wants.width, self.wants.height))
+    }
+
+    /// Squashed and in its own shape, as the tower was taught, and each as in a mirror.
+    fn looks(&self, still: &Picture) -> Vec<Picture> {
+        let square = (self.wants.width, self.wants.height);
+        let own = own_shape(f64::from(still.width) / f64::from(still.height), square.0);
+        let shaped = [square, own].map(|(w, h)| still.resized(w, h, self.wants.filter));
+        shaped.into_iter().flat_map(|look| [look.mirrored(), look]).collect()
+    }
+
+    fn see_looks(&self, looks: &[Picture]) -> Result<Features, EncoderError> {
+        let mut rows = Features::empty(self.dim);
+        for look in looks {
+            let seen = self.run(&[&look.rgb], (look.width, look.height))?;
+            seen.rows().for_each(|row| rows.push(row));
+        }
+        Ok(rows)
+    }
+}
+
+impl Eye {
+    /// A row for each picture of this shape.
+    fn run(
+        &self,
+        pictures: &[&[u8]],
+        (width, height): (u32, u32),
+    ) -> Result<Features, EncoderError> {
+        let mut planes = Vec::with_capacity(pictures.iter().map(|picture| picture.len()).sum());
         for picture in pictures {
             for channel in 0..3 {
                 planes.extend(picture.iter().skip(channel).step_by(3));
             }
         }
-        let shape = [pictures.len(), 3, height, width];
+        let shape = [pictures.len(), 3, height as usize, width as usize];
         let input = [(self.input.as_str(), Input::Bytes(&shape, &planes))];
         Ok(Features::new(self.dim, self.graph.run(&input, &self.output)?.data)?)
     }
+}
+
+/// The shape nearest to this among those of about the usual area that the graph takes.
+/// Sides are multiples of 32, the area within 15 % of the square's.
+fn own_shape(aspect: f64, side: u32) -> (u32, u32) {
+    const STEP: u32 = 32;
+    let area = f64::from(side * side);
+    let sides = || (side * 5 / 8 / STEP * STEP..=side * 13 / 8).step_by(STEP as usize);
+    let shapes = sides().flat_map(|width| sides().map(move |height| (width, height)));
+    let near = |(w, h): &(u32, u32)| (f64::from(w * h) / area - 1.0).abs() <= 0.15;
+    let apart = |(w, h): (u32, u32)| (f64::from(w) / f64::from(h) / aspect).ln().abs();
+    let nearest = shapes.filter(near).min_by(|a, b| apart(*a).total_cmp(&apart(*b)));
+    nearest.unwrap_or((side, side))
 }
 
 /// The text tower: the sentence's vector, projected.
@@ -224,6 +265,15 @@ mod tests {
     use stitch_core::features::similarity;
 
     use super::*;
+
+    #[test]
+    fn shapes_of_about_the_same_area() {
+        assert_eq!(own_shape(1.0, 256), (256, 256));
+        assert_eq!(own_shape(16.0 / 9.0, 256), (352, 192));
+        assert_eq!(own_shape(3.0 / 4.0, 256), (224, 288));
+        assert_eq!(own_shape(100.0, 256), (416, 160));
+        assert_eq!(own_shape(0.01, 256), (160, 416));
+    }
 
     #[derive(Deserialize)]
     struct Golden {

@@ -103,6 +103,15 @@ impl Picture {
         Self { width: self.width, height, rgb }
     }
 
+    /// The picture as a mirror shows it.
+    pub fn mirrored(&self) -> Self {
+        let mut rgb = Vec::with_capacity(self.rgb.len());
+        for row in self.rgb.chunks_exact(3 * self.width as usize) {
+            row.chunks_exact(3).rev().for_each(|pixel| rgb.extend_from_slice(pixel));
+        }
+        Self { rgb, ..*self }
+    }
+
     /// The middle of the picture; `width` and `height` are at most its own.
     fn middle(&self, width: u32, height: u32) -> Self {
         let (left, top) = ((self.width - width) as usize / 2, (self.height - height) as usize / 2);
@@ -277,6 +286,13 @@ mod tests {
 
     fn grey(width: u32, height: u32) -> Picture {
         Picture::new(width, height, vec![128; 3 * (width * height) as usize]).unwrap()
+    }
+
+    #[test]
+    fn a_mirror_turns_rows_and_keeps_pixels() {
+        let picture = Picture::new(2, 2, (0..12).collect()).unwrap();
+        assert_eq!(picture.mirrored().rgb, [3, 4, 5, 0, 1, 2, 9, 10, 11, 6, 7, 8]);
+        assert_eq!(picture.mirrored().mirrored(), picture);
     }
 
     #[test]

@@ -4,6 +4,7 @@
 use stitch_core::features::Features;
 
 use super::EncoderError;
+use super::pictures::{Picture, prepare};
 
 /// How a picture of another shape becomes the tower's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,6 +60,22 @@ pub trait ImageTower: Send + Sync {
     /// One row for every [`Wants::frames`] pictures; `pictures` are of [`Wants::bytes`] bytes each.
     /// Called from several threads at once.
     fn see(&self, pictures: &[&[u8]]) -> Result<Features, EncoderError>;
+
+    /// The ways in which a still picture is looked at; its vector is their mean. A second of video is seen
+    /// at several moments instead.
+    fn looks(&self, still: &Picture) -> Vec<Picture> {
+        let Wants { width, height, .. } = *self.wants();
+        vec![Picture { width, height, rgb: prepare(still, self.wants()) }]
+    }
+
+    /// One row for every one of these.
+    fn see_looks(&self, looks: &[Picture]) -> Result<Features, EncoderError> {
+        // A tower of clips sees a picture that stands still.
+        let still = |bytes| std::iter::repeat_n(bytes, self.wants().frames);
+        let bytes = looks.iter().map(|look| look.rgb.as_slice());
+        let pictures: Vec<&[u8]> = bytes.flat_map(still).collect();
+        if pictures.is_empty() { Ok(Features::empty(self.dim())) } else { self.see(&pictures) }
+    }
 }
 
 /// The side that reads.

@@ -28,6 +28,10 @@ pub const FOLDS: usize = 5;
 /// that is promised.
 const FALSE_GAPS: f64 = 0.04;
 
+/// What real pictures count, in parts of the drawn pairs, where words and pictures agree as drawings do:
+/// without any, eyes rule, and fewer of the steps that nothing shows are called gaps (0.746 for 0.777).
+const REAL_AMONG_AGREEING: f64 = 0.05;
+
 /// Everything that was asked, and what was found.
 #[derive(Clone, Debug, Default)]
 pub struct Asked {
@@ -245,7 +249,7 @@ fn rounded(weight: f64) -> f32 {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Senses {
     Both,
-    /// Both, by the drawings alone.
+    /// Both, nearly by the drawings alone.
     Agreeing,
     Text,
     Clip,
@@ -368,7 +372,12 @@ impl Table {
 /// each takes those of a drawn pair that is as right as it: given whether the clip is right, what is
 /// said and what is seen are taken to be independent.
 fn real_pictures(drawn: &[Sample], pictures: &[Picture], senses: Senses) -> Vec<Sample> {
-    if matches!(senses, Senses::Text | Senses::Agreeing) || pictures.is_empty() {
+    let part = match senses {
+        Senses::Text => 0.0,
+        Senses::Agreeing => REAL_AMONG_AGREEING,
+        Senses::Both | Senses::Clip => 1.0,
+    };
+    if part == 0.0 || pictures.is_empty() {
         return Vec::new();
     }
     let of = |right: bool| drawn.iter().filter(move |sample| sample.right == right);
@@ -380,7 +389,7 @@ fn real_pictures(drawn: &[Sample], pictures: &[Picture], senses: Senses) -> Vec<
         let words = if picture.right { rights.next() } else { wrongs.next() };
         let mut numbers = words.map_or([0.0; NUMBERS], |sample| sample.numbers);
         numbers[NUMBERS - 1] = f64::from(picture.cosine);
-        let weight = if picture.right { right_weight } else { wrong_weight };
+        let weight = part * if picture.right { right_weight } else { wrong_weight };
         Sample { numbers, right: picture.right, weight }
     };
     pictures.iter().map(sample).collect()
@@ -469,7 +478,10 @@ mod tests {
         let real = learn(&asked).unwrap().calibration;
         assert!(real.clip.clip < drawn.clip.clip && real.both.clip < drawn.both.clip);
         assert_eq!(real.text, drawn.text, "words are not touched by pictures");
-        assert_eq!((real.agreeing, drawn.agreeing), (Some(drawn.both), None));
+        let agreeing = real.agreeing.unwrap().clip;
+        assert!(
+            real.both.clip < agreeing && agreeing < drawn.both.clip && drawn.agreeing.is_none()
+        );
     }
 
     #[test]

@@ -34,16 +34,18 @@ pub fn serve(replies: Vec<Reply>) -> (String, Arc<Mutex<Vec<String>>>) {
     std::thread::spawn(move || {
         for reply in replies {
             let Ok((stream, _)) = listener.accept() else { return };
-            if let Ok(request) = answer(stream, &reply) {
+            let mut reader = BufReader::new(stream);
+            // noted before the client has its answer, or it may look too early
+            if let Ok(request) = request(&mut reader) {
                 seen.lock().unwrap().push(request);
+                let _ = answer(reader, &reply);
             }
         }
     });
     (url, requests)
 }
 
-fn answer(mut stream: TcpStream, reply: &Reply) -> std::io::Result<String> {
-    let mut reader = BufReader::new(stream.try_clone()?);
+fn request(reader: &mut BufReader<TcpStream>) -> std::io::Result<String> {
     let (mut head, mut length) = (String::new(), 0);
     loop {
         let mut line = String::new();
@@ -58,9 +60,13 @@ fn answer(mut stream: TcpStream, reply: &Reply) -> std::io::Result<String> {
     }
     let mut body = vec![0; length];
     reader.read_exact(&mut body)?;
+    Ok(head + &String::from_utf8_lossy(&body))
+}
+
+fn answer(mut reader: BufReader<TcpStream>, reply: &Reply) -> std::io::Result<()> {
     match reply {
         Reply::Http(status, text) => write!(
-            stream,
+            reader.get_mut(),
             "HTTP/1.1 {status} X\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{text}",
             text.len()
         )?,
@@ -70,7 +76,7 @@ fn answer(mut stream: TcpStream, reply: &Reply) -> std::io::Result<String> {
         }
         Reply::HangUp => {}
     }
-    Ok(head + &String::from_utf8_lossy(&body))
+    Ok(())
 }
 
 /// A client that never really waits, and the waits it asked for.

@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 use stitch_core::features::Features;
-use stitch_engine::encoder::pictures::{self, Picture};
+use stitch_engine::encoder::pictures::Picture;
 use stitch_engine::encoder::{EncoderError, ImageTower};
 use stitch_engine::progress::Progress;
 
@@ -62,21 +62,22 @@ fn look_at(
     set: &Set,
     places: &[Place],
 ) -> Result<Vec<Result<Vec<f32>, String>>, EncoderError> {
-    let wants = tower.wants();
     let read = |(_, _, image): &Place| {
         let picture = Picture::decode(&set.picture(image)?).map_err(|error| error.to_string())?;
-        Ok(pictures::prepare(&picture, wants))
+        Ok(tower.looks(&picture))
     };
-    let read: Vec<Result<Vec<u8>, String>> = places.iter().map(read).collect();
-    // A tower of clips sees a picture that stands still.
-    let still = |bytes| std::iter::repeat_n(bytes, wants.frames);
-    let stills: Vec<&[u8]> = read.iter().flatten().map(Vec::as_slice).flat_map(still).collect();
-    let rows = if stills.is_empty() { Features::empty(tower.dim()) } else { tower.see(&stills)? };
-    let mut rows = rows.rows();
-    let row = |picture: Result<Vec<u8>, String>| {
-        picture.and_then(|_| rows.next().map(<[f32]>::to_vec).ok_or("it was not seen".to_owned()))
+    let mut read: Vec<Result<Vec<Picture>, String>> = places.iter().map(read).collect();
+    let ways =
+        |looks: &Result<Vec<Picture>, String>| looks.as_ref().map(Vec::len).map_err(String::clone);
+    let counts: Vec<Result<usize, String>> = read.iter().map(ways).collect();
+    let looks: Vec<Picture> = read.iter_mut().flatten().flat_map(std::mem::take).collect();
+    let rows = tower.see_looks(&looks)?;
+    let mut from = 0;
+    let mut row = |count: usize| {
+        from += count;
+        rows.mean_of(from - count..from)
     };
-    Ok(read.into_iter().map(row).collect())
+    Ok(counts.into_iter().map(|count| count.map(&mut row)).collect())
 }
 
 /// One row per step that has any.
