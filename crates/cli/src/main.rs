@@ -4,6 +4,7 @@
 
 mod common;
 mod stop;
+mod pipe;
 mod failure;
 mod bars;
 mod table;
@@ -21,6 +22,7 @@ use failure::Failure;
 use setup::Setup;
 
 fn main() -> ExitCode {
+    pipe::end_quietly_when_nobody_reads();
     let arguments = Arguments::parse();
     start_log(&arguments);
     stop::watch_for_interrupts();

@@ -29,6 +29,16 @@ fn every_command_has_a_manual_page_and_completions() {
 }
 
 #[test]
+fn ends_quietly_when_nobody_reads() {
+    let home = Home::indexed();
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let done = home.command(&["library", "list"]).stdout(writer).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&done.stderr), "");
+    assert!(done.status.success(), "{:?}", done.status);
+}
+
+#[test]
 fn indexes_makes_and_exports() {
     let home = Home::indexed();
     home.write("soup.txt", RECIPE);
