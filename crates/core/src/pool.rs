@@ -1,8 +1,7 @@
 //! P: every clip of the library with the features of its text and of its picture.
 
-use crate::belief::Agreement;
 use crate::clip::{Clip, ClipId};
-use crate::features::Features;
+use crate::features::{Features, similarity};
 
 /// All (r', v') pairs; row i of both feature matrices belongs to clip i.
 #[derive(Clone, Debug)]
@@ -74,5 +73,58 @@ impl Pool {
     /// F_M's features of the clips' pictures.
     pub fn clip_features(&self) -> &Features {
         &self.clip
+    }
+}
+
+/// How far words and pictures agree in a library: of how many pairs of clips of one video the words of the
+/// first suit its own pictures better than the second's. What the eyes are worth there shows in it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Agreement {
+    /// Pairs in which they do.
+    pub suits: u64,
+    /// All pairs.
+    pub of: u64,
+}
+
+impl Agreement {
+    /// The agreement of a video: row i of `words` is what the encoder makes of the words of clip i.
+    pub fn of_video(words: &Features, clips: &Features) -> Self {
+        let pairs = words.rows().zip(clips.rows()).enumerate().flat_map(|(own, (words, clip))| {
+            let suits = similarity(words, clip);
+            let others = clips.rows().enumerate().filter(move |(other, _)| *other != own);
+            others.map(move |(_, other)| similarity(words, other) < suits)
+        });
+        pairs.fold(Self::default(), |sum, suits| sum + Self { suits: u64::from(suits), of: 1 })
+    }
+
+    /// The share of pairs that agree, as if some more had been seen of which `expected` do.
+    pub fn share(self, expected: f32) -> f32 {
+        const MORE: f32 = 50.0;
+        (self.suits as f32 + MORE * expected) / (self.of as f32 + MORE)
+    }
+}
+
+impl std::ops::Add for Agreement {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self { suits: self.suits + other.suits, of: self.of + other.of }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn agreement_counts_the_pairs_whose_words_suit_their_own_clip() {
+        let rows = |data: &[f32]| Features::new(2, data.to_vec()).unwrap();
+        let clips = rows(&[1.0, 0.0, 0.0, 1.0, 0.7, 0.7]);
+        let agrees = |words: &[f32]| Agreement::of_video(&rows(words), &clips);
+        assert_eq!(agrees(&[1.0, 0.0, 0.0, 1.0, 0.7, 0.7]), Agreement { suits: 6, of: 6 });
+        // the first two told of each other's pictures
+        assert_eq!(agrees(&[0.0, 1.0, 1.0, 0.0, 0.7, 0.7]), Agreement { suits: 2, of: 6 });
+        assert_eq!(Agreement::default().share(0.7), 0.7);
+        assert!(Agreement { suits: 950, of: 1000 }.share(0.7) > 0.93);
     }
 }

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use stitch_engine::encoder::pictures::{Picture, prepare};
-use stitch_engine::encoder::tower::{Filter, Fit, Wants};
+use stitch_engine::encoder::wants::{Filter, Fit, Wants};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/pictures")

@@ -2,8 +2,8 @@
 
 use clap::Subcommand;
 use serde_json::json;
-use stitch_core::belief::Agreement;
 use stitch_core::clip::VideoId;
+use stitch_core::pool::Agreement;
 use stitch_engine::library::{Library, VideoRecord, VideoStatus};
 
 use crate::failure::Failure;

@@ -9,8 +9,9 @@ use std::ops::Range;
 use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
-use stitch_core::belief::{Agreement, Belief, Logit};
+use stitch_core::belief::{Belief, Logit};
 use stitch_core::map::Thresholds;
+use stitch_core::pool::Agreement;
 
 /// What is known of an encoder.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

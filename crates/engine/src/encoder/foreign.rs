@@ -40,7 +40,8 @@ use stitch_core::features::Features;
 
 use super::clip::text::{Cleaning, Fill, Tokens};
 use super::pictures::Colours;
-use super::tower::{Filter, Fit, ImageTower, TextTower, Wants};
+use super::tower::{ImageTower, TextTower};
+use super::wants::{Filter, Fit, Wants};
 use super::{EncoderError, EncoderId, TwoTowers};
 use crate::files::{FileError, hex};
 use crate::models::WeightsError;

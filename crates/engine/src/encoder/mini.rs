@@ -10,7 +10,8 @@ use sha2::{Digest, Sha256};
 use stitch_core::features::Features;
 
 use super::pictures::Picture;
-use super::tower::{Filter, Fit, ImageTower, TextTower, Wants};
+use super::tower::{ImageTower, TextTower};
+use super::wants::{Filter, Fit, Wants};
 use super::{EncoderError, EncoderId, TwoTowers};
 use crate::files::{FileError, hex};
 use crate::models::weights::{Weights, WeightsError};

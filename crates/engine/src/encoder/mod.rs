@@ -1,7 +1,8 @@
 //! F_M: texts and the seconds of a video as vectors in one space.
 
-pub mod tower;
+pub mod wants;
 pub mod pictures;
+pub mod tower;
 pub mod watch;
 pub mod two_towers;
 pub mod mini;

@@ -6,7 +6,7 @@ use std::io::Cursor;
 use image::metadata::Orientation;
 use image::{DynamicImage, ImageDecoder, ImageReader, Limits};
 
-use super::tower::{Filter, Fit, Wants};
+use super::wants::{Filter, Fit, Wants};
 
 /// The widest and highest a picture may be. What claims more is broken or meant to harm.
 const LONGEST_SIDE: u32 = 30_000;

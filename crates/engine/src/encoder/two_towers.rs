@@ -9,7 +9,9 @@ use std::sync::mpsc::sync_channel;
 use rayon::prelude::*;
 use stitch_core::features::Features;
 
-use super::tower::{Filter, Fit, ImageTower, TextTower};
+use super::tower::{ImageTower, TextTower};
+
+use super::wants::{Filter, Fit};
 use super::watch::{self, Glance};
 use super::{Encoder, EncoderError, EncoderId, Seconds, VideoInput};
 use crate::footage::{Footage, NUMBERS};
@@ -221,7 +223,7 @@ impl<'a> Viewing<'a> {
 mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
-    use super::super::tower::Wants;
+    use super::super::wants::Wants;
     use super::*;
     use crate::progress::Silent;
 

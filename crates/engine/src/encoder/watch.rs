@@ -1,7 +1,7 @@
 //! Watching pictures go by: which are the same as one already looked at, and where a new shot
 //! begins. Static shots are common; a picture that shows nothing new need not be encoded.
 
-use super::tower::Wants;
+use super::wants::Wants;
 use crate::footage::SQUARES;
 
 /// The mean of a square may differ so much, out of 255, in a picture that shows the same: less than
@@ -75,7 +75,7 @@ pub fn shots(differences: &[f32]) -> Vec<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tower::{Filter, Fit};
+    use super::super::wants::{Filter, Fit};
     use super::*;
 
     const WANTS: Wants = Wants {

@@ -1,8 +1,8 @@
 //! Indexing one video: probe, narration, steps, features, clips.
 
-use stitch_core::belief::Agreement;
 use stitch_core::clip::{Clip, VideoId};
 use stitch_core::features::Features;
+use stitch_core::pool::Agreement;
 
 use super::given::GivenVideo;
 use super::localise::{self, Located, Step};

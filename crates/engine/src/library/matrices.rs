@@ -12,10 +12,9 @@ use half::slice::HalfFloatSliceExt;
 use memmap2::Mmap;
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use sha2::{Digest, Sha256};
-use stitch_core::belief::Agreement;
 use stitch_core::clip::Clip;
 use stitch_core::features::Features;
-use stitch_core::pool::Pool;
+use stitch_core::pool::{Agreement, Pool};
 
 use super::LibraryError;
 use crate::files::{FileError, hex, write_whole};

@@ -77,7 +77,7 @@ fn is_title(text: &str, after: &[Block]) -> bool {
     let leads_text = after.first() == Some(&Block::Blank) && !begins_with_verb(text);
     match words {
         ..=10 => leads_list || leads_text,
-        ..=25 => leads_text && are_together(after),
+        11..=25 => leads_text && are_together(after),
         _ => false,
     }
 }

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::transformer::{Curve, Sizes};
 use crate::encoder::pictures::Colours;
-use crate::encoder::tower::{Filter, Fit, Wants};
+use crate::encoder::wants::{Filter, Fit, Wants};
 use crate::models::weights::{WeightsError, read_json};
 
 /// Pictures looked at in a second: these towers are large, and what is done changes slower.

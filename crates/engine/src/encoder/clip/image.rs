@@ -7,7 +7,8 @@ use stitch_core::features::Features;
 use super::config::{Family, ImageSizes, Preparation};
 use super::transformer::{Curve, Naming, Sizes, Transformer, bent, joined, linear, norm, unbiased};
 use crate::encoder::EncoderError;
-use crate::encoder::tower::{ImageTower, Wants};
+use crate::encoder::tower::ImageTower;
+use crate::encoder::wants::Wants;
 use crate::kernels::{Linear, Norm};
 use crate::models::weights::{Weights, WeightsError};
 

@@ -1,0 +1,44 @@
+//! What a tower wants of the pictures it is shown.
+
+/// How a picture of another shape becomes the tower's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fit {
+    /// Stretched to the tower's shape.
+    Squash,
+    /// Scaled until it covers the tower's shape, and its middle cut out.
+    Crop,
+}
+
+/// How a picture is resampled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Filter {
+    /// A triangle as wide as the reduction asks for.
+    Bilinear,
+    /// A cubic as wide as the reduction asks for.
+    Bicubic,
+}
+
+/// The pictures a tower takes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Wants {
+    /// Their width.
+    pub width: u32,
+    /// Their height.
+    pub height: u32,
+    /// How others become so.
+    pub fit: Fit,
+    /// And by which resampling.
+    pub filter: Filter,
+    /// How many pictures of a second are looked at.
+    pub fps: u32,
+    /// How many consecutive pictures make one vector: 1 for a tower of pictures, more for one of
+    /// clips.
+    pub frames: usize,
+}
+
+impl Wants {
+    /// The bytes of one picture: rows of red, green, blue.
+    pub fn bytes(&self) -> usize {
+        3 * self.width as usize * self.height as usize
+    }
+}
