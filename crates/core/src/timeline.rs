@@ -63,25 +63,44 @@ impl Cut {
     }
 }
 
+/// What a cut may be taken from.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Room {
+    /// How long the video is.
+    pub length_ms: u64,
+    /// Where its shots begin, in order: footage is not added across one, or a moment of another scene
+    /// flashes up.
+    pub shots: Vec<u64>,
+}
+
+impl From<u64> for Room {
+    /// A video of this length whose shots nobody knows.
+    fn from(length_ms: u64) -> Self {
+        Self { length_ms, shots: Vec::new() }
+    }
+}
+
 /// The cuts of a sequence, one for each step that has a clip, in the order of the steps.
-pub fn timeline(
+pub fn timeline<R: Into<Room>>(
     sequence: &Sequence,
     pool: &Pool,
-    length_ms: impl Fn(VideoId) -> u64,
+    room: impl Fn(VideoId) -> R,
     options: &TimelineOptions,
 ) -> Vec<Cut> {
+    let room = |video| -> Room { room(video).into() };
     let mut pieces: Vec<Piece> = sequence
         .0
         .iter()
         .enumerate()
         .filter_map(|(step, clip)| Some((step, pool.clip((*clip)?))))
-        .map(|(step, clip)| Piece::new(step, clip.video, clip.span, length_ms(clip.video)))
+        .map(|(step, clip)| Piece::new(step, clip.video, clip.span, room(clip.video).length_ms))
         .collect();
     pieces.sort_by_key(|piece| (piece.video, piece.start, piece.step));
     for of_video in pieces.chunk_by_mut(|a, b| a.video == b.video) {
-        let length = length_ms(of_video[0].video).max(1);
+        let room = room(of_video[0].video);
+        let length = room.length_ms.max(1);
         separate(of_video);
-        pad(of_video, length, options.padding_ms);
+        pad(of_video, &room, options.padding_ms);
         of_video.iter_mut().for_each(|piece| piece.trim(options.longest_footage()));
         lengthen(of_video, length, options.shortest_ms);
     }
@@ -178,13 +197,17 @@ fn divide_equally(pieces: &mut [Piece], end: u64) {
     }
 }
 
-/// Adds footage on both sides, up to the middle of the gap to the neighbours.
-fn pad(pieces: &mut [Piece], length: u64, padding: u64) {
+/// Adds footage on both sides, up to the middle of the gap to the neighbours, and within the shots that the
+/// piece begins and ends in.
+fn pad(pieces: &mut [Piece], room: &Room, padding: u64) {
     let bounds: Vec<u64> =
         pieces.windows(2).map(|two| two[0].end.midpoint(two[1].start.max(two[0].end))).collect();
     for (i, piece) in pieces.iter_mut().enumerate() {
-        let before = if i == 0 { 0 } else { bounds[i - 1] };
-        let after = bounds.get(i).copied().unwrap_or(length);
+        let shot = room.shots.iter().rfind(|shot| **shot <= piece.start).copied().unwrap_or(0);
+        let next = room.shots.iter().find(|shot| **shot >= piece.end).copied();
+        let before = if i == 0 { shot } else { shot.max(bounds[i - 1]) };
+        let after =
+            bounds.get(i).copied().unwrap_or(room.length_ms.max(1)).min(next.unwrap_or(u64::MAX));
         piece.start = piece.start.saturating_sub(padding).max(before.min(piece.start));
         piece.end = piece.end.saturating_add(padding).min(after.max(piece.end));
     }
@@ -216,6 +239,10 @@ mod tests {
     const LENGTH: u64 = 60_000;
 
     fn cuts(clips: &[(u32, u64, u64)], options: &TimelineOptions) -> Vec<Cut> {
+        cuts_of(clips, &LENGTH.into(), options)
+    }
+
+    fn cuts_of(clips: &[(u32, u64, u64)], room: &Room, options: &TimelineOptions) -> Vec<Cut> {
         let clip = |(video, start, end): &(u32, u64, u64)| Clip {
             video: VideoId(*video),
             span: Span::new(*start, *end).unwrap(),
@@ -224,7 +251,7 @@ mod tests {
         let features = Features::new(1, vec![1.0; clips.len()]).unwrap();
         let pool = Pool::new(clips.iter().map(clip).collect(), features.clone(), features).unwrap();
         let sequence = (0..clips.len() as u32).flat_map(|i| [Some(ClipId(i)), None]).collect();
-        timeline(&Sequence(sequence), &pool, |_| LENGTH, options)
+        timeline(&Sequence(sequence), &pool, |_| room.clone(), options)
     }
 
     fn check(clips: &[(u32, u64, u64)], options: &TimelineOptions, expected: &[(u64, u64)]) {
@@ -232,6 +259,21 @@ mod tests {
         let spans: Vec<(u64, u64)> =
             cuts.iter().map(|cut| (cut.span.start(), cut.span.end())).collect();
         assert_eq!(spans, expected);
+    }
+
+    #[test]
+    fn no_footage_is_added_across_a_shot() {
+        let plain = TimelineOptions { padding_ms: 300, ..TimelineOptions::default() };
+        let room = Room { length_ms: LENGTH, shots: vec![0, 5000, 9000, 20_000] };
+        let span = |start, end| {
+            let cut = cuts_of(&[(0, start, end)], &room, &plain)[0];
+            (cut.span.start(), cut.span.end())
+        };
+        assert_eq!(span(5000, 9000), (5000, 9000));
+        assert_eq!(span(5100, 8800), (5000, 9000));
+        assert_eq!(span(5400, 10_000), (5100, 10_300));
+        // a clip that is too short is lengthened all the same
+        assert_eq!(span(5000, 5500).1 - span(5000, 5500).0, 2000);
     }
 
     #[test]

@@ -13,7 +13,7 @@ use stitch_core::cover::{self, KBestOptions, Sequence};
 use stitch_core::map::{self, MapError, MapOptions, StepMap, Steps, Thresholds};
 use stitch_core::pool::Pool;
 use stitch_core::procedure::Procedure;
-use stitch_core::timeline::{self, TimelineOptions};
+use stitch_core::timeline::{self, Room, TimelineOptions};
 
 use crate::calibration::Calibration;
 use crate::encoder::{Encoder, EncoderError};
@@ -144,7 +144,10 @@ pub fn solve(
     let cuts = timeline::timeline(
         &candidates[order[0]],
         pool,
-        |video| stock.videos[&video].video.length_ms,
+        |video| Room {
+            length_ms: stock.videos[&video].video.length_ms,
+            shots: with.library.shots(video).unwrap_or_default(),
+        },
         &fitted(&options.timeline, options.length_ms, &candidates[order[0]]),
     );
     let ranked: Vec<_> = order.iter().map(|&i| (&candidates[i], scores[i])).collect();

@@ -109,11 +109,10 @@ fn suits(query: &[f32], window: (u64, u64), seconds: &Features) -> Option<Suits>
     if own.is_empty() || others.is_empty() {
         return None;
     }
-    let mean = |of: &[(usize, f32)]| of.iter().map(|(_, c)| c).sum::<f32>() / of.len() as f32;
-    let (cosine, usual) = (mean(&own), mean(&others));
-    let variance =
-        others.iter().map(|(_, c)| (c - usual).powi(2)).sum::<f32>() / others.len() as f32;
-    Some(Suits { cosine, above: (cosine - usual) / variance.sqrt().max(1e-6) })
+    let numbers = |of: Vec<(usize, f32)>| of.into_iter().map(|(_, c)| c).collect::<Vec<f32>>();
+    let (cosine, _) = mean_and_spread(&numbers(own));
+    let (usual, spread) = mean_and_spread(&numbers(others));
+    Some(Suits { cosine, above: (cosine - usual) / spread.max(1e-6) })
 }
 
 /// The scenes of a video that no words tell of.
@@ -136,6 +135,53 @@ pub fn trimmed(span: Span, shots: &[u64]) -> Span {
         near.min_by_key(|shot| shot.abs_diff(at)).unwrap_or(at)
     };
     Span::new(nearest(span.start()), nearest(span.end())).unwrap_or(span)
+}
+
+/// Takes from a step shots at its ends that show something else.
+pub fn tighten(found: &mut Located, query: &[f32], seconds: &Features, shots: &[u64]) {
+    let tight = tightened(found.span, query, seconds, shots);
+    if tight != found.span {
+        let nearest = |at: u64| ((at + 500) / 1000) as usize;
+        let range = nearest(tight.start())..nearest(tight.end()).min(seconds.len());
+        (found.span, found.seconds) = (tight, range);
+    }
+}
+
+/// The span without shots at its ends that suit the step's words clearly less than the rest does: the
+/// presenter who speaks of it before it is shown.
+fn tightened(span: Span, query: &[f32], seconds: &Features, shots: &[u64]) -> Span {
+    const CLEARLY: f32 = 0.5;
+    const LEAST_MS: u64 = 2000;
+    let cosines: Vec<f32> = seconds.rows().map(|second| similarity(query, second)).collect();
+    let (mean, spread) = mean_and_spread(&cosines);
+    let suits = |start: u64, end: u64| {
+        let own = cosines.iter().enumerate().filter(|(at, _)| {
+            let middle = *at as u64 * 1000 + 500;
+            (start..end).contains(&middle)
+        });
+        let own: Vec<f32> = own.map(|(_, cosine)| *cosine).collect();
+        if own.is_empty() { mean } else { mean_and_spread(&own).0 }
+    };
+    let (mut start, mut end) = (span.start(), span.end());
+    let inside = |from: u64, to: u64| shots.iter().copied().filter(move |s| from < *s && *s < to);
+    let worse = |part: (u64, u64), rest: (u64, u64)| {
+        let enough = rest.1 - rest.0 >= LEAST_MS && rest.1 - rest.0 >= part.1 - part.0;
+        enough && suits(part.0, part.1) + CLEARLY * spread < suits(rest.0, rest.1)
+    };
+    if let Some(shot) = inside(start, end).next().filter(|s| worse((start, *s), (*s, end))) {
+        start = shot;
+    }
+    if let Some(shot) = inside(start, end).last().filter(|s| worse((*s, end), (start, *s))) {
+        end = shot;
+    }
+    Span::new(start, end).unwrap_or(span)
+}
+
+/// The mean of some numbers and their standard deviation; 0 of none.
+fn mean_and_spread(of: &[f32]) -> (f32, f32) {
+    let count = of.len().max(1) as f32;
+    let mean = of.iter().sum::<f32>() / count;
+    (mean, (of.iter().map(|x| (x - mean).powi(2)).sum::<f32>() / count).sqrt())
 }
 
 /// Drop-DTW's answer; no step found where it has none.
@@ -192,6 +238,21 @@ mod tests {
 
     fn step(text: &str, from: u64) -> Step {
         Step { text: text.into(), window: Some((from * 1000, from * 1000 + 3000)) }
+    }
+
+    #[test]
+    fn a_shot_that_shows_something_else_is_cut_off() {
+        let second = [0.1, 1.0, 0.1];
+        let tight = |start, end, shots: &[u64]| {
+            let span = tightened(Span::new(start, end).unwrap(), &second, &seconds(), shots);
+            (span.start(), span.end())
+        };
+        // the second thing is seen from 3 s to 6 s
+        assert_eq!(tight(2000, 6000, &[0, 3000, 6000]), (3000, 6000));
+        assert_eq!(tight(3000, 7000, &[0, 3000, 6000]), (3000, 6000));
+        assert_eq!(tight(3000, 6000, &[0, 4000]), (3000, 6000), "the same thing in two shots");
+        assert_eq!(tight(1000, 4000, &[0, 3000]), (1000, 4000), "too little would be left");
+        assert_eq!(tight(2000, 6000, &[]), (2000, 6000), "shots that nobody knows");
     }
 
     #[test]

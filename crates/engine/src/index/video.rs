@@ -201,7 +201,12 @@ impl Indexer<'_> {
         length_ms: u64,
     ) -> Vec<Located> {
         let mut located = localise::localise(steps, queries, seconds, length_ms, &self.localise);
-        located.iter_mut().for_each(|found| found.span = localise::trimmed(found.span, shots));
+        for found in &mut located {
+            found.span = localise::trimmed(found.span, shots);
+            if let Some(step) = found.step.filter(|_| self.encoder.sees()) {
+                localise::tighten(found, queries.row(step), seconds, shots);
+            }
+        }
         located
     }
 
