@@ -171,7 +171,7 @@ fn tightened(span: Span, query: &[f32], seconds: &Features, shots: &[u64]) -> Sp
     if let Some(shot) = inside(start, end).next().filter(|s| worse((start, *s), (*s, end))) {
         start = shot;
     }
-    if let Some(shot) = inside(start, end).last().filter(|s| worse((*s, end), (start, *s))) {
+    if let Some(shot) = inside(start, end).next_back().filter(|s| worse((*s, end), (start, *s))) {
         end = shot;
     }
     Span::new(start, end).unwrap_or(span)
