@@ -29,7 +29,7 @@ pub const FOLDS: usize = 5;
 const FALSE_GAPS: f64 = 0.044;
 
 /// What real pictures count, in parts of the drawn pairs, where words and pictures agree as drawings do:
-/// without any, eyes rule, and fewer of the steps that nothing shows are called gaps (0.746 for 0.777).
+/// without any, eyes rule, and fewer of the steps that nothing shows are called gaps.
 const REAL_AMONG_AGREEING: f64 = 0.05;
 
 /// Everything that was asked, and what was found.
