@@ -87,18 +87,18 @@ pub fn timeline<R: Into<Room>>(
     room: impl Fn(VideoId) -> R,
     options: &TimelineOptions,
 ) -> Vec<Cut> {
-    let room = |video| -> Room { room(video).into() };
     let mut pieces: Vec<Piece> = sequence
         .0
         .iter()
         .enumerate()
         .filter_map(|(step, clip)| Some((step, pool.clip((*clip)?))))
-        .map(|(step, clip)| Piece::new(step, clip.video, clip.span, room(clip.video).length_ms))
+        .map(|(step, clip)| Piece::new(step, clip.video, clip.span))
         .collect();
     pieces.sort_by_key(|piece| (piece.video, piece.start, piece.step));
     for of_video in pieces.chunk_by_mut(|a, b| a.video == b.video) {
-        let room = room(of_video[0].video);
+        let room: Room = room(of_video[0].video).into();
         let length = room.length_ms.max(1);
+        of_video.iter_mut().for_each(|piece| piece.keep_within(length));
         separate(of_video);
         pad(of_video, &room, options.padding_ms);
         of_video.iter_mut().for_each(|piece| piece.trim(options.longest_footage()));
@@ -120,11 +120,14 @@ struct Piece {
 }
 
 impl Piece {
-    /// The clip as far as the video goes.
-    fn new(step: usize, video: VideoId, span: Span, length: u64) -> Self {
-        let length = length.max(1);
-        let (start, end) = (span.start().min(length - 1), span.end().min(length));
+    fn new(step: usize, video: VideoId, span: Span) -> Self {
+        let (start, end) = (span.start(), span.end());
         Self { step, video, start, end, middle: start.midpoint(end) }
+    }
+
+    /// As far as the video goes.
+    fn keep_within(&mut self, length: u64) {
+        self.set(self.start.min(length - 1), self.end.min(length));
     }
 
     fn set(&mut self, start: u64, end: u64) {

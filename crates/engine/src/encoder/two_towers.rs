@@ -10,7 +10,6 @@ use rayon::prelude::*;
 use stitch_core::features::Features;
 
 use super::tower::{ImageTower, TextTower};
-
 use super::wants::{Filter, Fit};
 use super::watch::{self, Glance};
 use super::{Encoder, EncoderError, EncoderId, Seconds, VideoInput};

@@ -169,7 +169,7 @@ impl Indexer<'_> {
     /// and with their features.
     fn told_or_seen(
         &self,
-        mut steps: Vec<Step>,
+        steps: Vec<Step>,
         perhaps: Vec<Step>,
         seconds: &Features,
     ) -> Result<(Vec<Step>, Features), EncoderError> {
@@ -179,11 +179,13 @@ impl Indexer<'_> {
         }
         let queries = self.queries(&perhaps)?;
         let seen = localise::seen((&steps, &told), (&perhaps, &queries), seconds);
-        let seen = perhaps.into_iter().zip(seen).filter_map(|(step, seen)| seen.then_some(step));
-        steps.extend(seen);
-        steps.sort_by_key(|step| step.window);
-        let queries = self.queries(&steps)?;
-        Ok((steps, queries))
+        let also = perhaps.into_iter().zip(queries.rows()).zip(seen);
+        let also = also.filter_map(|(step, seen)| seen.then_some(step));
+        let mut all: Vec<(Step, &[f32])> = steps.into_iter().zip(told.rows()).chain(also).collect();
+        all.sort_by_key(|(step, _)| step.window);
+        let mut features = Features::empty(told.dim());
+        all.iter().for_each(|(_, row)| features.push(row));
+        Ok((all.into_iter().map(|(step, _)| step).collect(), features))
     }
 
     fn queries(&self, steps: &[Step]) -> Result<Features, EncoderError> {
