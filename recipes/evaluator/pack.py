@@ -23,11 +23,16 @@ def unit(rows):
     return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
 
-def project(rows, head):
-    """mini's text head over sentence vectors."""
-    wide = rows @ head["up.weight"].T + head["up.bias"]
-    wide = 0.5 * wide * (1 + np.vectorize(math.erf)(wide / math.sqrt(2)))
-    return unit(rows @ head["linear.weight"].T + head["linear.bias"] + wide @ head["down.weight"].T)
+def project(rows, heads):
+    """mini's text heads over sentence vectors, side by side."""
+
+    def half(name):
+        weight = lambda part: heads[f"{name}.{part}"]
+        wide = rows @ weight("up.weight").T + weight("up.bias")
+        wide = 0.5 * wide * (1 + np.vectorize(math.erf)(wide / math.sqrt(2)))
+        return unit(rows @ weight("linear.weight").T + weight("linear.bias") + wide @ weight("down.weight").T)
+
+    return unit(np.concatenate([half("first"), half("second")], axis=1))
 
 
 def procedures(path, row_of):

@@ -30,7 +30,7 @@ MOMENTS = 8
 class Moments(nn.Module):
     """The mean of the moments plus what a small network adds; the network starts at nothing."""
 
-    def __init__(self, kind, dim=384, hidden=256, narrow=96):
+    def __init__(self, kind, dim, hidden=256, narrow=96):
         super().__init__()
         self.kind = kind
         if kind == "transformer":
@@ -56,7 +56,7 @@ class Moments(nn.Module):
 
 def fit(kind, clips, label, texts, still, steps=300, seed=0):
     torch.manual_seed(seed)
-    head = Moments(kind).train()
+    head = Moments(kind, clips.shape[-1]).train()
     opt = torch.optim.AdamW(head.parameters(), lr=1e-3, weight_decay=0.05)
     for _ in range(steps):
         pick, real = torch.randint(len(clips), (128,)), still[torch.randint(len(still), (64,))]

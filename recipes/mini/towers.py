@@ -111,7 +111,7 @@ class Lite(nn.Module):
 class Head(nn.Module):
     """Standardise, then a linear map plus a small network that starts at nothing; unit length out."""
 
-    def __init__(self, mean, std, dim=384, hidden=768, dropout=0.2, drop_in=0.2, seed=0, pca=None):
+    def __init__(self, mean, std, dim, hidden, dropout, drop_in, seed, pca=None):
         super().__init__()
         self.register_buffer("mean", mean.clone())
         self.register_buffer("std", std.clone())

@@ -2,10 +2,10 @@
 
     python train.py decode   --pack PACK --work WORK         pictures to arrays of bytes
     python train.py embed    --pack PACK --work WORK         texts to embeddings
-    python train.py features --pack PACK --work WORK         pooled features and scores of the untouched tower
+    python train.py features --pack PACK --work WORK         pooled features and scores of the untouched towers
     python train.py serve    --work WORK --workers 4   run the job files in WORK/jobs, results to WORK/results, until WORK/stop is there
-    python train.py check    --work WORK --names NAME        what export.py proves itself by
-    python train.py unseen   --work WORK --names F0,F1,F2,FULL --out FILE   features of every frame by a model that never saw it
+    python train.py check    --work WORK --names A,B         what export.py proves itself by
+    python train.py unseen   --work WORK --names A0+B0,A1+B1,A2+B2,A+B --out FILE   features of every frame by a pair that never saw it
 
 A job is a JSON object of the settings in DEFAULTS that differ, or {"soup": [names]}: the mean of those jobs' weights.
 See README.md for the jobs behind the table.
@@ -23,13 +23,13 @@ import numpy as np
 
 DEV = os.environ.get("MINI_DEVICE", "cuda")  # "cpu" to try the script out on a few pictures
 DEFAULTS = dict(
-    name="job", frozen=4, fold=0, folds=3, youcook=True, full=False, steps_fold=None, init=None,
+    name="job", model="lite2", frozen=4, fold=0, folds=3, youcook=True, full=False, steps_fold=None, init=None,
     seed=0, steps=480, warmup=40, lr=1e-3, backbone_lr=4e-4, decay=0.05, ema=0.99, clip=5.0, size=224, crop=0.35, own=0.5, mix=0.4, drop_path=0.1,
-    dropout=0.35, drop_in=0.35, text_drop=0.2, hidden=768, white=0.5,
+    dropout=0.35, drop_in=0.35, text_drop=0.2, dim=192, hidden=384, white=0.5,
     soft=0.2, invideo=0.5, distil=0.1, phrases=0.3, ignore=0.9, scale_lr=3.0, scale_max=50.0, looks=["256"],
     batch=dict(caption=240, state=64, label=32, video=32, step=72, world=48),
 )
-MODEL = "lite2"
+MODELS = ("lite2", "lite1")
 SIZES = {"big": (256, 256), "small": (224, 224), "wide": (384, 256)}  # width, height
 
 
@@ -149,12 +149,12 @@ def all_texts(meta):
     return meta["texts"] + class_names() + [line for line, _ in phrase_list()]
 
 
-def cache_features(work, pack, small):
-    """Pooled features of the untouched tower for each picture as it is, and its ImageNet scores."""
+def cache_features(work, pack, small, model):
+    """Pooled features of an untouched tower for each picture as it is, and its ImageNet scores."""
     import torch
     from safetensors.torch import load_file
     from towers import Lite
-    weights = load_file(pack / f"{MODEL}.safetensors")
+    weights = load_file(pack / f"{model}.safetensors")
     net = Lite(weights).freeze(99).to(DEV).eval().to(memory_format=torch.channels_last)
     fc, bias = weights["_fc.weight"].float().to(DEV), weights["_fc.bias"].float().to(DEV)
     feats, logits = [], []
@@ -165,7 +165,7 @@ def cache_features(work, pack, small):
             feats.append(clean.half())
             logits.append((clean @ fc.T + bias).half())
     feats, logits = torch.cat(feats).cpu(), torch.cat(logits).cpu()
-    torch.save((feats, logits), work / f"{MODEL}.pt")
+    torch.save((feats, logits), work / f"{model}.pt")
     return logits
 
 
@@ -189,11 +189,13 @@ def do_embed(pack, work):
 
 def do_features(pack, work):
     started = time.time()
-    logits = cache_features(work, pack, np.load(work / "small.npy", mmap_mode="r"))
+    small = np.load(work / "small.npy", mmap_mode="r")
     meta, names = json.load(open(work / "items.json")), class_names()
-    for n in range(0, len(meta["items"]), 4000):
-        print("  ", meta["texts"][meta["items"][n]["main"]][:50], "->", names[int(logits[n].argmax())])
-    print("features", f"{time.time()-started:.1f}s", flush=True)
+    for model in MODELS:
+        logits = cache_features(work, pack, small, model)
+        for n in range(0, len(meta["items"]), 4000):
+            print("  ", meta["texts"][meta["items"][n]["main"]][:50], "->", names[int(logits[n].argmax())])
+        print(model, f"{time.time()-started:.1f}s", flush=True)
 
 
 # ---------------------------------------------------------------- pictures
@@ -293,15 +295,15 @@ class Data:
         self.split = np.array([i["split"] for i in self.items])
         self.source = np.array([i["source"] for i in self.items])
         self.domain = np.array([i.get("domain", "") for i in self.items])
-        self.features, self.arrays, self.shapes = None, None, None
+        self.features, self.arrays, self.shapes = {}, None, None
         self.mu, self.sd = self.emb[:len(self.text_list)].mean(0), self.emb[:len(self.text_list)].std(0).clamp(min=1e-3)
 
-    def bank(self):
+    def bank(self, model):
         """Features and ImageNet scores of the untouched tower."""
         import torch
-        if self.features is None:
-            self.features = [x.to(DEV) for x in torch.load(self.work / f"{MODEL}.pt")]
-        return self.features
+        if model not in self.features:
+            self.features[model] = [x.to(DEV) for x in torch.load(self.work / f"{model}.pt")]
+        return self.features[model]
 
     def pictures(self):
         """All pictures, squashed to a square and wide, and their shapes."""
@@ -331,6 +333,9 @@ class Data:
             for s in range(0, len(mine), 256):
                 part = mine[s:s + 256]
                 yield [where[numbers[k]] for k in part], torch.from_numpy(pictures[part]).to(DEV).permute(0, 3, 1, 2).float()
+
+    def test(self, source):
+        return np.flatnonzero((self.source == source) & (self.split == "test"))
 
     def held(self, cfg):
         """True for what this fold is measured on."""
@@ -435,15 +440,15 @@ def build(cfg, data):
     import torch
     from safetensors.torch import load_file
     from towers import Head, Lite
-    clean = data.bank()[0].float()
+    clean = data.bank(cfg["model"])[0].float()
     mean, std = clean.mean(0), clean.std(0).clamp(min=0.02)
     centred = (data.emb[:len(data.text_list)] - data.mu) / data.sd
     val, vec = torch.linalg.eigh(centred.T @ centred / len(centred))
-    val, vec = val.flip(0)[:384], vec.flip(1)[:, :384]
+    val, vec = val.flip(0)[:cfg["dim"]], vec.flip(1)[:, :cfg["dim"]]
     pca = (vec * val.clamp(min=1e-6) ** (-cfg["white"])).T
-    image = Head(mean.cpu(), std.cpu(), hidden=cfg["hidden"], dropout=cfg["dropout"], drop_in=cfg["drop_in"], seed=0).to(DEV)
-    text = Head(data.mu.cpu(), data.sd.cpu(), hidden=cfg["hidden"], dropout=cfg["dropout"], drop_in=cfg["text_drop"], seed=1, pca=pca.cpu()).to(DEV)
-    net = Lite(load_file(data.work / ".." / "pack" / f"{MODEL}.safetensors"), cfg["drop_path"]).freeze(cfg["frozen"]).to(DEV)
+    head = lambda mean, std, drop_in, seed, pca=None: Head(mean.cpu(), std.cpu(), cfg["dim"], cfg["hidden"], cfg["dropout"], drop_in, 2 * cfg["seed"] + seed, pca).to(DEV)
+    image, text = head(mean, std, cfg["drop_in"], 0), head(data.mu, data.sd, cfg["text_drop"], 1, pca.cpu())
+    net = Lite(load_file(data.work / ".." / "pack" / f"{cfg['model']}.safetensors"), cfg["drop_path"]).freeze(cfg["frozen"]).to(DEV)
     return net.to(memory_format=torch.channels_last), image, text
 
 
@@ -456,7 +461,7 @@ def train_once(cfg, data, seed):
     start = load_file(data.work / "results" / f"{cfg['init']}.safetensors") if cfg["init"] else None
     net, image, text = load_state(cfg, data, start) if start else build(cfg, data)
     scale = nn.Parameter(start["scale"].to(DEV) if start else torch.tensor(math.log(1 / 0.07), device=DEV))
-    teacher = data.bank()[1]
+    teacher = data.bank(cfg["model"])[1]
     params = [
         dict(params=list(image.parameters()) + list(text.parameters()), lr=cfg["lr"], weight_decay=cfg["decay"]),
         dict(params=[scale], lr=cfg["lr"] * cfg["scale_lr"], weight_decay=0.0),
@@ -543,29 +548,37 @@ def load_state(cfg, data, state):
 
 # ---------------------------------------------------------------- measuring
 
-def encode(data, towers, rows, look="256"):
-    """Features of pictures. A look is a size, or `own` for the picture's own shape; an f behind it flips; looks joined by + are averaged."""
-    import torch
-    net, image = towers[:2]
-    parts = look.split("+")
-    if len(parts) > 1:
-        mean = sum(encode(data, towers, rows, p) for p in parts)
+class Encoder:
+    """A trained model as it is measured. A look is a size, or `own` for the picture's own shape; an f behind it flips; looks joined by + are averaged."""
+
+    def __init__(self, cfg, data, state):
+        self.data, self.towers, self.dim, self.seen = data, load_state(cfg, data, state), cfg["dim"], {}
+
+    def pictures(self, rows, look="256"):
+        mean = sum(self.once(rows, part) for part in look.split("+"))
         return mean / np.linalg.norm(mean, axis=1, keepdims=True)
-    kind, flip = look.rstrip("f"), look.endswith("f")
-    out = np.zeros((len(rows), 384), np.float32)
-    at = np.arange(len(rows))
-    batches = data.shaped(rows) if kind == "own" else ((at[s:s + 256], data.sized(rows[s:s + 256], int(kind))) for s in range(0, len(rows), 256))
-    with torch.no_grad():
-        for places, x in batches:
-            x = normalise(x.flip(3) if flip else x).contiguous(memory_format=torch.channels_last)
-            out[places] = image(net(x)).cpu().numpy()
-    return out
 
+    def once(self, rows, look):
+        """Features by one look, remembered."""
+        import torch
+        key = look, rows.tobytes()
+        if key not in self.seen:
+            net, image, _ = self.towers
+            kind, flip = look.rstrip("f"), look.endswith("f")
+            out = np.zeros((len(rows), self.dim), np.float32)
+            at = np.arange(len(rows))
+            batches = self.data.shaped(rows) if kind == "own" else ((at[s:s + 256], self.data.sized(rows[s:s + 256], int(kind))) for s in range(0, len(rows), 256))
+            with torch.no_grad():
+                for places, x in batches:
+                    x = normalise(x.flip(3) if flip else x).contiguous(memory_format=torch.channels_last)
+                    out[places] = image(net(x)).cpu().numpy()
+            self.seen[key] = out
+        return self.seen[key]
 
-def encode_texts(data, towers, ids):
-    import torch
-    with torch.no_grad():
-        return np.concatenate([towers[2](data.emb[part]).cpu().numpy() for part in torch.as_tensor(ids).to(DEV).split(2048)])
+    def texts(self, ids):
+        import torch
+        with torch.no_grad():
+            return np.concatenate([self.towers[2](self.data.emb[part]).cpu().numpy() for part in torch.as_tensor(ids).to(DEV).split(2048)])
 
 
 def unseen_frames(cfg, data):
@@ -573,10 +586,10 @@ def unseen_frames(cfg, data):
     return np.flatnonzero((data.source == "youcook2") & (data.held(cfg) | (not cfg["youcook"])))
 
 
-def measure(cfg, data, towers, look="256"):
+def measure(cfg, data, encoder, look="256"):
     import measure as m
-    pictures_of = lambda rows: encode(data, towers, rows, look)
-    texts_of = lambda ids: encode_texts(data, towers, ids)
+    pictures_of = lambda rows: encoder.pictures(rows, look)
+    texts_of = encoder.texts
     out = {}
     main = data.main.cpu().numpy()
     held = data.held(cfg)
@@ -612,14 +625,14 @@ def measure(cfg, data, towers, look="256"):
         out["steps"].update(optimal=100 * hits[:, 1].mean(), triples=len(runs), hits=int(hits[:, 1].sum()))
         place = {d: [k for k, r in enumerate(runs) if data.domain[steps[r[0]]] == d] for d in ("cooking", "woodworking", "gardening", "other")}
         out["steps"]["by"] = {d: [int(hits[v, 1].sum()), len(v)] for d, v in place.items()}
-    test = np.flatnonzero((data.source == "flickr8k") & (data.split == "test"))
+    test = data.test("flickr8k")
     if len(test):
         z = pictures_of(test)
         ids = [c for r in test for c in data.items[r]["captions"]]
         t = texts_of(ids)
         out["flickr"] = m.recalls(m.ranks(t, z, [[i // 5] for i in range(len(ids))]))
         out["flickr"]["back_r1"] = m.recalls(m.ranks(z, t, [list(range(5 * i, 5 * i + 5)) for i in range(len(test))]))["r1"]
-    world = np.flatnonzero((data.source == "world") & (data.split == "test"))
+    world = data.test("world")
     if len(world) and "own" not in look:
         z, t = pictures_of(world), texts_of(main[world])
         out["world"] = {}
@@ -669,52 +682,68 @@ def run_job(cfg, data):
         cfg = filled(cfg)
         state, info = train_once(cfg, data, cfg["seed"])
     out = {"cfg": {k: v for k, v in cfg.items() if v != DEFAULTS.get(k)}, "info": info}
-    towers = load_state(cfg, data, keep_state(data, cfg["name"], state))
+    encoder = Encoder(cfg, data, keep_state(data, cfg["name"], state))
     for look in cfg["looks"]:
-        out["final" if look == "256" else look] = measure(cfg, data, towers, look)
-    rows = np.concatenate([unseen_frames(cfg, data), np.flatnonzero((data.source == "step_pictures") & (data.kind == "step") & data.held(cfg))])
-    if len(rows):
-        kept = {look: encode(data, towers, rows, look).astype(np.float16) for look in sorted({part for look in cfg["looks"] for part in look.split("+")})}
-        np.savez(data.work / "results" / f"{cfg['name']}.npz", rows=rows, text=encode_texts(data, towers, data.main.cpu().numpy()[rows]).astype(np.float16), **kept)
+        out["final" if look == "256" else look] = measure(cfg, data, encoder, look)
+    if cfg["looks"]:
+        keep_features(cfg, data, encoder)
     out["seconds"] = time.time() - began
     return out
 
 
-def do_check(work, name):
-    """Pictures and what the trained model makes of them, for export.py to prove itself by."""
+def keep_features(cfg, data, encoder):
+    """Features of pictures a job has not learnt from, look by look, and of their texts; pairs of jobs are measured by them."""
+    photographs = np.flatnonzero((data.source == "step_pictures") & (data.kind == "step") & data.held(cfg))
+    sets = dict(frames=unseen_frames(cfg, data), photographs=photographs, flickr=data.test("flickr8k"), world=data.test("world"))
+    looks, main, kept = sorted({part for look in cfg["looks"] for part in look.split("+")}), data.main.cpu().numpy(), {}
+    for name, rows in sets.items():
+        if len(rows):
+            ids = [c for r in rows for c in data.items[r]["captions"]] if name == "flickr" else main[rows]
+            kept |= {name: rows, f"{name}_text": encoder.texts(ids).astype(np.float16)}
+            kept |= {f"{name}_{look}": encoder.once(rows, look).astype(np.float16) for look in looks if name != "world" or "own" not in look}
+    np.savez(data.work / "results" / f"{cfg['name']}.npz", **kept)
+
+
+def load_encoder(data, name):
     from safetensors.torch import load_file
+    cfg = filled(json.loads((data.work / "results" / f"{name}.json").read_text())["cfg"])
+    return Encoder(cfg, data, load_file(data.work / "results" / f"{name}.safetensors"))
+
+
+def do_check(work, names):
+    """Pictures and what each trained model makes of them, for export.py to prove itself by."""
     data = Data(work)
-    cfg = filled(json.loads((work / "results" / f"{name}.json").read_text())["cfg"])
-    towers = load_state(cfg, data, load_file(work / "results" / f"{name}.safetensors"))
     rows = np.flatnonzero(data.source == "youcook2")[:16]
-    np.savez(work / "results" / "check.npz", rows=rows, image=encode(data, towers, rows, "224"), pictures=data.sized(rows, 224).cpu().numpy().astype(np.uint8),
-             text=encode_texts(data, towers, data.main.cpu().numpy()[rows]), embeddings=data.emb[data.main[rows]].cpu().numpy())
+    out = dict(rows=rows, pictures=data.sized(rows, 224).cpu().numpy().astype(np.uint8), embeddings=data.emb[data.main[rows]].cpu().numpy())
+    for n, name in enumerate(names, 1):
+        encoder = load_encoder(data, name)
+        out |= {f"image{n}": encoder.pictures(rows, "224"), f"text{n}": encoder.texts(data.main.cpu().numpy()[rows])}
+    np.savez(work / "results" / "check.npz", **out)
 
 
 def do_unseen(work, names, shipped, out):
-    """Features of every YouCook2 frame and text by the model that has not seen it, and by the shipped one, at 256 px.
+    """Features of every YouCook2 frame and text by the pair that has not seen it, and by the shipped one, at 256 px.
 
-    Features of Flickr8k pictures and texts by every model come along, to fit maps between the spaces by.
+    Features of Flickr8k pictures and texts by every pair come along, to fit maps between the spaces by.
     """
-    from safetensors.torch import load_file
     data = Data(work)
     main = data.main.cpu().numpy()
     video = np.flatnonzero(data.source == "youcook2")
     flickr = np.flatnonzero((data.source == "flickr8k") & (data.split == "train"))[:1000]
     arrays = dict(video=video, fold=data.fold[video] % len(names), flickr=flickr, group=np.array([data.items[n]["group"] for n in video]),
                   text=np.array([data.text_list[n] for n in main[video]]))
-    for n, name in enumerate(names + [shipped]):
-        cfg = filled(json.loads((work / "results" / f"{name}.json").read_text())["cfg"])
-        towers = load_state(cfg, data, load_file(work / "results" / f"{name}.safetensors"))
+    for n, pair in enumerate(names + [shipped]):
+        encoders = [load_encoder(data, name) for name in pair.split("+")]
+        beside = lambda parts: (np.concatenate(parts, 1) / len(parts) ** 0.5).astype(np.float16)
         key = f"fold{n}" if n < len(names) else "shipped"
         for what, rows in (("video", video), ("flickr", flickr)):
-            arrays[f"{key}_{what}_image"] = encode(data, towers, rows).astype(np.float16)
-            arrays[f"{key}_{what}_text"] = encode_texts(data, towers, main[rows]).astype(np.float16)
+            arrays[f"{key}_{what}_image"] = beside([e.pictures(rows) for e in encoders])
+            arrays[f"{key}_{what}_text"] = beside([e.texts(main[rows]) for e in encoders])
     np.savez(out, **arrays)
 
 
 def brief(name, out):
-    f = out["final"]
+    f = out.get("final", {})
     bits = [f"{name:28s} {out['seconds']:5.0f}s loss {out['info']['curve'][0]}>{out['info']['curve'][-1]}"]
     if "yc2" in f:
         bits.append("yc2 {greedy:.1f}/{optimal:.1f} r10 {r10:.1f} med {medr:.0f}".format(**f["yc2"]))
@@ -786,7 +815,7 @@ def main():
     args.add_argument("--pack", type=pathlib.Path)
     args.add_argument("--work", type=pathlib.Path, required=True)
     args.add_argument("--workers", type=int, default=4)
-    args.add_argument("--names", default="", help="unseen: the folds' models, then the shipped one; check: one model")
+    args.add_argument("--names", default="", help="unseen: the folds' pairs, then the shipped one; check: the shipped two")
     args.add_argument("--out", type=pathlib.Path)
     args = args.parse_args()
     args.work.mkdir(parents=True, exist_ok=True)
@@ -798,7 +827,7 @@ def main():
     elif args.verb == "features":
         do_features(args.pack, args.work)
     elif args.verb == "check":
-        do_check(args.work, names[0])
+        do_check(args.work, names)
     elif args.verb == "unseen":
         do_unseen(args.work, names[:-1], names[-1], args.out)
     else:

@@ -45,6 +45,18 @@ impl Features {
         Self { dim, data: Vec::new() }
     }
 
+    /// Rows made of the rows of all `parts`, one behind the other: their cosines are then the means of
+    /// the parts' cosines.
+    pub fn side_by_side(parts: &[Features]) -> Self {
+        let mut joined = Self::empty(parts.iter().map(|part| part.dim).sum());
+        let rows = parts.iter().map(Features::len).min().unwrap_or(0);
+        for row in 0..rows {
+            let row: Vec<f32> = parts.iter().flat_map(|part| part.row(row)).copied().collect();
+            joined.push(&row);
+        }
+        joined
+    }
+
     /// The length of a row.
     pub fn dim(&self) -> usize {
         self.dim
@@ -127,6 +139,19 @@ mod tests {
         assert_eq!(features.row(0), [0.6, 0.8]);
         assert_eq!(features.row(1), [0.0, 0.0]);
         assert_eq!(features.mean_of(0..2), [0.6, 0.8]);
+    }
+
+    #[test]
+    fn side_by_side_cosines_are_averaged() {
+        let features = |numbers: [f32; 4]| Features::new(2, numbers.to_vec()).unwrap();
+        let (a, b) = (features([3.0, 4.0, 1.0, 0.0]), features([0.0, 1.0, 5.0, 12.0]));
+        let joined = Features::side_by_side(&[a.clone(), b.clone()]);
+        assert_eq!((joined.dim(), joined.len()), (4, 2));
+        let mean = |x: usize, y: usize| {
+            (similarity(a.row(x), a.row(y)) + similarity(b.row(x), b.row(y))) / 2.0
+        };
+        assert!((similarity(joined.row(0), joined.row(1)) - mean(0, 1)).abs() < 1e-6);
+        assert!((similarity(joined.row(0), joined.row(0)) - 1.0).abs() < 1e-6);
     }
 
     #[test]

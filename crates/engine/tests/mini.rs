@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde::Deserialize;
-use stitch_core::features::similarity;
+use stitch_core::features::{Features, similarity};
 use stitch_engine::encoder::{Encoder, mini};
 use stitch_engine::models::Store;
 use stitch_engine::onnx::{Graph, Input, OnnxError, Runtime};
@@ -38,26 +38,29 @@ fn shipped(name: &str) -> Vec<u8> {
 }
 
 #[test]
-fn the_image_tower_gives_what_training_left() {
+fn the_image_towers_give_what_training_left() {
     let Some(runtime) = runtime() else { return };
-    let graph = Graph::from_bytes(&runtime, "mini", shipped("image.onnx")).unwrap();
     let golden: Golden = serde_json::from_slice(&shipped("golden.json")).unwrap();
     let pixel = |c: usize, y: usize, x: usize| (((c + 1) * x + 2 * y) % 256) as u8;
     let mut planes = Vec::new();
     for c in 0..3 {
         (0..256).for_each(|y| planes.extend((0..256).map(|x| pixel(c, y, x))));
     }
-    let shape = [1, 3, 256, 256];
-    let input = Input::Bytes(&shape, &planes);
-    let output = graph.run(&[("pixels", input)], "features").unwrap();
-    assert_eq!(output.shape, [1, 384]);
-    assert!(similarity(&output.data, &golden.image_256) > 0.9999);
+    let half = |name: &str| {
+        let graph = Graph::from_bytes(&runtime, name, shipped(name)).unwrap();
+        let input = Input::Bytes(&[1, 3, 256, 256], &planes);
+        let output = graph.run(&[("pixels", input)], "features").unwrap();
+        assert_eq!(output.shape, [1, 192]);
+        Features::new(192, output.data).unwrap()
+    };
+    let whole = Features::side_by_side(&[half("image1.onnx"), half("image2.onnx")]);
+    assert!(similarity(whole.row(0), &golden.image_256) > 0.9999);
 }
 
 #[test]
 fn what_is_wrong_with_a_graph_is_said() {
     let Some(runtime) = runtime() else { return };
-    let whole = shipped("image.onnx");
+    let whole = shipped("image1.onnx");
     let cut = Graph::from_bytes(&runtime, "cut.onnx", whole[..whole.len() / 2].to_vec());
     assert!(matches!(cut, Err(OnnxError::Graph { .. })));
     let graph = Graph::from_bytes(&runtime, "mini", whole).unwrap();

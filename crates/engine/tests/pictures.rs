@@ -43,14 +43,7 @@ fn resizing_is_pillows() {
 fn the_crop_is_hugging_faces() {
     for name in ["noise", "tall", "smooth"] {
         for size in [16, 31] {
-            let wants = Wants {
-                width: size,
-                height: size,
-                fit: Fit::Crop,
-                filter: Filter::Bicubic,
-                fps: 1,
-                frames: 1,
-            };
+            let wants = Wants::pictures((size, size), Fit::Crop, Filter::Bicubic, 1);
             let golden = format!("{name}.clip.{size}.png");
             let ours = prepare(&picture(&format!("{name}.png")), &wants);
             let (most, _) = differences(&ours, &picture(&golden).rgb);

@@ -113,6 +113,7 @@ fn compare(
     let rows = [
         row("steps with the same clip", &found.same),
         row("with the same, or both right", &found.as_good),
+        row("with the same, each step asked for alone", &found.same_alone),
         row("right, from speech", &found.right),
         row("right, from the other", &found.right_of_other),
     ];

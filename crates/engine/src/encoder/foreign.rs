@@ -346,6 +346,7 @@ impl ImageDescription {
             },
             fps: self.fps,
             frames: self.frames,
+            together: self.frames > 1,
         }
     }
 }

@@ -316,14 +316,7 @@ mod tests {
     fn every_shape_is_prepared() {
         for fit in [Fit::Squash, Fit::Crop] {
             for (width, height) in [(1, 1), (7, 300), (300, 7), (33, 32), (1, 30_000), (9000, 1)] {
-                let wants = Wants {
-                    width: 32,
-                    height: 24,
-                    fit,
-                    filter: Filter::Bicubic,
-                    fps: 1,
-                    frames: 1,
-                };
+                let wants = Wants::pictures((32, 24), fit, Filter::Bicubic, 1);
                 let bytes = prepare(&grey(width, height), &wants);
                 assert_eq!(bytes, vec![128; wants.bytes()], "{fit:?} {width} x {height}");
             }

@@ -97,10 +97,11 @@ struct Viewing<'a> {
     shown: usize,
     /// Pictures not encoded yet.
     waiting: Vec<Vec<u8>>,
-    /// For each vector that is not made yet, the seconds it is of: several, where the picture stays.
+    /// For each vector that is not made yet, the seconds of its pictures, and of those that showed the
+    /// same as its last one.
     of: Vec<Vec<usize>>,
-    /// The last picture that was kept, and the last one shown.
-    kept: Option<Glance>,
+    /// The pictures of the last vector that waits, and the last one shown.
+    kept: Vec<Glance>,
     last: Option<Glance>,
     differences: Vec<f32>,
     /// The sum of the vectors of each second.
@@ -116,7 +117,7 @@ impl<'a> Viewing<'a> {
             shown: 0,
             waiting: Vec::new(),
             of: Vec::new(),
-            kept: None,
+            kept: Vec::new(),
             last: None,
             differences: Vec::new(),
             sums: vec![0.0; seconds * tower.dim()],
@@ -128,7 +129,8 @@ impl<'a> Viewing<'a> {
         self.sums.len() / self.tower.dim()
     }
 
-    /// The next picture. One that shows the same as the last one kept counts as that one again.
+    /// The next picture. Where all pictures of a vector show the same as it, it counts as that vector
+    /// again.
     fn show(&mut self, rgb: Vec<u8>, progress: &dyn Progress) -> Result<(), EncoderError> {
         let wants = self.tower.wants();
         let second = self.shown / wants.fps as usize;
@@ -139,7 +141,8 @@ impl<'a> Viewing<'a> {
         let glance = Glance::at(&rgb, wants);
         self.differences.extend(self.last.as_ref().map(|last| last.difference(&glance)));
         self.glimpse(second, &glance);
-        let stays = wants.frames == 1 && self.kept.as_ref().is_some_and(|kept| kept.same(&glance));
+        let stays =
+            !wants.together && self.whole() && self.kept.iter().all(|kept| kept.same(&glance));
         match self.of.last_mut() {
             Some(seconds) if stays => seconds.push(second),
             _ => self.keep(rgb, second, &glance),
@@ -167,13 +170,20 @@ impl<'a> Viewing<'a> {
         Footage::new(self.bright.iter().flat_map(mean).collect())
     }
 
+    /// Whether every vector that waits has all its pictures.
+    fn whole(&self) -> bool {
+        self.waiting.len().is_multiple_of(self.tower.wants().frames)
+    }
+
     /// Lets the picture wait to be encoded: alone, or with those after it.
     fn keep(&mut self, rgb: Vec<u8>, second: usize, glance: &Glance) {
-        if self.waiting.len().is_multiple_of(self.tower.wants().frames) {
-            self.of.push(vec![second]);
+        if self.whole() {
+            self.of.push(Vec::new());
+            self.kept.clear();
         }
+        self.of.last_mut().into_iter().for_each(|seconds| seconds.push(second));
         self.waiting.push(rgb);
-        self.kept = Some(glance.clone());
+        self.kept.push(glance.clone());
     }
 
     /// Encodes the first `vectors` that wait, on all cores, and adds them to their seconds. The last
@@ -202,15 +212,13 @@ impl<'a> Viewing<'a> {
         Ok(())
     }
 
-    /// Encodes what still waits. A clip that is cut short by the end is left out, unless it is all
-    /// there is; then its last picture stays.
+    /// Encodes what still waits. Where a vector is cut short by the end, its last picture stays.
     fn finish(mut self, progress: &dyn Progress) -> Result<Seconds, EncoderError> {
         let wants = *self.tower.wants();
-        let whole = self.waiting.len() / wants.frames;
-        if let (0, Some(last)) = (whole, self.waiting.last().cloned()) {
-            self.waiting.resize(wants.frames, last);
+        if let (false, Some(last)) = (self.whole(), self.waiting.last().cloned()) {
+            self.waiting.resize(self.waiting.len().next_multiple_of(wants.frames), last);
         }
-        self.encode(self.waiting.len() / wants.frames, progress)?;
+        self.encode(self.of.len(), progress)?;
         let at_ms = |picture: usize| picture as u64 * 1000 / u64::from(wants.fps);
         let shots = watch::shots(&self.differences).into_iter().map(at_ms).collect();
         let footage = self.footage();
@@ -233,10 +241,9 @@ mod tests {
     }
 
     impl Colours {
-        fn new(frames: usize) -> Self {
-            let (fit, filter) = (Fit::Squash, Filter::Bilinear);
-            let wants = Wants { width: 16, height: 16, fit, filter, fps: 4, frames };
-            Self { wants, seen: AtomicUsize::new(0) }
+        fn new(frames: usize, together: bool) -> Self {
+            let one = Wants::pictures((16, 16), Fit::Squash, Filter::Bilinear, 4);
+            Self { wants: Wants { frames, together, ..one }, seen: AtomicUsize::new(0) }
         }
     }
 
@@ -270,7 +277,7 @@ mod tests {
 
     #[test]
     fn a_second_is_the_mean_of_its_pictures_and_a_still_picture_is_seen_once() {
-        let tower = Colours::new(1);
+        let tower = Colours::new(1, false);
         let mut pictures = vec![(200, 0); 10];
         pictures.extend([(0, 200); 4]);
         let seconds = view(&tower, 4, &pictures);
@@ -284,7 +291,7 @@ mod tests {
 
     #[test]
     fn many_different_pictures_are_all_seen_and_those_past_the_end_are_not() {
-        let tower = Colours::new(1);
+        let tower = Colours::new(1, false);
         let pictures: Vec<(u8, u8)> = (0..400).map(|i| ((i * 37 % 256) as u8, 90)).collect();
         let seconds = view(&tower, 90, &pictures);
         assert_eq!(seconds.features.len(), 90);
@@ -292,13 +299,26 @@ mod tests {
     }
 
     #[test]
+    fn towers_that_take_turns_both_see_what_stays() {
+        let tower = Colours::new(2, false);
+        // One picture of the first shot, then a shot that stands still.
+        let seconds = view(&tower, 3, &[vec![(200, 0)], vec![(0, 200); 11]].concat());
+        assert_eq!(tower.seen.load(Ordering::Relaxed), 4, "one of each shot, then twice the same");
+        assert!(seconds.features.row(0)[0] > 0.1);
+        assert_eq!(seconds.features.row(1), [0.0, 1.0]);
+        assert_eq!(seconds.features.row(2), [0.0, 1.0]);
+        let odd = view(&Colours::new(2, false), 1, &[(0, 100); 1]);
+        assert_eq!(odd.features.row(0), [0.0, 1.0], "the last picture stays");
+    }
+
+    #[test]
     fn clips_take_their_pictures_together() {
-        let tower = Colours::new(4);
+        let tower = Colours::new(4, true);
         let seconds = view(&tower, 2, &[[(100, 0); 4], [(0, 100); 4]].concat());
         assert_eq!(tower.seen.load(Ordering::Relaxed), 8);
         assert_eq!(seconds.features.row(0), [1.0, 0.0]);
         assert_eq!(seconds.features.row(1), [0.0, 1.0]);
-        let short = view(&Colours::new(4), 1, &[(0, 100); 3]);
+        let short = view(&Colours::new(4, true), 1, &[(0, 100); 3]);
         assert_eq!(short.features.row(0), [0.0, 1.0], "the last picture stays");
         assert_eq!(view(&tower, 3, &[]).features.row(2), [0.0, 0.0], "nothing was seen");
     }

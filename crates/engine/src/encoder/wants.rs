@@ -31,12 +31,20 @@ pub struct Wants {
     pub filter: Filter,
     /// How many pictures of a second are looked at.
     pub fps: u32,
-    /// How many consecutive pictures make one vector: 1 for a tower of pictures, more for one of
-    /// clips.
+    /// How many consecutive pictures make one vector: more than one for a tower of clips, or for
+    /// several towers that take turns.
     pub frames: usize,
+    /// Whether those are seen together, as a clip; else a picture that shows the same as the one
+    /// before it adds nothing.
+    pub together: bool,
 }
 
 impl Wants {
+    /// Of a tower that makes a vector of each picture.
+    pub const fn pictures((width, height): (u32, u32), fit: Fit, filter: Filter, fps: u32) -> Self {
+        Self { width, height, fit, filter, fps, frames: 1, together: false }
+    }
+
     /// The bytes of one picture: rows of red, green, blue.
     pub fn bytes(&self) -> usize {
         3 * self.width as usize * self.height as usize

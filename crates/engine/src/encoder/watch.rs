@@ -78,14 +78,7 @@ mod tests {
     use super::super::wants::{Filter, Fit};
     use super::*;
 
-    const WANTS: Wants = Wants {
-        width: 40,
-        height: 32,
-        fit: Fit::Squash,
-        filter: Filter::Bilinear,
-        fps: 8,
-        frames: 1,
-    };
+    const WANTS: Wants = Wants::pictures((40, 32), Fit::Squash, Filter::Bilinear, 8);
 
     fn picture(of: impl Fn(usize, usize) -> u8) -> Vec<u8> {
         let pixels = (0..32).flat_map(|y| (0..40).map(move |x| (x, y)));

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use stitch_core::procedure::Procedure;
-use stitch_engine::demonstrate::{Choice, Demonstrator, Options, demonstrate};
+use stitch_engine::demonstrate::{Choice, Demonstration, Demonstrator, Options, Step, demonstrate};
 use stitch_engine::files::FileError;
 use stitch_engine::index;
 use stitch_engine::listen::{ListenError, Listener};
@@ -282,6 +282,9 @@ pub struct Comparison {
     pub same: Estimate,
     /// Share of steps with the same clip, or with two that both show the step.
     pub as_good: Estimate,
+    /// Share of steps with the same clip when each is asked for by itself: no other step then decides
+    /// which of two sources to stay with.
+    pub same_alone: Estimate,
     /// Share of steps that the first answers rightly.
     pub right: Estimate,
     /// Share of steps that the second answers rightly.
@@ -330,13 +333,17 @@ pub fn compare(
     let (mut counts, mut different) = (Vec::new(), Vec::new());
     for mixed in procedures {
         progress.check()?;
-        let procedure = Procedure::new(&mixed.title, mixed.steps.iter().map(|s| &s.text))?;
-        let answers =
-            (demonstrate(one, &procedure, options)?, demonstrate(other, &procedure, options)?);
+        let ask = |steps: &[MixedStep]| {
+            let procedure = Procedure::new(&mixed.title, steps.iter().map(|step| &step.text))?;
+            let answers = [one, other].map(|library| demonstrate(library, &procedure, options));
+            let [one, other] = answers;
+            Ok::<_, EvaluateError>(pairs(steps, &one?, &other?))
+        };
         let mut count = Count::default();
-        let chosen = answers.0.steps.iter().zip(&answers.1.steps);
-        for (step, (a, b)) in mixed.steps.iter().zip(chosen) {
-            let pair = (shown(a.chosen.as_ref(), step), shown(b.chosen.as_ref(), step));
+        for (step, pair) in mixed.steps.iter().zip(ask(&mixed.steps)?) {
+            let alone = ask(std::slice::from_ref(step))?;
+            let same = |(a, b): &Pair| agree(a.as_ref(), b.as_ref());
+            count.same_alone += usize::from(alone.iter().all(same));
             if !count.add(&pair) {
                 let (procedure, step) = (mixed.title.clone(), step.text.clone());
                 let (shown, shown_by_other) = pair;
@@ -349,19 +356,31 @@ pub fn compare(
     Ok(comparison(&counts, different, options.seed))
 }
 
+/// What the two libraries show for a step.
+type Pair = (Option<Shown>, Option<Shown>);
+
+fn pairs(steps: &[MixedStep], one: &Demonstration, other: &Demonstration) -> Vec<Pair> {
+    let chosen = one.steps.iter().zip(&other.steps);
+    let pair = |(step, (a, b)): (&MixedStep, (&Step, &Step))| {
+        (shown(a.chosen.as_ref(), step), shown(b.chosen.as_ref(), step))
+    };
+    steps.iter().zip(chosen).map(pair).collect()
+}
+
 /// One procedure's steps, counted.
 #[derive(Default)]
 struct Count {
     steps: usize,
     same: usize,
     as_good: usize,
+    same_alone: usize,
     right: usize,
     right_of_other: usize,
 }
 
 impl Count {
     /// Counts a step; whether both show the same.
-    fn add(&mut self, (a, b): &(Option<Shown>, Option<Shown>)) -> bool {
+    fn add(&mut self, (a, b): &Pair) -> bool {
         let right = |shown: &Option<Shown>| shown.as_ref().is_some_and(|shown| shown.right);
         let same = agree(a.as_ref(), b.as_ref());
         self.steps += 1;
@@ -382,6 +401,7 @@ fn comparison(counts: &[Count], different: Vec<Different>, seed: u64) -> Compari
         steps: counts.iter().map(|count| count.steps).sum(),
         same: share(|count| count.same),
         as_good: share(|count| count.as_good),
+        same_alone: share(|count| count.same_alone),
         right: share(|count| count.right),
         right_of_other: share(|count| count.right_of_other),
         different,

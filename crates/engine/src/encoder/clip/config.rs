@@ -240,7 +240,7 @@ impl Preparation {
         let keeps_shape = processor.size.as_ref().is_some_and(|s| s.get("shortest_edge").is_some());
         let fit = if crops && (keeps_shape || clip) { Fit::Crop } else { Fit::Squash };
         let side = size as u32;
-        let wants = Wants { width: side, height: side, fit, filter, fps: FPS, frames: 1 };
+        let wants = Wants::pictures((side, side), fit, filter, FPS);
         Ok(processor.preparation(wants, clip))
     }
 }

@@ -188,7 +188,7 @@ impl Config {
             None | Some("bicubic") => Filter::Bicubic,
             Some(other) => return Err(wrong(folder, format!("the interpolation `{other}`"))),
         };
-        let wants = Wants { width: side, height: side, fit, filter, fps: FPS, frames: 1 };
+        let wants = Wants::pictures((side, side), fit, filter, FPS);
         let mean = self.preprocess_cfg.mean.unwrap_or(OPENAI_MEAN);
         let std = self.preprocess_cfg.std.unwrap_or(OPENAI_STD);
         Ok(Preparation { wants, colours: Colours::new(1.0 / 255.0, mean, std) })

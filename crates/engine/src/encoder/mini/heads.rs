@@ -1,0 +1,127 @@
+//! The side of `mini` that reads: the sentence's vector, projected once for each of the towers that
+//! see.
+
+use std::sync::Arc;
+
+use candle_core::{Device, Tensor};
+use stitch_core::features::Features;
+
+use crate::encoder::EncoderError;
+use crate::encoder::tower::TextTower;
+use crate::models::weights::{Weights, WeightsError};
+use crate::sentence::SentenceEncoder;
+
+/// What the projections are called in the file, in the order of the towers that see.
+const NAMES: [&str; 2] = ["first", "second"];
+
+/// The projections, over one sentence model.
+pub struct Heads {
+    sentences: Arc<SentenceEncoder>,
+    projections: Vec<Projection>,
+}
+
+impl Heads {
+    /// From vectors of `from` numbers to vectors of `to`, of which every projection has its share.
+    pub fn load(
+        bytes: &[u8],
+        (from, to): (usize, usize),
+        sentences: Arc<SentenceEncoder>,
+    ) -> Result<Self, EncoderError> {
+        if sentences.dim() != from {
+            let reason = format!(
+                "its text tower was trained on sentence vectors of {from} numbers, the sentence \
+                 model here makes {}; use `{}`",
+                sentences.dim(),
+                SentenceEncoder::MODEL
+            );
+            return Err(WeightsError::Config { path: "mini/config.json".into(), reason }.into());
+        }
+        Ok(Self { sentences, projections: projections(bytes, from, to)? })
+    }
+}
+
+impl TextTower for Heads {
+    fn read(&self, texts: &[&str]) -> Result<Features, EncoderError> {
+        let sentences = self.sentences.encode(texts)?;
+        let shares = self.projections.iter().map(|projection| projection.of(&sentences));
+        Ok(Features::side_by_side(&shares.collect::<Result<Vec<_>, _>>()?))
+    }
+}
+
+fn projections(bytes: &[u8], from: usize, to: usize) -> Result<Vec<Projection>, WeightsError> {
+    let weights = Weights::from_bytes("mini/text_projection.safetensors", bytes)?;
+    let share = to / NAMES.len();
+    NAMES.iter().map(|name| Projection::load(&weights, name, from, share)).collect()
+}
+
+/// linear(x) + down(gelu(up(x)))
+struct Projection {
+    linear: (Tensor, Tensor),
+    up: (Tensor, Tensor),
+    down: Tensor,
+}
+
+impl Projection {
+    fn load(weights: &Weights, name: &str, from: usize, to: usize) -> Result<Self, WeightsError> {
+        let hidden = weights.shape(&format!("{name}.up.bias"))?.first().copied().unwrap_or(0);
+        let tensor = |part: &str, shape: &[usize]| {
+            weights.tensor(&format!("{name}.{part}"), shape, &Device::Cpu)
+        };
+        let matrix = |part: &str, from, to| {
+            Ok::<_, WeightsError>(tensor(part, &[to, from])?.t()?.contiguous()?)
+        };
+        Ok(Self {
+            linear: (matrix("linear.weight", from, to)?, tensor("linear.bias", &[to])?),
+            up: (matrix("up.weight", from, hidden)?, tensor("up.bias", &[hidden])?),
+            down: matrix("down.weight", hidden, to)?,
+        })
+    }
+
+    fn of(&self, sentences: &Features) -> Result<Features, EncoderError> {
+        let dim = self.linear.1.elem_count();
+        if sentences.is_empty() {
+            return Ok(Features::empty(dim));
+        }
+        Ok(Features::new(dim, self.forward(sentences).map_err(WeightsError::from)?)?)
+    }
+
+    fn forward(&self, rows: &Features) -> candle_core::Result<Vec<f32>> {
+        let x = Tensor::from_slice(rows.as_slice(), (rows.len(), rows.dim()), &Device::Cpu)?;
+        let affine = |(weight, bias): &(Tensor, Tensor)| x.matmul(weight)?.broadcast_add(bias);
+        let deep = affine(&self.up)?.gelu_erf()?.matmul(&self.down)?;
+        (affine(&self.linear)? + deep)?.flatten_all()?.to_vec1()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+    use stitch_core::features::similarity;
+
+    use super::super::Files;
+    use super::*;
+
+    #[derive(Deserialize)]
+    struct Golden {
+        text_features: Vec<f32>,
+    }
+
+    #[test]
+    fn the_heads_give_what_training_left() {
+        let golden = include_bytes!("../../../../../models/mini/golden.json");
+        let golden: Golden = serde_json::from_slice(golden).unwrap();
+        let x = Features::new(768, (1..=768).map(|i| (i as f32).sin()).collect()).unwrap();
+        let heads = projections(&Files::shipped().text, 768, 384).unwrap();
+        let shares: Vec<Features> = heads.iter().map(|head| head.of(&x).unwrap()).collect();
+        let found = Features::side_by_side(&shares);
+        assert!(similarity(found.row(0), &golden.text_features) > 0.9999);
+    }
+
+    #[test]
+    fn a_head_that_is_cut_short_or_lacks_a_part_is_refused() {
+        let text = Files::shipped().text;
+        assert!(projections(&text[..text.len() - 8], 768, 384).is_err());
+        assert!(projections(&text, 512, 384).is_err());
+        assert!(projections(b"\x80\x02}q\x00.", 768, 384).is_err(), "a pickle");
+    }
+}

@@ -1,0 +1,108 @@
+//! `mini`, the encoder that comes with the program: two small image towers side by side, and a head
+//! over the sentence model for each, trained into one space by `recipes/mini`.
+
+mod eyes;
+mod heads;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use serde::Deserialize;
+use sha2::{Digest, Sha256};
+
+use self::eyes::Eyes;
+use self::heads::Heads;
+use super::{EncoderError, EncoderId, TwoTowers};
+use crate::files::{FileError, hex};
+use crate::models::weights::WeightsError;
+use crate::onnx::Runtime;
+use crate::sentence::SentenceEncoder;
+
+/// The name of the encoder that comes with the program.
+pub const NAME: &str = "mini";
+
+/// The image towers' files.
+const IMAGES: [&str; 2] = ["image1.onnx", "image2.onnx"];
+
+/// The files of a trained `mini`.
+pub struct Files {
+    config: Vec<u8>,
+    images: [Vec<u8>; IMAGES.len()],
+    text: Vec<u8>,
+}
+
+/// config.json, as far as it matters here.
+#[derive(Deserialize)]
+struct Config {
+    name: String,
+    dim: usize,
+    image: ImageConfig,
+    text: TextConfig,
+}
+
+#[derive(Deserialize)]
+struct ImageConfig {
+    input: String,
+    output: String,
+    size: u32,
+}
+
+#[derive(Deserialize)]
+struct TextConfig {
+    input_dim: usize,
+}
+
+impl Files {
+    /// Those that come with the program.
+    pub fn shipped() -> Self {
+        Self {
+            config: include_bytes!("../../../../../models/mini/config.json").to_vec(),
+            images: [
+                include_bytes!("../../../../../models/mini/image1.onnx").to_vec(),
+                include_bytes!("../../../../../models/mini/image2.onnx").to_vec(),
+            ],
+            text: include_bytes!("../../../../../models/mini/text_projection.safetensors").to_vec(),
+        }
+    }
+
+    /// Those of a folder: a `mini` that someone trained.
+    pub fn read(folder: &Path) -> Result<Self, FileError> {
+        let read = |name: &str| {
+            let path = folder.join(name);
+            std::fs::read(&path).map_err(FileError::at(path))
+        };
+        let images = [read(IMAGES[0])?, read(IMAGES[1])?];
+        Ok(Self {
+            config: read("config.json")?,
+            images,
+            text: read("text_projection.safetensors")?,
+        })
+    }
+
+    /// What tells these weights, on top of these of the sentence model, from any others.
+    fn hash(&self, sentence_weights: &str) -> String {
+        let mut hash = Sha256::new();
+        hash.update(&self.config);
+        self.images.iter().for_each(|image| hash.update(image));
+        hash.update(&self.text);
+        hash.update(sentence_weights);
+        hex(&hash.finalize())
+    }
+}
+
+/// The encoder in these files, over a sentence model whose weights have this SHA-256.
+pub fn load(
+    files: Files,
+    runtime: &Runtime,
+    sentences: Arc<SentenceEncoder>,
+    sentence_weights: &str,
+) -> Result<TwoTowers, EncoderError> {
+    let config: Config = serde_json::from_slice(&files.config).map_err(|error| {
+        WeightsError::Config { path: "mini/config.json".into(), reason: error.to_string() }
+    })?;
+    let id =
+        EncoderId { name: config.name, dim: config.dim, weights: files.hash(sentence_weights) };
+    let text = Heads::load(&files.text, (config.text.input_dim, config.dim), sentences)?;
+    let image = Eyes::load(files.images, runtime, &config.image, config.dim)?;
+    Ok(TwoTowers::new(id, Box::new(image), Box::new(text)))
+}
