@@ -110,7 +110,9 @@ fn compare(
         return Ok(0);
     }
     println!("{} mixed procedures, {steps} steps; encoder {encoder}", procedures.len());
+    let has = format!("of {} clips of the other, speech has too", found.clips);
     let rows = [
+        row(&has, &found.found),
         row("steps with the same clip", &found.same),
         row("with the same, or both right", &found.as_good),
         row("with the same, each step asked for alone", &found.same_alone),

@@ -55,6 +55,9 @@ pub enum EvaluateError {
     /// A procedure could not be answered.
     #[error(transparent)]
     Demonstrate(#[from] DemonstrateError),
+    /// A library could not be read.
+    #[error(transparent)]
+    Library(#[from] stitch_engine::library::LibraryError),
     /// A procedure has no steps.
     #[error(transparent)]
     Procedure(#[from] stitch_core::procedure::ProcedureError),

@@ -1,6 +1,7 @@
 //! How well speech is recognised: word errors and times against subtitles that are known to be right,
 //! and whether an index made from speech answers as one made from subtitles.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
@@ -8,6 +9,7 @@ use stitch_core::procedure::Procedure;
 use stitch_engine::demonstrate::{Choice, Demonstration, Demonstrator, Options, Step, demonstrate};
 use stitch_engine::files::FileError;
 use stitch_engine::index;
+use stitch_engine::library::{Library, LibraryError};
 use stitch_engine::listen::{ListenError, Listener};
 use stitch_engine::progress::{Progress, Within};
 use stitch_engine::transcript::{self, Sentence, TranscriptError};
@@ -275,6 +277,11 @@ fn report(judged: &[Verdict], seconds: f64, seed: u64) -> Report {
 /// How the answers of two libraries of the same videos compare, the first made from speech.
 #[derive(Clone, Debug, Serialize)]
 pub struct Comparison {
+    /// How many clips the second has.
+    pub clips: usize,
+    /// Share of those that the first has too: of the same file, with at least half of the shorter span
+    /// in common, and none for two.
+    pub found: Estimate,
     /// How many steps were asked for.
     pub steps: usize,
     /// Share of steps with the same clip: the same file, and at least half of the shorter span in
@@ -330,6 +337,7 @@ pub fn compare(
     progress: &dyn Progress,
 ) -> Result<Comparison, EvaluateError> {
     progress.begin("answering procedures", procedures.len() as u64);
+    let found = also_found(&places(one.library)?, &places(other.library)?);
     let (mut counts, mut different) = (Vec::new(), Vec::new());
     for mixed in procedures {
         progress.check()?;
@@ -353,7 +361,42 @@ pub fn compare(
         counts.push(count);
         progress.advance(1);
     }
-    Ok(comparison(&counts, different, options.seed))
+    Ok(comparison(&found, &counts, different, options.seed))
+}
+
+/// The spans of every file's clips, by start.
+type Places = BTreeMap<String, Vec<(u64, u64)>>;
+
+fn places(library: &Library) -> Result<Places, LibraryError> {
+    let mut places = Places::new();
+    for video in library.videos()? {
+        places.insert(file_name(&video.path), Vec::new());
+    }
+    for clip in library.pool()?.clips() {
+        let file = file_name(&library.video(clip.video)?.path);
+        places.entry(file).or_default().push((clip.span.start(), clip.span.end()));
+    }
+    places.values_mut().for_each(|spans| spans.sort_unstable());
+    Ok(places)
+}
+
+/// For every file of `other` how many of its clips `one` has too, and how many they are.
+fn also_found(one: &Places, other: &Places) -> Vec<(f64, f64)> {
+    let of_file = |(file, wanted): (&String, &Vec<(u64, u64)>)| {
+        let mut left = one.get(file).cloned().unwrap_or_default();
+        let found = wanted.iter().filter(|&&wanted| {
+            let at = left.iter().position(|&span| same_place(span, wanted));
+            at.map(|at| left.remove(at)).is_some()
+        });
+        (found.count() as f64, wanted.len() as f64)
+    };
+    other.iter().map(of_file).collect()
+}
+
+/// Whether at least half of the shorter span is in both.
+fn same_place((a, a_end): (u64, u64), (b, b_end): (u64, u64)) -> bool {
+    let both = a_end.min(b_end).saturating_sub(a.max(b));
+    both * 2 >= a_end.saturating_sub(a).min(b_end.saturating_sub(b))
 }
 
 /// What the two libraries show for a step.
@@ -392,12 +435,19 @@ impl Count {
     }
 }
 
-fn comparison(counts: &[Count], different: Vec<Different>, seed: u64) -> Comparison {
+fn comparison(
+    found: &[(f64, f64)],
+    counts: &[Count],
+    different: Vec<Different>,
+    seed: u64,
+) -> Comparison {
     let share = |part: fn(&Count) -> usize| {
         let clusters: Vec<_> = counts.iter().map(|c| (part(c) as f64, c.steps as f64)).collect();
         ratio(&clusters, RESAMPLES, seed)
     };
     Comparison {
+        clips: found.iter().map(|(_, clips)| *clips as usize).sum(),
+        found: ratio(found, RESAMPLES, seed),
         steps: counts.iter().map(|count| count.steps).sum(),
         same: share(|count| count.same),
         as_good: share(|count| count.as_good),
@@ -421,9 +471,7 @@ fn shown(choice: Option<&Choice>, step: &MixedStep) -> Option<Shown> {
 
 fn agree(a: Option<&Shown>, b: Option<&Shown>) -> bool {
     let (Some(a), Some(b)) = (a, b) else { return a.is_none() && b.is_none() };
-    let length = |shown: &Shown| shown.end_ms.saturating_sub(shown.start_ms);
-    let both = a.end_ms.min(b.end_ms).saturating_sub(a.start_ms.max(b.start_ms));
-    a.file == b.file && both * 2 >= length(a).min(length(b))
+    a.file == b.file && same_place((a.start_ms, a.end_ms), (b.start_ms, b.end_ms))
 }
 
 #[cfg(test)]
@@ -450,6 +498,15 @@ mod tests {
         assert_eq!((verdict.sentences, verdict.in_time), (2, 1));
         let nothing = Verdict::of(&truth, &[]);
         assert_eq!((nothing.errors.len(), nothing.in_time), (6, 0));
+    }
+
+    #[test]
+    fn a_clip_is_found_at_its_place_and_only_once() {
+        let places = |spans: &[(u64, u64)]| Places::from([("a.mp4".to_owned(), spans.to_vec())]);
+        let other = places(&[(0, 4000), (4000, 8000), (9000, 12_000)]);
+        assert_eq!(also_found(&places(&[(0, 8000)]), &other), [(1.0, 3.0)]);
+        assert_eq!(also_found(&places(&[(500, 4000), (7000, 9500)]), &other), [(1.0, 3.0)]);
+        assert_eq!(also_found(&Places::new(), &other), [(0.0, 3.0)]);
     }
 
     #[test]
