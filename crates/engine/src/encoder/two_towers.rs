@@ -193,8 +193,10 @@ impl<'a> Viewing<'a> {
         let frames = self.tower.wants().frames;
         let pictures: Vec<&[u8]> =
             self.waiting[..vectors * frames].iter().map(|p| &p[..]).collect();
+        // A few vectors are shared out among all cores.
+        let at_once = vectors.div_ceil(rayon::current_num_threads()).clamp(1, AT_ONCE);
         let rows = pictures
-            .par_chunks(AT_ONCE * frames)
+            .par_chunks(at_once * frames)
             .map(|pictures| self.tower.see(pictures))
             .collect::<Result<Vec<Features>, _>>()?;
         self.waiting.drain(..vectors * frames);

@@ -4,6 +4,7 @@
 //! In a video they take turns, one moment each: neighbouring moments show nearly the same, and it
 //! costs no more than one tower.
 
+use rayon::prelude::*;
 use stitch_core::features::Features;
 
 use super::{IMAGES, ImageConfig};
@@ -35,7 +36,7 @@ impl Eyes {
     ) -> Result<Self, EncoderError> {
         let (width, height) = (config.size, config.size);
         let (fit, filter, frames) = (Fit::Squash, Filter::Bilinear, graphs.len());
-        let named = graphs.into_iter().zip(IMAGES);
+        let named = graphs.into_par_iter().zip(IMAGES);
         let load = |(bytes, name)| Graph::from_bytes(runtime, &format!("mini/{name}"), bytes);
         Ok(Self {
             graphs: named.map(load).collect::<Result<_, _>>()?,
