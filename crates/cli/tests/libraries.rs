@@ -16,6 +16,7 @@ fn a_library_of_another_encoder_is_refused_with_both_names() {
     std::fs::write(&weights, bytes).unwrap();
     let said = home.fails(&["search", "chop"], 1);
     assert!(said.contains("was made with the encoder `narration`"), "{said}");
+    assert!(said.contains("index the videos again") && !said.contains("--encoder"), "{said}");
 }
 
 #[test]

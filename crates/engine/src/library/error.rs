@@ -17,9 +17,9 @@ pub enum LibraryError {
     },
     /// The library was made with another encoder.
     #[error("the library in {} was made with the encoder `{}` ({} dimensions, weights {}), not \
-        with `{}` ({} dimensions, weights {}); use `--encoder {}`, or index into a new folder",
+        with `{}` ({} dimensions, weights {}); {}",
         folder.display(), made.name, made.dim, short(&made.weights), wanted.name, wanted.dim,
-        short(&wanted.weights), made.name)]
+        short(&wanted.weights), instead_of(made, wanted))]
     OtherEncoder {
         /// The library's folder.
         folder: PathBuf,
@@ -72,6 +72,14 @@ pub enum LibraryError {
     /// A file could not be read or written.
     #[error(transparent)]
     File(#[from] FileError),
+}
+
+/// What to do with a library of another encoder: other weights of the same name cannot be asked for.
+fn instead_of(made: &EncoderId, wanted: &EncoderId) -> String {
+    if made.name == wanted.name {
+        return "index the videos again into a new folder".into();
+    }
+    format!("use `--encoder {}`, or index into a new folder", made.name)
 }
 
 /// The first letters of a hash, enough to tell two apart.

@@ -1,10 +1,11 @@
 //! How well speech is recognised: word errors and times against subtitles that are known to be right,
 //! and whether an index made from speech answers as one made from subtitles.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
+use stitch_core::clip::VideoId;
 use stitch_core::procedure::Procedure;
 use stitch_engine::demonstrate::{Choice, Demonstration, Demonstrator, Options, Step, demonstrate};
 use stitch_engine::files::FileError;
@@ -368,13 +369,12 @@ pub fn compare(
 type Places = BTreeMap<String, Vec<(u64, u64)>>;
 
 fn places(library: &Library) -> Result<Places, LibraryError> {
+    let videos = library.videos()?;
+    let files: HashMap<_, _> = videos.iter().map(|v| (VideoId(v.id), file_name(&v.path))).collect();
     let mut places = Places::new();
-    for video in library.videos()? {
-        places.insert(file_name(&video.path), Vec::new());
-    }
     for clip in library.pool()?.clips() {
-        let file = file_name(&library.video(clip.video)?.path);
-        places.entry(file).or_default().push((clip.span.start(), clip.span.end()));
+        let spans = places.entry(files[&clip.video].clone()).or_default();
+        spans.push((clip.span.start(), clip.span.end()));
     }
     places.values_mut().for_each(|spans| spans.sort_unstable());
     Ok(places)

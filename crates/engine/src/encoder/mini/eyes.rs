@@ -1,5 +1,5 @@
 //! The side of `mini` that sees: small towers that look side by side, each into its own share of the
-//! vector. They err differently, so together they see better than one of twice the size.
+//! vector. They err differently, so together they find more than either does alone.
 //!
 //! In a video they take turns, one moment each: neighbouring moments show nearly the same, and it
 //! costs no more than one tower.

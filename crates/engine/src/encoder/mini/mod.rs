@@ -4,7 +4,6 @@
 mod eyes;
 mod heads;
 
-use std::path::Path;
 use std::sync::Arc;
 
 use serde::Deserialize;
@@ -13,7 +12,7 @@ use sha2::{Digest, Sha256};
 use self::eyes::Eyes;
 use self::heads::Heads;
 use super::{EncoderError, EncoderId, TwoTowers};
-use crate::files::{FileError, hex};
+use crate::files::hex;
 use crate::models::weights::WeightsError;
 use crate::onnx::Runtime;
 use crate::sentence::SentenceEncoder;
@@ -63,20 +62,6 @@ impl Files {
             ],
             text: include_bytes!("../../../../../models/mini/text_projection.safetensors").to_vec(),
         }
-    }
-
-    /// Those of a folder: a `mini` that someone trained.
-    pub fn read(folder: &Path) -> Result<Self, FileError> {
-        let read = |name: &str| {
-            let path = folder.join(name);
-            std::fs::read(&path).map_err(FileError::at(path))
-        };
-        let images = [read(IMAGES[0])?, read(IMAGES[1])?];
-        Ok(Self {
-            config: read("config.json")?,
-            images,
-            text: read("text_projection.safetensors")?,
-        })
     }
 
     /// What tells these weights, on top of these of the sentence model, from any others.
