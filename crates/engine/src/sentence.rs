@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use candle_core::{Device, Tensor};
 use rayon::prelude::*;
@@ -70,8 +70,15 @@ struct Limits {
 /// The sentence model with its tokenizer.
 pub struct SentenceEncoder {
     tokenizer: PathAnd<Tokenizer>,
-    model: Mpnet,
+    sizes: Sizes,
+    network: Mutex<Network>,
     remembered: Mutex<HashMap<String, Vec<f32>>>,
+}
+
+/// The network, read when the first text comes: videos in which nothing is said may need none.
+enum Network {
+    Unread(Weights),
+    Read(Arc<Mpnet>),
 }
 
 struct PathAnd<T> {
@@ -83,18 +90,31 @@ impl SentenceEncoder {
     /// The model's name in the store.
     pub const MODEL: &str = "all-mpnet-base-v2";
 
-    /// Loads the model from its folder.
+    /// Opens the model in a folder; that all of it is there is checked now.
     pub fn load(folder: &Path) -> Result<Self, SentenceError> {
         let config: Config = weights::read_json(folder, "config.json")?;
         let limits: Limits = weights::read_json(folder, "sentence_bert_config.json")?;
-        let model = Mpnet::load(&Weights::open(folder)?, config, limits.max_seq_length, folder)?;
-        let tokenizer = load_tokenizer(folder.join("tokenizer.json"), model.longest)?;
-        Ok(Self { tokenizer, model, remembered: Mutex::default() })
+        let sizes = Sizes::new(config, limits.max_seq_length, folder)?;
+        let weights = Weights::open(folder)?;
+        sizes.check(&weights)?;
+        let tokenizer = load_tokenizer(folder.join("tokenizer.json"), sizes.longest)?;
+        let network = Mutex::new(Network::Unread(weights));
+        Ok(Self { tokenizer, sizes, network, remembered: Mutex::default() })
     }
 
     /// The length of a vector.
     pub fn dim(&self) -> usize {
-        self.model.config.hidden_size
+        self.sizes.config.hidden_size
+    }
+
+    fn network(&self) -> Result<Arc<Mpnet>, SentenceError> {
+        let mut network = self.network.lock().unwrap_or_else(PoisonError::into_inner);
+        let read = match &*network {
+            Network::Read(read) => return Ok(read.clone()),
+            Network::Unread(weights) => Arc::new(Mpnet::read(weights, &self.sizes)?),
+        };
+        *network = Network::Read(read.clone());
+        Ok(read)
     }
 
     /// One vector of length 1 per text, in the order of the texts.
@@ -153,13 +173,17 @@ impl SentenceEncoder {
         texts: Vec<&str>,
         progress: &dyn Progress,
     ) -> Result<Vec<f32>, SentenceError> {
+        if texts.is_empty() {
+            return Ok(Vec::new());
+        }
+        let network = self.network()?;
         let tokens = self.tokenise(texts)?;
         let batches = batches(&tokens, rayon::current_num_threads());
         let done: Result<Vec<Vec<f32>>, SentenceError> = batches
             .par_iter()
             .map(|batch| {
                 progress.check()?;
-                let rows = self.model.forward(batch.iter().map(|text| tokens[*text].as_slice()))?;
+                let rows = network.forward(batch.iter().map(|text| tokens[*text].as_slice()))?;
                 progress.advance(batch.len() as u64);
                 Ok(rows.flatten_all()?.to_vec1()?)
             })
@@ -233,11 +257,62 @@ fn scatter(batches: &[Vec<usize>], done: &[Vec<f32>], texts: usize, dim: usize) 
     rows
 }
 
-/// The network: embeddings, layers of attention with relative positions, the mean over tokens.
-struct Mpnet {
+/// A config that makes a network.
+#[derive(Clone)]
+struct Sizes {
     config: Config,
     /// The most tokens of one text.
     longest: usize,
+}
+
+impl Sizes {
+    fn new(config: Config, longest: usize, folder: &Path) -> Result<Self, WeightsError> {
+        let heads = config.num_attention_heads;
+        let d = config.hidden_size;
+        let divides = heads > 0 && d > 0 && d.is_multiple_of(heads);
+        let room = config.max_position_embeddings > config.pad_token_id + 1;
+        if divides && room && config.relative_attention_num_buckets >= 4 {
+            let places = config.max_position_embeddings - config.pad_token_id - 1;
+            return Ok(Self { longest: longest.min(places), config });
+        }
+        let reason = "the sizes in it do not make an MPNet; fetch the model again".into();
+        Err(WeightsError::Config { path: folder.join("config.json"), reason })
+    }
+
+    /// That every tensor is there and has its shape, without reading any.
+    fn check(&self, weights: &Weights) -> Result<(), WeightsError> {
+        let Config { hidden_size: d, intermediate_size: wide, .. } = self.config;
+        let norm = |name: &str| {
+            weights.check(&format!("{name}.weight"), &[d])?;
+            weights.check(&format!("{name}.bias"), &[d])
+        };
+        let linear = |name: &str, out: usize, into: usize| {
+            weights.check(&format!("{name}.weight"), &[out, into])?;
+            weights.check(&format!("{name}.bias"), &[out])
+        };
+        let embedding = |name: &str, rows: usize| {
+            weights.check(&format!("embeddings.{name}.weight"), &[rows, d])
+        };
+        embedding("word_embeddings", self.config.vocab_size)?;
+        embedding("position_embeddings", self.config.max_position_embeddings)?;
+        norm("embeddings.LayerNorm")?;
+        for number in 0..self.config.num_hidden_layers {
+            let name = |part: &str| format!("encoder.layer.{number}.{part}");
+            for part in ["q", "k", "v", "o"] {
+                linear(&name(&format!("attention.attn.{part}")), d, d)?;
+            }
+            norm(&name("attention.LayerNorm"))?;
+            linear(&name("intermediate.dense"), wide, d)?;
+            linear(&name("output.dense"), d, wide)?;
+            norm(&name("output.LayerNorm"))?;
+        }
+        Ok(())
+    }
+}
+
+/// The network: embeddings, layers of attention with relative positions, the mean over tokens.
+struct Mpnet {
+    config: Config,
     words: Tensor,     // [vocabulary, d]
     positions: Tensor, // [positions, d]
     norm: Norm,
@@ -255,21 +330,14 @@ struct Layer {
 }
 
 impl Mpnet {
-    fn load(
-        weights: &Weights,
-        config: Config,
-        longest: usize,
-        folder: &Path,
-    ) -> Result<Self, WeightsError> {
-        config.check(folder)?;
+    fn read(weights: &Weights, sizes: &Sizes) -> Result<Self, WeightsError> {
+        let Sizes { config, longest } = sizes.clone();
         let d = config.hidden_size;
         let embedding = |name: &str, rows| {
             weights.tensor(&format!("embeddings.{name}.weight"), &[rows, d], &Device::Cpu)
         };
-        let longest = longest.min(config.max_position_embeddings - config.pad_token_id - 1);
         let layers = (0..config.num_hidden_layers).map(|i| Layer::load(weights, &config, i));
         Ok(Self {
-            longest,
             words: embedding("word_embeddings", config.vocab_size)?,
             positions: embedding("position_embeddings", config.max_position_embeddings)?,
             norm: norm(weights, "embeddings.LayerNorm", &config)?,
@@ -301,20 +369,6 @@ impl Mpnet {
     fn attention<'a>(&'a self, spans: &'a [(usize, usize)]) -> Attention<'a> {
         let heads = self.config.num_attention_heads;
         Attention { heads, spans, relative: Some(&self.relative), queries: Queries::All }
-    }
-}
-
-impl Config {
-    /// That the numbers make a network at all.
-    fn check(&self, folder: &Path) -> Result<(), WeightsError> {
-        let heads = self.num_attention_heads;
-        let divides = heads > 0 && self.hidden_size > 0 && self.hidden_size.is_multiple_of(heads);
-        let room = self.max_position_embeddings > self.pad_token_id + 1;
-        if divides && room && self.relative_attention_num_buckets >= 4 {
-            return Ok(());
-        }
-        let reason = "the sizes in it do not make an MPNet; fetch the model again".into();
-        Err(WeightsError::Config { path: folder.join("config.json"), reason })
     }
 }
 

@@ -347,6 +347,7 @@ impl ImageDescription {
             fps: self.fps,
             frames: self.frames,
             together: self.frames > 1,
+            batch: self.batch,
         }
     }
 }

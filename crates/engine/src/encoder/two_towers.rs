@@ -1,10 +1,11 @@
 //! An encoder made of a tower that sees and a tower that reads: a second of a video is the mean of
 //! what is seen in it.
 //!
-//! Pictures come from one decoding process while those before them are encoded on all cores, in
-//! bounded memory whatever the length.
+//! Pictures come from one decoding process. Whenever none is ready, those that wait are encoded, on as
+//! many cores as they are enough for: neither side waits for the other while it has work, and memory is
+//! bounded whatever the length.
 
-use std::sync::mpsc::sync_channel;
+use std::sync::mpsc::{TryRecvError, sync_channel};
 
 use rayon::prelude::*;
 use stitch_core::features::Features;
@@ -17,10 +18,8 @@ use crate::footage::{Footage, NUMBERS};
 use crate::media::{Decode, Frames, Sampling};
 use crate::progress::Progress;
 
-/// Vectors made in one turn, while the next pictures are decoded.
+/// The most vectors that wait to be made, and the pictures that may lie decoded before each of them.
 const TURN: usize = 32;
-/// Vectors made at once on one core.
-const AT_ONCE: usize = 4;
 
 /// Two towers as one encoder.
 pub struct TwoTowers {
@@ -74,14 +73,23 @@ impl Encoder for TwoTowers {
         let mut viewing = Viewing::new(self.image.as_ref(), seconds);
         let frames = Frames::open(video.path, &self.sampling())?;
         // Decoding goes on while pictures are encoded, but never far ahead of it.
-        let (sender, receiver) = sync_channel(TURN);
+        let (sender, receiver) = sync_channel(TURN * self.image.wants().frames);
         std::thread::scope(|scope| {
             // Once the receiver is gone, no more is decoded, and dropping the frames ends the process.
             scope.spawn(move || frames.map(|frame| sender.send(frame)).find(Result::is_err));
-            for frame in receiver {
-                viewing.show(frame?.rgb, progress)?;
+            loop {
+                let next = match receiver.try_recv() {
+                    Err(TryRecvError::Empty) => {
+                        viewing.catch_up(progress)?;
+                        receiver.recv().ok()
+                    }
+                    next => next.ok(),
+                };
+                match next {
+                    Some(frame) => viewing.show(frame?.rgb, progress)?,
+                    None => return viewing.finish(progress),
+                }
             }
-            viewing.finish(progress)
         })
     }
 
@@ -93,8 +101,9 @@ impl Encoder for TwoTowers {
 /// What was seen so far.
 struct Viewing<'a> {
     tower: &'a dyn ImageTower,
-    /// How many pictures were shown.
+    /// How many pictures were shown, and which second is encoded already.
     shown: usize,
+    reached: usize,
     /// Pictures not encoded yet.
     waiting: Vec<Vec<u8>>,
     /// For each vector that is not made yet, the seconds of its pictures, and of those that showed the
@@ -115,6 +124,7 @@ impl<'a> Viewing<'a> {
         Self {
             tower,
             shown: 0,
+            reached: 0,
             waiting: Vec::new(),
             of: Vec::new(),
             kept: Vec::new(),
@@ -148,10 +158,21 @@ impl<'a> Viewing<'a> {
             _ => self.keep(rgb, second, &glance),
         }
         self.last = Some(glance);
-        if self.of.len() > TURN {
-            self.encode(TURN, progress)?;
+        if self.of.len() > TURN { self.catch_up(progress) } else { Ok(()) }
+    }
+
+    fn batch(&self) -> usize {
+        self.tower.wants().batch.clamp(1, TURN)
+    }
+
+    /// Encodes what waits, in whole batches, so that what comes out does not depend on how much happened
+    /// to wait. The last vector stays: the next picture may show the same.
+    fn catch_up(&mut self, progress: &dyn Progress) -> Result<(), EncoderError> {
+        let batch = self.batch();
+        match self.of.len().saturating_sub(1) / batch {
+            0 => Ok(()),
+            batches => self.encode(batches * batch, progress),
         }
-        Ok(())
     }
 
     /// Remembers what the second looks like.
@@ -186,18 +207,17 @@ impl<'a> Viewing<'a> {
         self.kept.push(glance.clone());
     }
 
-    /// Encodes the first `vectors` that wait, on all cores, and adds them to their seconds. The last
-    /// one always stays: the next picture may show the same.
+    /// Encodes the first `vectors` that wait, on all cores, and adds them to their seconds.
     fn encode(&mut self, vectors: usize, progress: &dyn Progress) -> Result<(), EncoderError> {
         progress.check()?;
         let frames = self.tower.wants().frames;
-        let pictures: Vec<&[u8]> =
-            self.waiting[..vectors * frames].iter().map(|p| &p[..]).collect();
-        // A few vectors are shared out among all cores.
-        let at_once = vectors.div_ceil(rayon::current_num_threads()).clamp(1, AT_ONCE);
-        let rows = pictures
-            .par_chunks(at_once * frames)
-            .map(|pictures| self.tower.see(pictures))
+        let see = |pictures: &[Vec<u8>]| {
+            let pictures: Vec<&[u8]> = pictures.iter().map(Vec::as_slice).collect();
+            self.tower.see(&pictures)
+        };
+        let rows = self.waiting[..vectors * frames]
+            .par_chunks(self.batch() * frames)
+            .map(see)
             .collect::<Result<Vec<Features>, _>>()?;
         self.waiting.drain(..vectors * frames);
         let of: Vec<Vec<usize>> = self.of.drain(..vectors).collect();
@@ -208,10 +228,15 @@ impl<'a> Viewing<'a> {
                 sum.iter_mut().zip(row).for_each(|(sum, x)| *sum += x);
             }
         }
-        let from = of.first().and_then(|seconds| seconds.first()).unwrap_or(&0);
-        let to = of.last().and_then(|seconds| seconds.last()).unwrap_or(&0);
-        progress.advance((to - from) as u64);
+        let reached = of.last().and_then(|seconds| seconds.last()).copied();
+        self.tell(reached.unwrap_or(self.reached), progress);
         Ok(())
+    }
+
+    /// Tells of the seconds that are behind now.
+    fn tell(&mut self, reached: usize, progress: &dyn Progress) {
+        progress.advance((reached - self.reached) as u64);
+        self.reached = reached;
     }
 
     /// Encodes what still waits. Where a vector is cut short by the end, its last picture stays.
@@ -221,6 +246,7 @@ impl<'a> Viewing<'a> {
             self.waiting.resize(self.waiting.len().next_multiple_of(wants.frames), last);
         }
         self.encode(self.of.len(), progress)?;
+        self.tell(self.seconds(), progress);
         let at_ms = |picture: usize| picture as u64 * 1000 / u64::from(wants.fps);
         let shots = watch::shots(&self.differences).into_iter().map(at_ms).collect();
         let footage = self.footage();
@@ -298,6 +324,40 @@ mod tests {
         let seconds = view(&tower, 90, &pictures);
         assert_eq!(seconds.features.len(), 90);
         assert_eq!(tower.seen.load(Ordering::Relaxed), 360);
+    }
+
+    /// Counts what it is told of.
+    #[derive(Default)]
+    struct Told(AtomicUsize);
+
+    impl Progress for Told {
+        fn begin(&self, _stage: &str, _total: u64) {}
+        fn advance(&self, units: u64) {
+            self.0.fetch_add(units as usize, Ordering::Relaxed);
+        }
+        fn warn(&self, _message: &str) {}
+    }
+
+    #[test]
+    fn when_pictures_are_encoded_changes_nothing() {
+        let pictures: Vec<Vec<u8>> = (0..90u8).map(|i| [i / 3 * 8, 90, 0].repeat(256)).collect();
+        for (frames, batch) in [(1, 1), (2, 1), (1, 3)] {
+            let mut tower = Colours::new(frames, false);
+            tower.wants.batch = batch;
+            let seen = [1, 2, 7, 1000].map(|every| {
+                let (told, mut viewing) = (Told::default(), Viewing::new(&tower, 20));
+                for (number, rgb) in pictures.iter().enumerate() {
+                    viewing.show(rgb.clone(), &told).unwrap();
+                    if number % every == 0 {
+                        viewing.catch_up(&told).unwrap();
+                    }
+                }
+                let seconds = viewing.finish(&told).unwrap();
+                assert_eq!(told.0.into_inner(), 20, "of every second once");
+                (seconds.features, seconds.shots, tower.seen.swap(0, Ordering::Relaxed))
+            });
+            assert!(seen.iter().all(|one| *one == seen[0]), "{seen:?}");
+        }
     }
 
     #[test]

@@ -37,12 +37,14 @@ pub struct Wants {
     /// Whether those are seen together, as a clip; else a picture that shows the same as the one
     /// before it adds nothing.
     pub together: bool,
+    /// How many vectors are made at once on a core: transformers are the faster for a few.
+    pub batch: usize,
 }
 
 impl Wants {
     /// Of a tower that makes a vector of each picture.
     pub const fn pictures((width, height): (u32, u32), fit: Fit, filter: Filter, fps: u32) -> Self {
-        Self { width, height, fit, filter, fps, frames: 1, together: false }
+        Self { width, height, fit, filter, fps, frames: 1, together: false, batch: 4 }
     }
 
     /// The bytes of one picture: rows of red, green, blue.

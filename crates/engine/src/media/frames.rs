@@ -121,7 +121,12 @@ fn command(path: &Path, sampling: &Sampling) -> Command {
     command.args(decode.arguments()).arg("-i").arg(url(path));
     // A lone key frame would otherwise round to no picture at all.
     let end = if decode == Decode::Exact { "round" } else { "pass" };
-    let filters = format!("fps={fps}:start_time=0:eof_action={end},{shape}");
+    let pick = format!("fps={fps}:start_time=0:eof_action={end}");
+    // What is rarer is scaled: the pictures that are picked, or the key frames they are picked from.
+    let filters = match decode {
+        Decode::Keyframes => format!("{shape},format=rgb24,{pick}"),
+        Decode::Exact | Decode::Fast => format!("{pick},{shape}"),
+    };
     command.args(["-map", "0:V:0", "-vf", &filters]);
     command.args(["-pix_fmt", "rgb24", "-f", "rawvideo", "-"]);
     command

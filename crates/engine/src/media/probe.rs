@@ -64,9 +64,11 @@ const SHORT_BY_S: f64 = 3.0;
 /// What the file holds, after a look at whether its first picture decodes and its end is there.
 pub fn probe(path: &Path, progress: &dyn Progress) -> Result<Probe, MediaError> {
     let probe = describe(path, progress)?;
-    first_picture(path, progress)?;
-    end_is_there(path, probe.duration_ms as f64 / 1000.0, progress)?;
-    Ok(probe)
+    let (first, end) = rayon::join(
+        || first_picture(path, progress),
+        || end_is_there(path, probe.duration_ms as f64 / 1000.0, progress),
+    );
+    first.and(end).map(|()| probe)
 }
 
 /// What the file's headers say, which is enough for a file that was probed before.

@@ -42,7 +42,16 @@ impl Eyes {
             graphs: named.map(load).collect::<Result<_, _>>()?,
             input: config.input.clone(),
             output: config.output.clone(),
-            wants: Wants { width, height, fit, filter, fps: FPS, frames, together: false },
+            wants: Wants {
+                width,
+                height,
+                fit,
+                filter,
+                fps: FPS,
+                frames,
+                together: false,
+                batch: 1,
+            },
             dim,
         })
     }
