@@ -2,8 +2,8 @@
 
     python pairs.py --work WORK --names A0+B0,A1+B1,A2+B2 --looks 256,256+256f+own+ownf --against X0,X1,X2
 
-One name per fold; names joined by + look side by side. A stage without YouCook2 is one name. Differences to `--against`, by the
-same look, are paired by video, by text and by picture.
+One name per fold, of as many folds as `--folds` says; names joined by + look side by side. A stage without YouCook2 is one name.
+Differences to `--against`, of the same folds and by the same look, are paired by video, by text and by picture.
 """
 import argparse
 import json
@@ -29,19 +29,19 @@ def by(keys):
     return out
 
 
-def one_fold(items, models, look):
+def one_fold(items, models, look, folds):
     """What is hit and what is missed, one value a video, text, photograph or picture; keyed so that two models' values meet."""
     out, m = {}, models[0]
     if "frames" in m:
         rows, z, t = m["frames"], features(models, "frames", look), features(models, "frames")
-        for fold, at in by(items[r]["fold"] % 3 for r in rows).items():
+        for fold, at in by(items[r]["fold"] % folds for r in rows).items():
             groups = by(items[rows[k]]["group"] for k in at)
             hits = measure.order(z[at], t[at], list(groups.values()))
             out["each", fold], out["order", fold] = (dict(zip(groups, hits[:, k])) for k in (0, 1))
             out["rank", fold] = dict(zip(rows[at], measure.ranks(t[at], z[at], [[k] for k in range(len(at))])))
     if "photographs" in m:
         rows, z, t = m["photographs"], features(models, "photographs", look), features(models, "photographs")
-        fold, labels = items[rows[0]]["fold"] % 3, [items[r]["label"] or r for r in rows]
+        fold, labels = items[rows[0]]["fold"] % folds, [items[r]["label"] or r for r in rows]
         same = by(labels)
         out["photo", fold] = dict(zip(rows, measure.ranks(t, z, [same[label] for label in labels])))
         runs = measure.triples([items[r]["group"] for r in rows], labels)
@@ -62,14 +62,14 @@ def one_fold(items, models, look):
     return out
 
 
-def measured(items, results, names, look):
+def measured(items, results, names, look, folds):
     """Folds together: what is measured, then the fold, then the values. What every fold sees (Flickr8k, made-up frames) is the folds' mean."""
     out, seen = {}, {}
     for name in names:
         models = [np.load(results / f"{n}.npz") for n in name.split("+")]
         if any(f"flickr_{part}" not in m and f"frames_{part}" not in m for m in models for part in look.split("+")):
             return None
-        for (what, fold), values in one_fold(items, models, look).items():
+        for (what, fold), values in one_fold(items, models, look, folds).items():
             if what in ("flickr", "flickr back") or what.startswith("world"):
                 fold = seen[what] = seen.get(what, -1) + 1
             out.setdefault(what, {})[fold] = values
@@ -112,12 +112,13 @@ def main():
     args.add_argument("--work", type=pathlib.Path, required=True)
     args.add_argument("--names", required=True)
     args.add_argument("--against")
+    args.add_argument("--folds", type=int, default=3)
     args.add_argument("--looks", default="256,256+256f+own+ownf")
     args = args.parse_args()
     items, results = json.load(open(args.work / "items.json"))["items"], args.work / "results"
     for look in args.looks.split(","):
-        m = measured(items, results, args.names.split(","), look)
-        other = measured(items, results, args.against.split(","), look) if args.against else None
+        m = measured(items, results, args.names.split(","), look, args.folds)
+        other = measured(items, results, args.against.split(","), look, args.folds) if args.against else None
         if m:
             print(args.names, look, line(items, m, other), sep="\n    ")
 
