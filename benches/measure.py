@@ -52,7 +52,7 @@ def watch(process, peak):
         except psutil.Error:
             pass
         peak[0] = max(peak[0], total)
-        time.sleep(0.05)
+        time.sleep(0.2)  # looking at every process costs what is being measured
 
 
 def ffmpeg(*arguments):

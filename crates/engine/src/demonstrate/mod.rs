@@ -8,7 +8,9 @@ pub mod stock;
 mod describe;
 pub mod doubts;
 
-use stitch_core::clip::ClipId;
+use std::collections::HashMap;
+
+use stitch_core::clip::{ClipId, VideoId};
 use stitch_core::cover::{self, KBestOptions, Sequence};
 use stitch_core::map::{self, MapError, MapOptions, StepMap, Steps, Thresholds};
 use stitch_core::pool::Pool;
@@ -141,17 +143,26 @@ pub fn solve(
     let scores = with.scorer.score(&query, pool, &candidates)?;
     let scores = with_price_of_changes(with.scorer, scores, &candidates, pool, options);
     let order = ranked(&scores);
-    let cuts = timeline::timeline(
-        &candidates[order[0]],
-        pool,
-        |video| Room {
-            length_ms: stock.videos[&video].video.length_ms,
-            shots: with.library.shots(video).unwrap_or_default(),
-        },
-        &fitted(&options.timeline, options.length_ms, &candidates[order[0]]),
-    );
+    let best = &candidates[order[0]];
+    let rooms = rooms(best, stock, with.library)?;
+    let trimming = fitted(&options.timeline, options.length_ms, best);
+    let cuts = timeline::timeline(best, pool, |video| rooms[&video].clone(), &trimming);
     let ranked: Vec<_> = order.iter().map(|&i| (&candidates[i], scores[i])).collect();
     describe::describe(with, stock, &asked.procedure, &map, &ranked, &cuts, options)
+}
+
+/// What the cuts of a sequence may be taken from.
+fn rooms(
+    sequence: &Sequence,
+    stock: &Stock,
+    library: &Library,
+) -> Result<HashMap<VideoId, Room>, LibraryError> {
+    let videos = sequence.0.iter().flatten().map(|clip| stock.pool.clip(*clip).video);
+    let room = |video: VideoId| {
+        let length_ms = stock.videos[&video].video.length_ms;
+        Ok((video, Room { length_ms, shots: library.shots(video)? }))
+    };
+    videos.map(room).collect()
 }
 
 /// What was asked for, suited to a library without words: what pictures alone say of clips lies

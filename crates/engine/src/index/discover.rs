@@ -74,6 +74,10 @@ fn is_video_name(path: &Path) -> bool {
 
 fn identify(path: &Path) -> io::Result<Found> {
     let about = fs::metadata(path)?;
+    // To open a pipe is to wait for whoever writes into it.
+    if !about.is_file() {
+        return Err(io::Error::other("is a device or pipe, not a file; copy it to a file first"));
+    }
     let modified = about.modified()?.duration_since(UNIX_EPOCH).unwrap_or_default();
     Ok(Found {
         path: path.into(),
@@ -126,6 +130,15 @@ mod tests {
         assert_eq!(names, ["it's \"50%\"\n.mkv", "b.MP4", "c.webm"]);
         assert_eq!(found[0].content, found[1].content);
         assert_ne!(found[1].content, found[2].content);
+    }
+
+    #[test]
+    fn a_pipe_is_not_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe.mp4");
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status().unwrap();
+        assert!(made.success());
+        assert!(discover(&[pipe], &Silent).unwrap().is_empty());
     }
 
     #[test]

@@ -63,11 +63,14 @@ const SHORT_BY_S: f64 = 3.0;
 
 /// What the file holds, after a look at whether its first picture decodes and its end is there.
 pub fn probe(path: &Path, progress: &dyn Progress) -> Result<Probe, MediaError> {
-    let probe = describe(path, progress)?;
-    let (first, end) = rayon::join(
-        || first_picture(path, progress),
-        || end_is_there(path, probe.duration_ms as f64 / 1000.0, progress),
-    );
+    check_file(path)?;
+    let described = || {
+        let probe = describe(path, progress)?;
+        let end = end_is_there(path, probe.duration_ms as f64 / 1000.0, progress);
+        Ok::<_, MediaError>((probe, end))
+    };
+    let (described, first) = rayon::join(described, || first_picture(path, progress));
+    let (probe, end) = described?;
     first.and(end).map(|()| probe)
 }
 
