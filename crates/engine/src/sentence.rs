@@ -90,15 +90,13 @@ impl SentenceEncoder {
     /// The model's name in the store.
     pub const MODEL: &str = "all-mpnet-base-v2";
 
-    /// Opens the model in a folder; that all of it is there is checked now.
+    /// Opens the model in a folder. What is wrong with its tensors is said when they are read.
     pub fn load(folder: &Path) -> Result<Self, SentenceError> {
         let config: Config = weights::read_json(folder, "config.json")?;
         let limits: Limits = weights::read_json(folder, "sentence_bert_config.json")?;
         let sizes = Sizes::new(config, limits.max_seq_length, folder)?;
-        let weights = Weights::open(folder)?;
-        sizes.check(&weights)?;
+        let network = Mutex::new(Network::Unread(Weights::open(folder)?));
         let tokenizer = load_tokenizer(folder.join("tokenizer.json"), sizes.longest)?;
-        let network = Mutex::new(Network::Unread(weights));
         Ok(Self { tokenizer, sizes, network, remembered: Mutex::default() })
     }
 
@@ -277,36 +275,6 @@ impl Sizes {
         }
         let reason = "the sizes in it do not make an MPNet; fetch the model again".into();
         Err(WeightsError::Config { path: folder.join("config.json"), reason })
-    }
-
-    /// That every tensor is there and has its shape, without reading any.
-    fn check(&self, weights: &Weights) -> Result<(), WeightsError> {
-        let Config { hidden_size: d, intermediate_size: wide, .. } = self.config;
-        let norm = |name: &str| {
-            weights.check(&format!("{name}.weight"), &[d])?;
-            weights.check(&format!("{name}.bias"), &[d])
-        };
-        let linear = |name: &str, out: usize, into: usize| {
-            weights.check(&format!("{name}.weight"), &[out, into])?;
-            weights.check(&format!("{name}.bias"), &[out])
-        };
-        let embedding = |name: &str, rows: usize| {
-            weights.check(&format!("embeddings.{name}.weight"), &[rows, d])
-        };
-        embedding("word_embeddings", self.config.vocab_size)?;
-        embedding("position_embeddings", self.config.max_position_embeddings)?;
-        norm("embeddings.LayerNorm")?;
-        for number in 0..self.config.num_hidden_layers {
-            let name = |part: &str| format!("encoder.layer.{number}.{part}");
-            for part in ["q", "k", "v", "o"] {
-                linear(&name(&format!("attention.attn.{part}")), d, d)?;
-            }
-            norm(&name("attention.LayerNorm"))?;
-            linear(&name("intermediate.dense"), wide, d)?;
-            linear(&name("output.dense"), d, wide)?;
-            norm(&name("output.LayerNorm"))?;
-        }
-        Ok(())
     }
 }
 

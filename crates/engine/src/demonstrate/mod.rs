@@ -8,7 +8,7 @@ pub mod stock;
 mod describe;
 pub mod doubts;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use stitch_core::clip::{ClipId, VideoId};
 use stitch_core::cover::{self, KBestOptions, Sequence};
@@ -157,12 +157,13 @@ fn rooms(
     stock: &Stock,
     library: &Library,
 ) -> Result<HashMap<VideoId, Room>, LibraryError> {
-    let videos = sequence.0.iter().flatten().map(|clip| stock.pool.clip(*clip).video);
+    let videos: BTreeSet<VideoId> =
+        sequence.0.iter().flatten().map(|clip| stock.pool.clip(*clip).video).collect();
     let room = |video: VideoId| {
         let length_ms = stock.videos[&video].video.length_ms;
         Ok((video, Room { length_ms, shots: library.shots(video)? }))
     };
-    videos.map(room).collect()
+    videos.into_iter().map(room).collect()
 }
 
 /// What was asked for, suited to a library without words: what pictures alone say of clips lies

@@ -18,7 +18,7 @@ use crate::footage::{Footage, NUMBERS};
 use crate::media::{Decode, Frames, Sampling};
 use crate::progress::Progress;
 
-/// The most vectors that wait to be made, and the pictures that may lie decoded before each of them.
+/// The most vectors that wait to be made; the pictures of as many again may lie decoded behind them.
 const TURN: usize = 32;
 
 /// Two towers as one encoder.

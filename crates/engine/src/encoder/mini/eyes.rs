@@ -34,24 +34,16 @@ impl Eyes {
         config: &ImageConfig,
         dim: usize,
     ) -> Result<Self, EncoderError> {
-        let (width, height) = (config.size, config.size);
-        let (fit, filter, frames) = (Fit::Squash, Filter::Bilinear, graphs.len());
+        let frames = graphs.len();
+        let size = (config.size, config.size);
+        let each = Wants::pictures(size, Fit::Squash, Filter::Bilinear, FPS);
         let named = graphs.into_par_iter().zip(IMAGES);
         let load = |(bytes, name)| Graph::from_bytes(runtime, &format!("mini/{name}"), bytes);
         Ok(Self {
             graphs: named.map(load).collect::<Result<_, _>>()?,
             input: config.input.clone(),
             output: config.output.clone(),
-            wants: Wants {
-                width,
-                height,
-                fit,
-                filter,
-                fps: FPS,
-                frames,
-                together: false,
-                batch: 1,
-            },
+            wants: Wants { frames, batch: 1, ..each },
             dim,
         })
     }
