@@ -13,13 +13,15 @@ use stitch_core::scenes::{self, SceneOptions};
 pub struct LocaliseOptions {
     /// Of the alignment's costs.
     pub costs: CostOptions,
-    /// How far before and after its words a step may be shown, in seconds.
-    pub around: usize,
+    /// How far before its words a step may be shown, in seconds,
+    pub before: usize,
+    /// and how far after them: hands go on when everything is said.
+    pub after: usize,
 }
 
 impl Default for LocaliseOptions {
     fn default() -> Self {
-        Self { costs: CostOptions { keep: 0.3, temperature: 0.1 }, around: 1 }
+        Self { costs: CostOptions { keep: 0.3, temperature: 0.1 }, before: 1, after: 3 }
     }
 }
 
@@ -64,11 +66,11 @@ pub fn localise(
 
 /// How well a step's words suit the seconds in which it is told.
 #[derive(Clone, Copy)]
-struct Suits {
+pub(super) struct Suits {
     /// The mean cosine with these seconds.
-    cosine: f32,
+    pub cosine: f32,
     /// By how many standard deviations of the other seconds it is above their mean.
-    above: f32,
+    pub above: f32,
 }
 
 /// Which of the steps that were perhaps told are seen: those whose words suit their own seconds more than
@@ -102,7 +104,7 @@ fn median(mut numbers: Vec<f32>) -> f32 {
 }
 
 /// How well a text suits the seconds of a window; none where there are no others to compare with.
-fn suits(query: &[f32], window: (u64, u64), seconds: &Features) -> Option<Suits> {
+pub(super) fn suits(query: &[f32], window: (u64, u64), seconds: &Features) -> Option<Suits> {
     let window = seconds_of(window);
     let cosines = seconds.rows().map(|second| similarity(query, second)).enumerate();
     let (own, others): (Vec<_>, Vec<_>) = cosines.partition(|(at, _)| window.contains(at));
@@ -137,13 +139,35 @@ pub fn trimmed(span: Span, shots: &[u64]) -> Span {
     Span::new(nearest(span.start()), nearest(span.end())).unwrap_or(span)
 }
 
+/// Lets steps, in order of time, last from the beginning to the end of the shots they are told in: hands
+/// go on after the words, and the words of one step end elsewhere when they are heard than when they are
+/// read. No step grows into another, nor far.
+pub fn grow(steps: &mut [Located], shots: &[u64], length_ms: u64) {
+    const FAR_MS: u64 = 4000;
+    if shots.is_empty() {
+        return; // nobody looked for them
+    }
+    for at in 0..steps.len() {
+        let free = at.checked_sub(1).map_or(0, |before| steps[before].span.end());
+        let taken = steps.get(at + 1).map_or(length_ms, |after| after.span.start());
+        let span = steps[at].span;
+        let (start, end) = (span.start(), span.end());
+        let begins = shots.iter().copied().filter(|shot| *shot <= start).max().unwrap_or(0);
+        let ends = shots.iter().copied().filter(|shot| *shot >= end).min().unwrap_or(length_ms);
+        let from = Some(begins.max(free)).filter(|from| start.saturating_sub(*from) <= FAR_MS);
+        let to = Some(ends.min(taken)).filter(|to| to.saturating_sub(end) <= FAR_MS);
+        let (from, to) = (from.unwrap_or(start).min(start), to.unwrap_or(end).max(end));
+        steps[at].span = Span::new(from, to).unwrap_or(span);
+    }
+}
+
 /// Takes from a step shots at its ends that show something else.
 pub fn tighten(found: &mut Located, query: &[f32], seconds: &Features, shots: &[u64]) {
-    let tight = tightened(found.span, query, seconds, shots);
-    if tight != found.span {
-        let nearest = |at: u64| ((at + 500) / 1000) as usize;
-        let range = nearest(tight.start())..nearest(tight.end()).min(seconds.len());
-        (found.span, found.seconds) = (tight, range);
+    found.span = tightened(found.span, query, seconds, shots);
+    let nearest = |at: u64| ((at + 500) / 1000) as usize;
+    let range = nearest(found.span.start())..nearest(found.span.end()).min(seconds.len());
+    if !range.is_empty() {
+        found.seconds = range;
     }
 }
 
@@ -199,7 +223,7 @@ fn align_steps(
     let windows: Vec<_> = steps.iter().map(|step| step.window).collect();
     for (number, window) in windows.iter().enumerate() {
         if let Some(window) = window {
-            let allowed = widened(seconds_of(*window), options.around, seconds.len());
+            let allowed = widened(seconds_of(*window), options, seconds.len());
             costs.bound(number, allowed);
         }
     }
@@ -216,13 +240,13 @@ fn align_steps(
 }
 
 /// The seconds that a stretch of milliseconds touches.
-fn seconds_of((start_ms, end_ms): (u64, u64)) -> Range<usize> {
+pub(super) fn seconds_of((start_ms, end_ms): (u64, u64)) -> Range<usize> {
     let start = (start_ms / 1000) as usize;
     start..(end_ms.div_ceil(1000) as usize).max(start + 1)
 }
 
-fn widened(range: Range<usize>, by: usize, length: usize) -> Range<usize> {
-    range.start.saturating_sub(by)..(range.end + by).min(length)
+fn widened(range: Range<usize>, by: &LocaliseOptions, length: usize) -> Range<usize> {
+    range.start.saturating_sub(by.before)..(range.end + by.after).min(length)
 }
 
 #[cfg(test)]
@@ -238,6 +262,33 @@ mod tests {
 
     fn step(text: &str, from: u64) -> Step {
         Step { text: text.into(), window: Some((from * 1000, from * 1000 + 3000)) }
+    }
+
+    #[test]
+    fn a_step_lasts_as_long_as_its_shots() {
+        let grown = |spans: &[(u64, u64)], shots: &[u64]| {
+            let found = |(start, end): &(u64, u64)| {
+                let span = Span::new(*start, *end).unwrap();
+                Located { step: Some(0), seconds: 0..1, span }
+            };
+            let mut steps: Vec<Located> = spans.iter().map(found).collect();
+            grow(&mut steps, shots, 20_000);
+            steps.iter().map(|s| (s.span.start(), s.span.end())).collect::<Vec<_>>()
+        };
+        assert_eq!(grown(&[(4000, 6000)], &[3000, 8000]), [(3000, 8000)]);
+        assert_eq!(grown(&[(5000, 7000)], &[0, 15_000]), [(5000, 7000)], "far away");
+        assert_eq!(
+            grown(&[(4000, 6000), (7000, 9000)], &[3000, 12_000]),
+            [(3000, 7000), (7000, 12_000)]
+        );
+        assert_eq!(grown(&[(17_000, 18_000)], &[17_000]), [(17_000, 20_000)], "to the video's end");
+        assert_eq!(grown(&[(17_000, 18_000)], &[]), [(17_000, 18_000)], "shots that nobody knows");
+        assert_eq!(grown(&[(3000, 8000)], &[3000, 8000]), [(3000, 8000)]);
+        // what overlaps already stays so
+        assert_eq!(
+            grown(&[(4000, 6000), (5000, 7000)], &[3000, 8000]),
+            [(3000, 6000), (5000, 8000)]
+        );
     }
 
     #[test]

@@ -5,6 +5,7 @@ pub mod discover;
 pub mod about;
 pub mod localise;
 pub mod given;
+mod understand;
 mod video;
 
 use std::path::PathBuf;

@@ -5,11 +5,11 @@ use stitch_core::features::Features;
 use stitch_core::pool::Agreement;
 
 use super::given::GivenVideo;
-use super::localise::{self, Located, Step};
-use super::{IndexError, Indexer, about};
+use super::localise::{self, LocaliseOptions, Located, Step};
+use super::{IndexError, Indexer, about, understand};
 use crate::encoder::{EncoderError, Seconds, VideoInput};
 use crate::library::{Indexed, Outcome, Video, VideoFeatures, VideoRecord};
-use crate::listen::{ListenError, Listener};
+use crate::listen::{Doubt, ListenError, Listener};
 use crate::media::{self, MediaError, Probe};
 use crate::progress::Progress;
 use crate::recipe;
@@ -35,23 +35,40 @@ impl Indexer<'_> {
             Ok(narration) => narration,
             Err(error) => return bad_video(error),
         };
-        let sentences = narration.as_ref().map_or(&[][..], |found| &found.transcript.sentences);
         let mut video = about::about(&record.path);
-        let steps = self.steps(record, &video.title, sentences, progress);
-        if steps.steps.is_empty() && !self.encoder.sees() {
-            return Ok(Outcome::Failed(no_steps(sentences, self.unheard(&probe))));
-        }
         fill(&mut video, &probe);
-        let input = VideoInput { path: &record.path, length_ms: probe.duration_ms, sentences };
-        match self.clips(record, &input, steps, progress) {
-            Ok(mut indexed) => {
-                indexed.narration_by = narration.as_ref().map(|found| found.by.clone());
-                indexed.sentences = sentences.to_vec();
-                Ok(Outcome::Ready(video, Box::new(indexed)))
+        match self.watch(record, &video, narration, progress) {
+            Ok(indexed) if indexed.clips.is_empty() && !self.encoder.sees() => {
+                Ok(Outcome::Failed(no_steps(&indexed.sentences, self.unheard(&probe))))
             }
+            Ok(indexed) => Ok(Outcome::Ready(video, Box::new(indexed))),
             Err(EncoderError::Media(error)) => bad_video(error),
             Err(error) => unencoded(error),
         }
+    }
+
+    /// Looks at the video, and finds in it what its narration tells.
+    fn watch(
+        &self,
+        record: &VideoRecord,
+        video: &Video,
+        narration: Option<Narrated>,
+        progress: &dyn Progress,
+    ) -> Result<Indexed, EncoderError> {
+        let (mut sentences, doubts, by) = match narration {
+            Some(Narrated { transcript, doubts, by }) => (transcript.sentences, doubts, Some(by)),
+            None => Default::default(),
+        };
+        let length_ms = video.length_ms;
+        let input = VideoInput { path: &record.path, length_ms, sentences: &sentences };
+        let seconds = self.encoder.encode_seconds(&input, progress)?;
+        if self.encoder.sees() {
+            let encode = |texts: &[&str]| self.encoder.encode_text(texts);
+            understand::settle(&mut sentences, &doubts, &seconds.features, encode)?;
+        }
+        let steps = self.steps(record, &video.title, &sentences, progress);
+        let indexed = self.clips(record, length_ms, seconds, steps)?;
+        Ok(Indexed { sentences, narration_by: by, ..indexed })
     }
 
     /// Indexes a video by its features and what the list says of it.
@@ -62,10 +79,11 @@ impl Indexer<'_> {
         progress: &dyn Progress,
     ) -> Result<Outcome, IndexError> {
         let by = "the list of videos".into();
-        let steps = Steps { steps: given.steps.clone(), perhaps: Vec::new(), by };
+        let steps = Steps { steps: given.steps.clone(), perhaps: Vec::new(), by, spoken: false };
         let length_ms = given.video.length_ms;
         let input = VideoInput { path: &record.path, length_ms, sentences: &[] };
-        match self.clips(record, &input, steps, progress) {
+        let seconds = self.encoder.encode_seconds(&input, progress);
+        match seconds.and_then(|seconds| self.clips(record, length_ms, seconds, steps)) {
             Ok(indexed) => Ok(Outcome::Ready(given.video.clone(), Box::new(indexed))),
             Err(error) => unencoded(error),
         }
@@ -133,21 +151,21 @@ impl Indexer<'_> {
         Steps { perhaps, ..Steps::from_summary(summary) }
     }
 
-    /// Encodes the seconds and the steps, and finds each step in the video.
+    /// Encodes the steps, and finds each in the seconds of the video.
     fn clips(
         &self,
         record: &VideoRecord,
-        input: &VideoInput<'_>,
+        length_ms: u64,
+        seconds: Seconds,
         steps: Steps,
-        progress: &dyn Progress,
     ) -> Result<Indexed, EncoderError> {
-        let Seconds { features: seconds, shots, footage } =
-            self.encoder.encode_seconds(input, progress)?;
-        let Steps { steps, perhaps, by } = steps;
+        let Seconds { features: seconds, shots, footage } = seconds;
+        let Steps { steps, perhaps, by, spoken } = steps;
         let (steps, queries) = self.told_or_seen(steps, perhaps, &seconds)?;
         let (located, by) = match steps.is_empty() {
-            true => (localise::scenes(&seconds, &shots, input.length_ms), "the pictures".into()),
-            false => (self.locate(&steps, &queries, &seconds, &shots, input.length_ms), by),
+            true if !self.encoder.sees() => (Vec::new(), by),
+            true => (localise::scenes(&seconds, &shots, length_ms), "the pictures".into()),
+            false => (self.locate((&steps, spoken), &queries, &seconds, &shots, length_ms), by),
         };
         let text = |found: &Located| found.step.map_or("", |step| &steps[step].text);
         let clip = |found: &Located| Clip {
@@ -193,18 +211,26 @@ impl Indexer<'_> {
         self.encoder.encode_text(&texts)
     }
 
-    /// Where each step is shown, from shot to shot where one begins near.
+    /// Where each step is shown, from shot to shot where one begins near. What is only spoken of is shown
+    /// for as long as its shots last; what somebody gave the times of, then.
     fn locate(
         &self,
-        steps: &[Step],
+        (steps, spoken): (&[Step], bool),
         queries: &Features,
         seconds: &Features,
         shots: &[u64],
         length_ms: u64,
     ) -> Vec<Located> {
-        let mut located = localise::localise(steps, queries, seconds, length_ms, &self.localise);
+        let after = if spoken { self.localise.after } else { self.localise.before };
+        let options = LocaliseOptions { after, ..self.localise };
+        let mut located = localise::localise(steps, queries, seconds, length_ms, &options);
         for found in &mut located {
             found.span = localise::trimmed(found.span, shots);
+        }
+        if spoken && self.encoder.sees() {
+            localise::grow(&mut located, shots, length_ms);
+        }
+        for found in &mut located {
             if let Some(step) = found.step.filter(|_| self.encoder.sees()) {
                 localise::tighten(found, queries.row(step), seconds, shots);
             }
@@ -255,12 +281,14 @@ struct Steps {
     /// What may be steps, if the pictures say so.
     perhaps: Vec<Step>,
     by: String,
+    /// Whether the windows are of words, not of what is shown.
+    spoken: bool,
 }
 
 impl Steps {
     fn from_summary(summary: Summary) -> Self {
         let steps = summary.steps.into_iter().map(Step::from).collect();
-        Self { steps, perhaps: Vec::new(), by: summary.by }
+        Self { steps, perhaps: Vec::new(), by: summary.by, spoken: true }
     }
 
     fn from_list(list: recipe::StepList) -> Self {
@@ -269,7 +297,7 @@ impl Steps {
             text: step.text,
         };
         let steps = list.steps.into_iter().map(step).collect();
-        Self { steps, perhaps: Vec::new(), by: "a person's list".into() }
+        Self { steps, perhaps: Vec::new(), by: "a person's list".into(), spoken: false }
     }
 }
 
@@ -282,12 +310,14 @@ impl From<SummaryStep> for Step {
 /// A narration and who made it.
 struct Narrated {
     transcript: Transcript,
+    /// Words that were perhaps others.
+    doubts: Vec<Doubt>,
     by: String,
 }
 
 impl From<Transcript> for Narrated {
     fn from(transcript: Transcript) -> Self {
-        Self { by: transcript.origin.to_string(), transcript }
+        Self { by: transcript.origin.to_string(), doubts: Vec::new(), transcript }
     }
 }
 
@@ -325,7 +355,8 @@ fn heard(
         ));
     }
     let by = format!("speech recognised by {}", listener.name());
-    Ok(listened.transcript.map(|transcript| Narrated { transcript, by }))
+    let doubts = listened.doubts;
+    Ok(listened.transcript.map(|transcript| Narrated { transcript, doubts, by }))
 }
 
 fn no_steps(sentences: &[Sentence], unheard: bool) -> String {

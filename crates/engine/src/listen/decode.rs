@@ -17,11 +17,16 @@ const LEAST_LIKELY: f32 = -1.0;
 /// From this likelihood on nobody speaks, unless the text is likely all the same.
 const NO_SPEECH: f32 = 0.6;
 
+/// What nearly stood in a token's place, and by how much less likely it was: natural logarithms.
+pub type Others = Vec<(u32, f32)>;
+
 /// What was written for one window.
 #[derive(Clone, Debug, Default)]
 pub struct Text {
     /// Text and times, without prompt and end.
     pub tokens: Vec<u32>,
+    /// For each of them the others; none where chance chose.
+    pub others: Vec<Others>,
     /// The mean log-likelihood of its tokens.
     pub likelihood: f32,
     /// How likely it is that nobody speaks.
@@ -138,7 +143,7 @@ impl Decoder<'_> {
         let group = |(number, heard): (usize, &&'h Heard)| Group {
             number,
             heard,
-            lines: vec![Line { written: self.network.blank(), tokens: Vec::new(), sum: 0.0 }],
+            lines: vec![Line { written: self.network.blank(), ..Line::default() }],
             ended: Vec::new(),
             wanted,
             no_speech: 0.0,
@@ -193,14 +198,17 @@ impl Decoder<'_> {
             no_speech: group.no_speech,
             squeezed: if looped { squeezed.max(2.0 * MOST_SQUEEZED) } else { squeezed },
             tokens: best.tokens,
+            others: best.others,
         }
     }
 }
 
 /// A text in the making.
+#[derive(Clone, Default)]
 struct Line {
     written: Written,
     tokens: Vec<u32>,
+    others: Vec<Others>,
     /// The log-likelihood so far.
     sum: f32,
 }
@@ -229,14 +237,16 @@ impl Group<'_> {
     /// Goes on with the likeliest lines; those that end are put aside.
     fn follow(&mut self, logits: &mut [f32], tokens: &Tokens) {
         let mut next: Vec<(usize, u32, f32)> = Vec::new();
+        let mut choices: Vec<Vec<(u32, f32)>> = Vec::new();
         let rows = logits.chunks_exact_mut(tokens.count);
         for (parent, (line, logits)) in self.lines.iter().zip(rows).enumerate() {
             restrict(logits, &line.tokens, tokens);
-            let choices = match self.temperature > 0.0 {
+            let own: Vec<(u32, f32)> = match self.temperature > 0.0 {
                 true => drawn(logits, self.temperature, &mut self.chance).into_iter().collect(),
                 false => likeliest(logits, self.wanted + 1),
             };
-            next.extend(choices.into_iter().map(|(token, by)| (parent, token, line.sum + by)));
+            next.extend(own.iter().map(|(token, by)| (parent, *token, line.sum + by)));
+            choices.push(own);
         }
         next.sort_by(|a, b| b.2.total_cmp(&a.2));
         let mut going = Vec::new();
@@ -244,32 +254,46 @@ impl Group<'_> {
             if going.len() == self.wanted {
                 break;
             } else if token == tokens.end {
-                let tokens = self.lines[parent].tokens.clone();
-                self.ended.push(Line { written: Written::default(), tokens, sum });
+                let Line { tokens, others, .. } = &self.lines[parent];
+                let (tokens, others) = (tokens.clone(), others.clone());
+                self.ended.push(Line { written: Written::default(), tokens, others, sum });
             } else {
                 going.push((parent, token, sum));
             }
         }
-        self.lines = descend(std::mem::take(&mut self.lines), &going);
+        self.lines = descend(std::mem::take(&mut self.lines), &going, &choices);
     }
 }
 
 /// The lines that go on, each from its parent; what was written is copied only for a second child.
-fn descend(parents: Vec<Line>, going: &[(usize, u32, f32)]) -> Vec<Line> {
+fn descend(
+    parents: Vec<Line>,
+    going: &[(usize, u32, f32)],
+    choices: &[Vec<(u32, f32)>],
+) -> Vec<Line> {
     let mut parents: Vec<Option<Line>> = parents.into_iter().map(Some).collect();
     let mut lines = Vec::with_capacity(going.len());
     for (i, (parent, token, sum)) in going.iter().enumerate() {
         let again = going[i + 1..].iter().any(|(other, _, _)| other == parent);
         let line = match (&parents[*parent], again) {
-            (Some(line), true) => Some((line.written.clone(), line.tokens.clone())),
-            _ => parents[*parent].take().map(|line| (line.written, line.tokens)),
+            (Some(line), true) => Some(line.clone()),
+            _ => parents[*parent].take(),
         };
-        if let Some((written, mut tokens)) = line {
-            tokens.push(*token);
-            lines.push(Line { written, tokens, sum: *sum });
+        if let Some(mut line) = line {
+            line.tokens.push(*token);
+            line.others.push(others(*token, &choices[*parent]));
+            line.sum = *sum;
+            lines.push(line);
         }
     }
     lines
+}
+
+/// The choices that a token was preferred to.
+fn others(chosen: u32, choices: &[(u32, f32)]) -> Others {
+    let by = choices.iter().find(|(token, _)| *token == chosen).map_or(0.0, |(_, by)| *by);
+    let others = choices.iter().filter(|(token, _)| *token != chosen);
+    others.map(|(token, likely)| (*token, likely - by)).collect()
 }
 
 /// A text that does not repeat itself is better than one that does, then the likelier.

@@ -20,6 +20,7 @@ use std::sync::{Mutex, PoisonError};
 use cutting::{Cutter, Window};
 use decode::{Decoder, Text};
 use network::{Config, Heard, Network};
+use segments::Caption;
 use spectrum::Spectrum;
 use tokens::Tokens;
 use voice::{BLOCK, Voice};
@@ -78,11 +79,24 @@ pub enum ListenError {
     Stopped(#[from] Stopped),
 }
 
+/// A word that was perhaps another.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Doubt {
+    /// Which one, counted over all words of the transcript.
+    pub place: usize,
+    /// As it was written down.
+    pub heard: String,
+    /// What else it may have been, and by how much less likely: natural logarithms.
+    pub others: Vec<(String, f32)>,
+}
+
 /// What a file's sound holds.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Listened {
     /// What is said; nothing where nobody speaks.
     pub transcript: Option<Transcript>,
+    /// The words of it that were perhaps others.
+    pub doubts: Vec<Doubt>,
     /// The language that was detected or asked for; nothing where nobody speaks.
     pub language: Option<String>,
     /// How long the sound is, in milliseconds.
@@ -189,7 +203,7 @@ struct Session<'a> {
     side_by_side: usize,
     waiting: VecDeque<Window>,
     language: Option<u32>,
-    cues: Vec<Cue>,
+    captions: Vec<Caption>,
     speech: u64,
 }
 
@@ -202,7 +216,7 @@ impl<'a> Session<'a> {
             side_by_side,
             waiting: VecDeque::new(),
             language: listener.language,
-            cues: Vec::new(),
+            captions: Vec::new(),
             speech: 0,
         }
     }
@@ -267,8 +281,8 @@ impl<'a> Session<'a> {
             return;
         }
         let tokens = &self.listener.tokens;
-        let segments = segments::segments(&text.tokens, tokens, window.samples.len());
-        self.cues.extend(segments::cues(&segments, window, tokens));
+        let segments = segments::segments(text, tokens, window.samples.len());
+        self.captions.extend(segments::captions(&segments, window, tokens));
         let Some(last) = segments.last() else { return };
         let rest = window.rest(last.range.end);
         let left: u64 = rest.speech.iter().map(|part| part.end - part.start).sum();
@@ -278,7 +292,9 @@ impl<'a> Session<'a> {
     }
 
     fn finish(mut self, ending: Ending) -> Listened {
-        self.cues.sort_by_key(|cue| cue.start_ms);
+        self.captions.sort_by_key(|caption| caption.cue.start_ms);
+        let doubts = doubts(&self.captions);
+        let cues: Vec<Cue> = self.captions.into_iter().map(|caption| caption.cue).collect();
         let languages = self.listener.tokens.languages.iter();
         let mut named = languages.filter(|(id, _)| Some(*id) == self.language);
         let language = named.next_back().map(|(_, name)| name.clone());
@@ -287,13 +303,27 @@ impl<'a> Session<'a> {
         let in_ms = |samples: u64| samples * 1000 / HEARD_RATE as u64;
         Listened {
             // Nothing said is the only thing that can be wrong with cues of our own.
-            transcript: transcript::from_cues(self.cues, Kind::Speech, language).ok(),
+            transcript: transcript::from_cues(cues, Kind::Speech, language).ok(),
+            doubts,
             language: spoken,
             length_ms: in_ms(ending.samples),
             speech_ms: in_ms(self.speech),
             damage: ending.complaint,
         }
     }
+}
+
+/// The words of captions, in order, that were perhaps others.
+fn doubts(captions: &[Caption]) -> Vec<Doubt> {
+    let words = captions.iter().flat_map(|caption| {
+        let said = caption.cue.lines.iter().flat_map(|line| line.text.split_whitespace());
+        said.zip(&caption.others)
+    });
+    let mut doubts = Vec::new();
+    for (place, (heard, others)) in words.enumerate().filter(|(_, (_, o))| !o.is_empty()) {
+        doubts.push(Doubt { place, heard: heard.to_owned(), others: others.clone() });
+    }
+    doubts
 }
 
 #[cfg(test)]

@@ -3,9 +3,10 @@
 use std::ops::Range;
 
 use super::cutting::Window;
+use super::decode::{Others, Text};
 use super::tokens::{TICK_CS, Tokens};
 use crate::media::sound::HEARD_RATE;
-use crate::transcript::{Cue, Line};
+use crate::transcript::Cue;
 
 /// Samples of one timestamp's step.
 const TICK: usize = HEARD_RATE / 100 * TICK_CS as usize;
@@ -16,53 +17,90 @@ const NEAR: u64 = HEARD_RATE as u64 * 6 / 10;
 const PAUSE_NEAR: u64 = HEARD_RATE as u64;
 
 /// Something said, in samples of its window.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Segment {
     /// When.
     pub range: Range<usize>,
     /// Its tokens.
     pub tokens: Vec<u32>,
+    /// For each of them what nearly stood there.
+    pub others: Vec<Others>,
+}
+
+/// A caption, and for each of its words what else was perhaps said.
+#[derive(Clone, Debug)]
+pub struct Caption {
+    /// The caption.
+    pub cue: Cue,
+    /// Other words, each with how much less likely it is; in order of the cue's words.
+    pub others: Vec<Vec<(String, f32)>>,
 }
 
 /// The segments that the times among the tokens mark off. A last one without an end lasts as long
 /// as the window.
-pub fn segments(tokens: &[u32], vocabulary: &Tokens, window: usize) -> Vec<Segment> {
+pub fn segments(text: &Text, vocabulary: &Tokens, window: usize) -> Vec<Segment> {
     let mut segments = Vec::new();
-    let (mut start, mut said) = (0, Vec::new());
-    for token in tokens {
-        if !vocabulary.is_time(*token) {
-            said.push(*token);
-            continue;
-        }
-        let time = ((token - vocabulary.zero()) as usize * TICK).min(window);
+    let (mut start, mut from) = (0, 0);
+    let mut close = |said: Range<usize>, range: Range<usize>| {
         if !said.is_empty() {
-            segments.push(Segment { range: start..time, tokens: std::mem::take(&mut said) });
+            let others = text.others.get(said.clone()).unwrap_or_default().to_vec();
+            segments.push(Segment { range, tokens: text.tokens[said].to_vec(), others });
         }
-        start = time;
+    };
+    for (at, token) in text.tokens.iter().enumerate() {
+        if vocabulary.is_time(*token) {
+            let time = ((token - vocabulary.zero()) as usize * TICK).min(window);
+            close(from..at, start..time);
+            (start, from) = (time, at + 1);
+        }
     }
-    if !said.is_empty() {
-        segments.push(Segment { range: start..window, tokens: said });
-    }
+    close(from..text.tokens.len(), start..window);
     segments
 }
 
 /// The captions of a window's segments, in the file's times. What lies where nobody speaks was made
 /// up and is left out.
-pub fn cues(segments: &[Segment], window: &Window, vocabulary: &Tokens) -> Vec<Cue> {
-    let mut cues = Vec::new();
+pub fn captions(segments: &[Segment], window: &Window, vocabulary: &Tokens) -> Vec<Caption> {
+    let mut captions = Vec::new();
     let mut free = 0;
     for segment in segments {
-        let text = vocabulary.text(&segment.tokens);
-        let words: Vec<&str> = text.split_whitespace().collect();
+        let words = words(segment, vocabulary);
         let said = spoken(segment, window, free);
         if !words.is_empty()
             && let Some(said) = said
         {
             free = said.last().map_or(free, |part| part.end);
-            cues.extend(sentences(&words, &said));
+            captions.extend(sentences(&words, &said));
         }
     }
-    cues
+    captions
+}
+
+/// A word, and what else was perhaps said.
+#[derive(Clone, Debug, Default)]
+struct Word {
+    text: String,
+    others: Vec<(String, f32)>,
+}
+
+/// The words of a segment. What nearly stood in place of a word is known where it is one token that is a
+/// word by itself.
+fn words(segment: &Segment, vocabulary: &Tokens) -> Vec<Word> {
+    let text = vocabulary.text(&segment.tokens);
+    let plain = |text: &str| Word { text: text.into(), others: Vec::new() };
+    let mut words: Vec<Word> = text.split_whitespace().map(plain).collect();
+    let begins: Vec<usize> = (0..segment.tokens.len())
+        .filter(|at| *at == 0 || vocabulary.begins_word(segment.tokens[*at]))
+        .collect();
+    // Where tokens and words do not go together (a script without spaces), nothing is known.
+    if begins.len() == words.len() {
+        for (word, at) in words.iter_mut().zip(begins) {
+            let others = segment.others.get(at).into_iter().flatten();
+            let whole = others.filter_map(|(id, by)| Some((vocabulary.word(*id)?, *by)));
+            word.others = whole.collect();
+        }
+    }
+    words
 }
 
 /// Where in the file a segment is spoken, not before `free`: the stretches of speech that it
@@ -94,22 +132,25 @@ fn spoken(segment: &Segment, window: &Window, free: u64) -> Option<Vec<Range<u64
 
 /// A caption for each sentence of a segment. Where one ends inside is told by the share of letters
 /// before it, and by a pause if there is one near.
-fn sentences(words: &[&str], said: &[Range<u64>]) -> Vec<Cue> {
+fn sentences(words: &[Word], said: &[Range<u64>]) -> Vec<Caption> {
     let total: u64 = said.iter().map(|part| part.end - part.start).sum();
-    let letters: usize = words.iter().map(|word| word.len() + 1).sum();
-    let mut cues: Vec<Cue> = Vec::new();
+    let length = |words: &[Word]| words.iter().map(|word| word.text.len() + 1).sum::<usize>();
+    let letters = length(words);
+    let mut captions: Vec<Caption> = Vec::new();
     let (mut start, mut before) = (said.first().map_or(0, |part| part.start), 0);
-    for sentence in words.split_inclusive(|word| ends_sentence(word)) {
-        before += sentence.iter().map(|word| word.len() + 1).sum::<usize>();
+    for sentence in words.split_inclusive(|word| ends_sentence(&word.text)) {
+        before += length(sentence);
         let (end, next) = match before == letters {
             true => said.last().map_or((start, start), |part| (part.end, part.end)),
             false => boundary(said, total * before as u64 / letters as u64),
         };
-        let text = sentence.join(" ");
-        cues.push(Cue { start_ms: ms(start), end_ms: ms(end), lines: vec![Line::plain(text)] });
+        let text: Vec<&str> = sentence.iter().map(|word| word.text.as_str()).collect();
+        let cue = Cue::plain(ms(start), ms(end), &text.join(" "));
+        let others = sentence.iter().map(|word| word.others.clone()).collect();
+        captions.push(Caption { cue, others });
         start = next.max(start);
     }
-    cues
+    captions
 }
 
 fn ends_sentence(word: &str) -> bool {
@@ -159,9 +200,12 @@ mod tests {
     fn sentences_end_at_pauses_where_there_are_some() {
         let check = |said: &[Range<u64>], expected: &[(u64, u64, &str)]| {
             let words = ["Chop", "it", "up.", "Then", "fry", "it."];
+            let words = words.map(|text| Word { text: text.into(), others: Vec::new() });
             let found = sentences(&words, said);
+            let cue = |found: &Caption| found.cue.clone();
+            let cues: Vec<Cue> = found.iter().map(cue).collect();
             let found: Vec<_> =
-                found.iter().map(|c| (c.start_ms, c.end_ms, c.lines[0].text.as_str())).collect();
+                cues.iter().map(|c| (c.start_ms, c.end_ms, c.lines[0].text.as_str())).collect();
             assert_eq!(found, expected);
         };
         check(&[0..4 * S], &[(0, 1920, "Chop it up."), (1920, 4000, "Then fry it.")]);
@@ -183,7 +227,8 @@ mod tests {
 
     fn spoken_at(from: u64, to: u64, free: u64) -> Option<Vec<Range<u64>>> {
         let range = (from * S / 10) as usize..(to * S / 10) as usize;
-        let spoken = spoken(&Segment { range, tokens: Vec::new() }, &window(), free);
+        let spoken =
+            spoken(&Segment { range, tokens: Vec::new(), others: Vec::new() }, &window(), free);
         let tenths = |part: &Range<u64>| part.start * 10 / S..part.end * 10 / S;
         spoken.map(|parts| parts.iter().map(tenths).collect())
     }

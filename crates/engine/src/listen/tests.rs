@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
 
-use super::decode::Decoder;
+use super::decode::{Decoder, Others, Text};
 use super::network::{Config, Network};
 use super::rules::{Chance, drawn, restrict};
 use super::segments::segments;
@@ -125,6 +125,10 @@ fn a_window_is_written_the_same_in_any_company() {
     }
     for text in &together {
         check_times(&text.tokens, &tokens);
+        assert_eq!(text.others.len(), text.tokens.len());
+        for (token, others) in text.tokens.iter().zip(&text.others) {
+            assert!(others.iter().all(|(other, by)| other != token && by.is_finite()));
+        }
         assert!(text.likelihood.is_finite() && text.tokens.len() <= 64);
     }
 }
@@ -180,9 +184,14 @@ proptest! {
             written.push(token);
         }
         check_times(&written, &tokens);
-        let parts = segments(&written, &tokens, 480_000);
+        let others: Vec<Others> = written.iter().map(|token| vec![(*token + 1, -0.5)]).collect();
+        let text = Text { tokens: written.clone(), others, ..Text::default() };
+        let parts = segments(&text, &tokens, 480_000);
         for part in &parts {
             prop_assert!(part.range.start <= part.range.end && part.range.end <= 480_000);
+            let own = part.tokens.iter().zip(&part.others);
+            prop_assert!(own.clone().all(|(token, others)| others[0].0 == token + 1));
+            prop_assert_eq!(own.len(), part.tokens.len());
         }
         prop_assert!(parts.windows(2).all(|two| two[0].range.end <= two[1].range.start));
         let said = written.iter().filter(|token| !tokens.is_time(**token)).count();

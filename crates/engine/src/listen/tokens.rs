@@ -98,6 +98,19 @@ impl Tokens {
         token >= self.zero() && token <= self.zero() + TICKS
     }
 
+    /// Whether a word begins with the token.
+    pub fn begins_word(&self, token: u32) -> bool {
+        self.tokenizer.decode(&[token], true).is_ok_and(|text| text.starts_with(' '))
+    }
+
+    /// The word that the token is by itself, if it is one of letters.
+    pub fn word(&self, token: u32) -> Option<String> {
+        let text = self.tokenizer.decode(&[token], true).ok().filter(|_| token < self.end)?;
+        let word = text.strip_prefix(' ')?;
+        let letters = word.chars().count() > 1 && word.chars().all(char::is_alphabetic);
+        letters.then(|| word.to_owned())
+    }
+
     /// What every text in a language begins with, after a hint.
     pub fn prompt(&self, hint: &[u32], language: Option<u32>) -> Vec<u32> {
         let hint = self.before.filter(|_| !hint.is_empty()).into_iter().chain(hint.iter().copied());

@@ -1,0 +1,211 @@
+//! Words that were hardly understood, settled by what is seen while they are said: "loosen the mad" in
+//! front of a garden bed was "loosen the bed".
+
+use stitch_core::features::Features;
+use stitch_core::words::stems;
+
+use super::localise::{Suits, suits};
+use crate::listen::Doubt;
+use crate::summarise::by_rules;
+use crate::transcript::Sentence;
+
+/// What a cosine of words and pictures is worth, in natural logarithms of likelihood by ear.
+const EYES: f32 = 40.0;
+/// How much likelier than what was written another reading must be in all.
+const CLEARLY: f32 = 1.0;
+/// By how many standard deviations it must suit its own seconds more than the video's others: talk that
+/// nothing is seen of stays as it was heard.
+const SEEN: f32 = 1.0;
+/// A word that is less likely by ear than this is not thought of.
+const HARDLY: f32 = -5.0;
+/// What it is worth that a step is told then and none was before: narration tells steps.
+const TELLS: f32 = 2.0;
+/// A step is seen from when it is spoken of until so long after, in milliseconds.
+const AFTER_MS: u64 = 3000;
+/// The most words of one sentence that are settled.
+const MOST: usize = 3;
+
+/// A sentence with another word in it.
+struct Reading {
+    /// Which sentence.
+    sentence: usize,
+    /// What it says then.
+    text: String,
+    /// By how much less likely that is before anybody looks.
+    likely: f32,
+}
+
+/// Puts other words into the sentences where ears and eyes together find them clearly likelier.
+pub fn settle<E>(
+    sentences: &mut [Sentence],
+    doubts: &[Doubt],
+    seconds: &Features,
+    encode: impl Fn(&[&str]) -> Result<Features, E>,
+) -> Result<(), E> {
+    let mut open: Vec<usize> = (0..sentences.len()).collect();
+    for _ in 0..MOST {
+        let readings = readings(sentences, doubts, &open);
+        open = best(sentences, &readings, seconds, &encode)?
+            .into_iter()
+            .map(|reading| {
+                sentences[reading.sentence].text.clone_from(&reading.text);
+                reading.sentence
+            })
+            .collect();
+    }
+    Ok(())
+}
+
+/// The best reading of each sentence that has a clearly likelier one.
+fn best<'a, E>(
+    sentences: &[Sentence],
+    readings: &'a [Reading],
+    seconds: &Features,
+    encode: impl Fn(&[&str]) -> Result<Features, E>,
+) -> Result<Vec<&'a Reading>, E> {
+    let mut found = Vec::new();
+    for of_one in readings.chunk_by(|a, b| a.sentence == b.sentence) {
+        let said = &sentences[of_one[0].sentence];
+        let window = (said.start_ms, said.end_ms + AFTER_MS);
+        let texts: Vec<&str> = std::iter::once(said.text.as_str())
+            .chain(of_one.iter().map(|reading| reading.text.as_str()))
+            .collect();
+        let rows = encode(&texts)?;
+        let suits: Vec<Option<Suits>> =
+            rows.rows().map(|row| suits(row, window, seconds)).collect();
+        let gain = |(reading, suits): (&'a Reading, &Option<Suits>), as_heard: &Suits| {
+            let seen = suits.filter(|suits| suits.above > SEEN)?;
+            let gain = reading.likely + EYES * (seen.cosine - as_heard.cosine);
+            (gain > CLEARLY).then_some((gain, reading))
+        };
+        if let Some(as_heard) = &suits[0] {
+            let gains = of_one.iter().zip(&suits[1..]).filter_map(|pair| gain(pair, as_heard));
+            found.extend(gains.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, reading)| reading));
+        }
+    }
+    Ok(found)
+}
+
+/// Every other reading of the open sentences, in their order: one word of it changed.
+fn readings(sentences: &[Sentence], doubts: &[Doubt], open: &[usize]) -> Vec<Reading> {
+    let mut readings = Vec::new();
+    let mut first = 0;
+    for (number, sentence) in sentences.iter().enumerate() {
+        let words: Vec<&str> = sentence.text.split_whitespace().collect();
+        let own = first..first + words.len();
+        first = own.end;
+        if !open.contains(&number) {
+            continue;
+        }
+        let told = tells(&sentence.text);
+        for doubt in doubts.iter().filter(|doubt| own.contains(&doubt.place)) {
+            let place = doubt.place - own.start;
+            // A word that was settled before stays.
+            let others = doubt.others.iter().filter(|_| words[place] == doubt.heard);
+            for (other, heard) in others.filter(|(_, heard)| *heard > HARDLY) {
+                let Some(other) = instead(other, words[place]) else { continue };
+                let text = replaced(&words, place, &other);
+                let tells = !told && tells(&text);
+                if tells || !stems(words[place]).is_empty() {
+                    let likely = heard + if tells { TELLS } else { 0.0 };
+                    readings.push(Reading { sentence: number, text, likely });
+                }
+            }
+        }
+    }
+    readings
+}
+
+/// Whether a sentence tells a step.
+fn tells(text: &str) -> bool {
+    let said = Sentence { start_ms: 0, end_ms: 1, text: text.into() };
+    !by_rules("", &[said]).steps.is_empty()
+}
+
+/// A word with the capital and the punctuation of the one it is to replace; none where it says nothing
+/// by itself, or one is but a form of the other.
+fn instead(word: &str, of: &str) -> Option<String> {
+    let bare = of.trim_matches(|c: char| !c.is_alphanumeric());
+    let (new, old) = (word.to_lowercase(), bare.to_lowercase());
+    let form = new.starts_with(&old) || old.starts_with(&new);
+    if form || stems(&new).is_empty() {
+        return None;
+    }
+    let mut letters = new.chars();
+    let new = match bare.starts_with(char::is_uppercase) {
+        true => letters.next()?.to_uppercase().chain(letters).collect(),
+        false => new,
+    };
+    Some(of.replacen(bare, &new, 1))
+}
+
+/// The words with another one at a place.
+fn replaced(words: &[&str], place: usize, other: &str) -> String {
+    let mut words = words.to_vec();
+    words[place] = other;
+    words.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn doubt(place: usize, heard: &str, others: &[(&str, f32)]) -> Doubt {
+        let others = others.iter().map(|(word, by)| ((*word).into(), *by)).collect();
+        Doubt { place, heard: heard.into(), others }
+    }
+
+    /// After "Hello." a sentence over four seconds of a garden bed, which are followed by four of
+    /// something else; a text is about the bed as far as it says "bed" and "hole".
+    fn settled(text: &str, doubts: &[Doubt]) -> String {
+        let seconds = [[1.0, 0.1].repeat(2), [0.9, 0.1].repeat(2), [0.1, 1.0].repeat(4)].concat();
+        let seconds = Features::new(2, seconds).unwrap();
+        let encode = |texts: &[&str]| {
+            let about = |text: &str| text.matches("bed").count() + text.matches("hole").count();
+            let row = |text: &&str| [0.5 + about(&text.to_lowercase()) as f32, 1.0];
+            Features::new(2, texts.iter().flat_map(row).collect())
+        };
+        let said = |text: &str| Sentence { start_ms: 0, end_ms: 1000, text: text.into() };
+        let mut sentences = [said("Hello."), said(text)];
+        settle(&mut sentences, doubts, &seconds, encode).unwrap();
+        assert_eq!(sentences[0].text, "Hello.");
+        sentences[1].text.clone()
+    }
+
+    #[test]
+    fn what_is_seen_decides_between_words_that_sound_alike() {
+        let mad = |by| doubt(3, "Mad,", &[("bad", -0.1), ("bed", by)]);
+        assert_eq!(settled("Loosen the Mad, please.", &[mad(-2.0)]), "Loosen the Bed, please.");
+        let plain = "Loosen the Mad, please.";
+        assert_eq!(settled(plain, &[mad(HARDLY - 1.0)]), plain, "hardly heard so");
+        assert_eq!(settled(plain, &[doubt(3, "mud", &[("bed", -2.0)])]), plain, "another word");
+        let both = [mad(-2.0), doubt(6, "pole.", &[("hole", -1.0)])];
+        let text = settled("Loosen the Mad, dig a pole.", &both);
+        assert_eq!(text, "Loosen the Bed, dig a hole.", "one after the other");
+        let into = |text: &str| settled(text, &[doubt(2, "into", &[("dig", -0.5)])]);
+        assert_eq!(into("Now into the bed."), "Now dig the bed.", "a step is told");
+        assert_eq!(into("Dig into the bed."), "Dig into the bed.");
+    }
+
+    #[test]
+    fn words_that_say_nothing_and_forms_of_a_word_are_left_alone() {
+        assert_eq!(instead("bed", "Mad,"), Some("Bed,".into()));
+        assert_eq!(instead("élan", "MAD"), Some("Élan".into()));
+        for (word, of) in [("the", "mad"), ("beds", "bed"), ("Bed", "bed."), ("bed", "--")] {
+            assert_eq!(instead(word, of), None, "{word} for {of}");
+        }
+    }
+
+    #[test]
+    fn talk_that_nothing_is_seen_of_stays() {
+        let seconds =
+            Features::new(2, [[1.0, 0.1].repeat(4), [1.0, 0.1].repeat(4)].concat()).unwrap();
+        let mut said = [Sentence { start_ms: 0, end_ms: 1000, text: "My mad.".into() }];
+        let encode = |texts: &[&str]| {
+            let row = |text: &&str| [if text.contains("bed") { 2.0 } else { 0.0 }, 1.0];
+            Features::new(2, texts.iter().flat_map(row).collect())
+        };
+        settle(&mut said, &[doubt(1, "mad.", &[("bed", -0.5)])], &seconds, encode).unwrap();
+        assert_eq!(said[0].text, "My mad.");
+    }
+}
