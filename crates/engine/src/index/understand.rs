@@ -18,6 +18,8 @@ const CLEARLY: f32 = 1.0;
 const SEEN: f32 = 1.0;
 /// A word that is less likely by ear than this is not thought of.
 const HARDLY: f32 = -5.0;
+/// Nor are two that are less likely than this together.
+const HARDLY_BOTH: f32 = -3.0;
 /// What it is worth that a step is told then and none was before: narration tells steps.
 const TELLS: f32 = 2.0;
 /// A step is seen from when it is spoken of until so long after, in milliseconds.
@@ -86,7 +88,8 @@ fn best<'a, E>(
     Ok(found)
 }
 
-/// Every other reading of the open sentences, in their order: one word of it changed.
+/// Every other reading of the open sentences, in their order: one word changed, or two that follow one
+/// another, since what spoils a word often spoils the next.
 fn readings(sentences: &[Sentence], doubts: &[Doubt], open: &[usize]) -> Vec<Reading> {
     let mut readings = Vec::new();
     let mut first = 0;
@@ -94,26 +97,57 @@ fn readings(sentences: &[Sentence], doubts: &[Doubt], open: &[usize]) -> Vec<Rea
         let words: Vec<&str> = sentence.text.split_whitespace().collect();
         let own = first..first + words.len();
         first = own.end;
-        if !open.contains(&number) {
-            continue;
-        }
-        let told = tells(&sentence.text);
-        for doubt in doubts.iter().filter(|doubt| own.contains(&doubt.place)) {
-            let place = doubt.place - own.start;
-            // A word that was settled before stays.
-            let others = doubt.others.iter().filter(|_| words[place] == doubt.heard);
-            for (other, heard) in others.filter(|(_, heard)| *heard > HARDLY) {
-                let Some(other) = instead(other, words[place]) else { continue };
-                let text = replaced(&words, place, &other);
-                let tells = !told && tells(&text);
-                if tells || !stems(words[place]).is_empty() {
-                    let likely = heard + if tells { TELLS } else { 0.0 };
-                    readings.push(Reading { sentence: number, text, likely });
-                }
-            }
+        if open.contains(&number) {
+            let doubts = doubts.iter().filter(|doubt| own.contains(&doubt.place));
+            let changes: Vec<Change> =
+                doubts.flat_map(|doubt| changes(doubt, &words, own.start)).collect();
+            let told = tells(&sentence.text);
+            let reading = |changes: &[&Change]| reading(number, &words, told, changes);
+            readings.extend(changes.iter().filter_map(|change| reading(&[change])));
+            let pairs = changes.iter().flat_map(|a| changes.iter().map(move |b| [a, b]));
+            let pairs = pairs.filter(|[a, b]| a.place + 1 == b.place);
+            readings.extend(pairs.filter_map(|pair| reading(&pair)));
         }
     }
     readings
+}
+
+/// Another word in a word's place.
+struct Change {
+    place: usize,
+    instead: String,
+    heard: f32,
+}
+
+/// What a doubtful word of a sentence that begins there may be instead.
+fn changes<'a>(
+    doubt: &'a Doubt,
+    words: &'a [&str],
+    first: usize,
+) -> impl Iterator<Item = Change> + 'a {
+    let place = doubt.place - first;
+    // A word that was settled before stays.
+    let others = doubt.others.iter().filter(move |_| words[place] == doubt.heard);
+    others.filter_map(move |(other, heard)| {
+        Some(Change { place, instead: instead(other, words[place])?, heard: *heard })
+    })
+}
+
+/// The sentence with these changes; none where they are too unlikely. A word that says nothing is only
+/// changed where a step is told then.
+fn reading(sentence: usize, words: &[&str], told: bool, changes: &[&Change]) -> Option<Reading> {
+    let heard: f32 = changes.iter().map(|change| change.heard).sum();
+    let says = changes.iter().all(|change| !stems(words[change.place]).is_empty());
+    let hardly = if changes.len() > 1 { HARDLY_BOTH } else { HARDLY };
+    if heard <= hardly || told && !says {
+        return None;
+    }
+    let mut words = words.to_vec();
+    changes.iter().for_each(|change| words[change.place] = &change.instead);
+    let text = words.join(" ");
+    let tells = !told && tells(&text);
+    let likely = heard + if tells { TELLS } else { 0.0 };
+    (tells || says).then_some(Reading { sentence, text, likely })
 }
 
 /// Whether a sentence tells a step.
@@ -137,13 +171,6 @@ fn instead(word: &str, of: &str) -> Option<String> {
         false => new,
     };
     Some(of.replacen(bare, &new, 1))
-}
-
-/// The words with another one at a place.
-fn replaced(words: &[&str], place: usize, other: &str) -> String {
-    let mut words = words.to_vec();
-    words[place] = other;
-    words.join(" ")
 }
 
 #[cfg(test)]
@@ -182,6 +209,10 @@ mod tests {
         let both = [mad(-2.0), doubt(6, "pole.", &[("hole", -1.0)])];
         let text = settled("Loosen the Mad, dig a pole.", &both);
         assert_eq!(text, "Loosen the Bed, dig a hole.", "one after the other");
+        // Neither is seen without the other.
+        let both = [doubt(3, "mad", &[("hole", -1.0)]), doubt(4, "pole", &[("bed", -1.0)])];
+        assert_eq!(settled("Loosen the mad pole.", &[]), "Loosen the mad pole.");
+        assert_eq!(settled("Loosen the mad pole", &both), "Loosen the hole bed");
         let into = |text: &str| settled(text, &[doubt(2, "into", &[("dig", -0.5)])]);
         assert_eq!(into("Now into the bed."), "Now dig the bed.", "a step is told");
         assert_eq!(into("Dig into the bed."), "Dig into the bed.");
