@@ -63,7 +63,10 @@ impl Indexer<'_> {
         let input = VideoInput { path: &record.path, length_ms, sentences: &sentences };
         let seconds = self.encoder.encode_seconds(&input, progress)?;
         if self.encoder.sees() {
-            let encode = |texts: &[&str]| self.encoder.encode_text(texts);
+            let encode = |texts: &[&str]| {
+                progress.check()?;
+                self.encoder.encode_text(texts)
+            };
             understand::settle(&mut sentences, &doubts, &seconds.features, encode)?;
         }
         let steps = self.steps(record, &video.title, &sentences, progress);
