@@ -224,13 +224,14 @@ impl Indexer<'_> {
         shots: &[u64],
         length_ms: u64,
     ) -> Vec<Located> {
-        let after = if spoken { self.localise.after } else { self.localise.before };
+        let looks_on = spoken && self.encoder.sees();
+        let after = if looks_on { self.localise.after } else { self.localise.before };
         let options = LocaliseOptions { after, ..self.localise };
         let mut located = localise::localise(steps, queries, seconds, length_ms, &options);
         for found in &mut located {
             found.span = localise::trimmed(found.span, shots);
         }
-        if spoken && self.encoder.sees() {
+        if looks_on {
             localise::grow(&mut located, shots, length_ms);
         }
         for found in &mut located {
