@@ -38,7 +38,7 @@ impl Lessons {
     /// Those of the ablations: one negative a positive, whatever the kinds.
     pub fn plain(domain: &str, seed: u64) -> Self {
         let channels = Channels { source: true, ..Channels::default() };
-        let drawing = Drawing { whole: 0.2, reword: 0.0, ..kinds([true; 3]) };
+        let drawing = Drawing { whole: 0.2, shortened: 1.0, reword: 0.0, ..kinds([true; 3]) };
         let train = TrainOptions {
             seed,
             drawing,
@@ -100,10 +100,14 @@ pub fn learn(
 }
 
 /// Evaluators of the same lessons and different seeds.
-struct Together(Vec<Evaluator>);
+struct Together {
+    lessons: String,
+    evaluators: Vec<Evaluator>,
+}
 
 impl Together {
     fn learn(
+        name: &str,
         set: &TestSet,
         keep: impl Fn(&Instance) -> bool,
         lessons: &Lessons,
@@ -115,7 +119,8 @@ impl Together {
             lessons.train.seed = lessons.train.seed.wrapping_add(number);
             learn(set, &keep, &lessons, &folder.join(number.to_string()), progress)
         };
-        Ok(Self((0..TRAININGS).map(of).collect::<Result<_, _>>()?))
+        let evaluators = (0..TRAININGS).map(of).collect::<Result<_, _>>()?;
+        Ok(Self { lessons: name.into(), evaluators })
     }
 }
 
@@ -131,7 +136,7 @@ impl Scorer for Together {
         candidates: &[Sequence],
     ) -> Result<Vec<f32>, ScorerError> {
         let mut sums = vec![0.0; candidates.len()];
-        for evaluator in &self.0 {
+        for evaluator in &self.evaluators {
             let scores = evaluator.score(query, pool, candidates)?;
             sums.iter_mut().zip(scores).for_each(|(sum, score)| *sum += score);
         }
@@ -165,10 +170,9 @@ pub fn negatives(
         let drawing = &mut lessons.train.drawing;
         *drawing = Drawing { correctness, continuity, state, ..*drawing };
         let place = folder.join(name.replace(" + ", "-"));
-        let together = Together::learn(set, |_| true, &lessons, &place, progress)?;
-        rows.push(row(&name, set, &together, options, progress)?);
+        rows.push(Together::learn(&name, set, |_| true, &lessons, &place, progress)?);
     }
-    Ok(Ablation { title: "Kinds of negatives".into(), on: set.name.clone(), rows })
+    table("Kinds of negatives", set, &rows, options, progress)
 }
 
 /// Three rows: what is learnt from.
@@ -188,8 +192,8 @@ pub fn data(
     for (name, builders) in sources {
         let place = folder.join(name.replace(' ', "-"));
         let keep = |instance: &Instance| builders.contains(&instance.builder.as_str());
-        match Together::learn(set, keep, lessons, &place, progress) {
-            Ok(together) => rows.push(row(name, set, &together, options, progress)?),
+        match Together::learn(name, set, keep, lessons, &place, progress) {
+            Ok(together) => rows.push(together),
             // A library may have no such data: the row is missing, and the others stand.
             Err(AblationError::Train(
                 TrainError::EmptyPart { .. } | TrainError::NoNegatives | TrainError::OneVideo,
@@ -197,22 +201,33 @@ pub fn data(
             Err(error) => return Err(error),
         }
     }
-    Ok(Ablation { title: "Training data".into(), on: set.name.clone(), rows })
+    table("Training data", set, &rows, options, progress)
 }
 
-fn row(
-    name: &str,
+/// All rows on the same questions, each beside the last, which nothing was taken from.
+fn table(
+    title: &str,
     set: &TestSet,
-    together: &Together,
+    rows: &[Together],
     options: &Options,
     progress: &dyn Progress,
-) -> Result<AblationRow, AblationError> {
-    let extra: [Extra; 1] = [("evaluator", Ok(together))];
+) -> Result<Ablation, AblationError> {
+    let name = |at: usize| if at + 1 == rows.len() { "evaluator" } else { &rows[at].lessons };
+    let extra: Vec<Extra> =
+        rows.iter().enumerate().map(|(at, row)| (name(at), Ok(row as &dyn Scorer))).collect();
     let options = Options { trained: false, ..options.clone() };
     let found = compare(set, &extra, &options, progress)?;
-    let method = found.methods.into_iter().find(|method| method.name == "evaluator");
-    let method = method.ok_or(CompareError::Nothing)?;
-    Ok(AblationRow { name: name.into(), figures: method.figures, intervals: method.intervals })
+    let row = |(at, row): (usize, &Together)| {
+        let method = found.methods.iter().find(|method| method.name == name(at))?;
+        Some(AblationRow {
+            name: row.lessons.clone(),
+            figures: method.figures,
+            intervals: method.intervals,
+            against_last: method.against_evaluator,
+        })
+    };
+    let rows = rows.iter().enumerate().filter_map(row).collect();
+    Ok(Ablation { title: title.into(), on: set.name.clone(), rows })
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use stitch_core::clip::{ClipId, VideoId};
-use stitch_core::cover::{Sequence, source_changes, steps_back};
+use stitch_core::cover::{Sequence, source_changes};
 use stitch_core::features::Features;
 use stitch_core::pool::Pool;
 use stitch_engine::encoder::{Encoder, EncoderError};
@@ -18,6 +18,7 @@ use crate::dataset::examples::Clips;
 use crate::dataset::mine::{self, MineOptions};
 use crate::dataset::recipes::{Recipe, recipes};
 use crate::dataset::{Example, Split};
+use crate::negatives::{interrupted, reversed};
 
 /// Clips, their videos, and procedures whose clips are known.
 #[derive(Clone, Debug)]
@@ -165,13 +166,13 @@ impl Collection {
     }
 
     /// Whether anything that is known tells a sequence from a truth. Clips that are said to show the
-    /// same are equally right: without a further change of source or step back in time, they are.
+    /// same are equally right: without a further change of source, clip between two of another or
+    /// clip after a later one, they are.
     pub fn tells_apart(&self, truth: &[ClipId], other: &[ClipId]) -> bool {
         let says = |clip: &ClipId| self.labels[clip.row()].as_str();
         let alike = |a: &ClipId, b: &ClipId| a == b || (says(a) == says(b) && !says(a).is_empty());
         let same = truth.len() == other.len() && truth.iter().zip(other).all(|(a, b)| alike(a, b));
-        let (truth, other) = (self.breaks(truth), self.breaks(other));
-        !same || other.0 > truth.0 || other.1 > truth.1
+        !same || self.breaks(truth).into_iter().zip(self.breaks(other)).any(|(a, b)| b > a)
     }
 
     /// Whether all clips of a procedure are of one video.
@@ -180,10 +181,11 @@ impl Collection {
         instance.truth.windows(2).all(|pair| video(&pair[0]) == video(&pair[1]))
     }
 
-    /// Changes of source, and steps back in time within one.
-    fn breaks(&self, clips: &[ClipId]) -> (usize, usize) {
+    /// Changes of source, clips between two of another, and pairs that are not in their video's order.
+    fn breaks(&self, clips: &[ClipId]) -> [usize; 3] {
         let sequence = Sequence(clips.iter().copied().map(Some).collect());
-        (source_changes(&sequence, &self.pool), steps_back(&sequence, &self.pool))
+        let changes = source_changes(&sequence, &self.pool);
+        [changes, interrupted(clips, &self.pool), reversed(clips, &self.pool)]
     }
 
     /// Where all instances are in one part: holds out those of this share of the videos, by title and
@@ -477,6 +479,7 @@ mod tests {
             clip(3, 0, "fry"),
             clip(4, 0, ""),
             clip(4, 10, ""),
+            clip(1, 20, "cut"),
         ];
         let rows = Features::new(1, vec![1.0; clips.len()]).unwrap();
         let pool = Pool::new(clips, rows.clone(), rows).unwrap();
@@ -488,6 +491,13 @@ mod tests {
         assert!(!apart([0, 3], [2, 3]), "one change less");
         assert!(apart([0, 1], [0, 3]), "one change more");
         assert!(apart([0, 1], [4, 5]), "a step back");
+        let apart =
+            |a: [u32; 3], b: [u32; 3]| collection.tells_apart(&a.map(ClipId), &b.map(ClipId));
+        assert!(!apart([0, 3, 2], [2, 1, 0]), "as many changes, as many steps back");
+        assert!(apart([0, 2, 8], [0, 2, 0]), "the first clip again");
+        assert!(apart([0, 2, 4], [0, 2, 8]), "back to the first source, as many changes");
+        let apart =
+            |a: [u32; 2], b: [u32; 2]| collection.tells_apart(&a.map(ClipId), &b.map(ClipId));
         assert!(apart([0, 1], [0, 0]), "other words");
         assert!(apart([6, 7], [7, 6]), "no words are not the same words");
     }

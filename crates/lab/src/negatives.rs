@@ -64,22 +64,33 @@ impl Ground<'_> {
     /// Counts what is wrong with a sequence.
     pub fn faults(&self, clips: &[ClipId]) -> Faults {
         let wrong = clips.iter().enumerate().filter(|(i, c)| self.similarity(*i, **c) < self.shows);
-        let source = |clip: ClipId| self.pool.clip(clip).video;
-        let between = clips.windows(3).filter(|three| {
-            let [before, here, after] = [0, 1, 2].map(|i| source(three[i]));
-            before == after && before != here
-        });
-        let pairs =
-            clips.iter().enumerate().flat_map(|(i, a)| clips[i + 1..].iter().map(move |b| (a, b)));
-        let start = |clip: ClipId| self.pool.clip(clip).span.start();
-        let reversed =
-            pairs.filter(|(a, b)| source(**a) == source(**b) && start(**a) >= start(**b));
-        Faults { wrong: wrong.count(), interrupted: between.count(), reversed: reversed.count() }
+        let (interrupted, reversed) = (interrupted(clips, self.pool), reversed(clips, self.pool));
+        Faults { wrong: wrong.count(), interrupted, reversed }
     }
 
     fn source(&self, clip: ClipId) -> VideoId {
         self.pool.clip(clip).video
     }
+}
+
+/// How many clips stand between two of another source.
+pub fn interrupted(clips: &[ClipId], pool: &Pool) -> usize {
+    let between = |three: &&[ClipId]| {
+        let [before, here, after] = [0, 1, 2].map(|i| pool.clip(three[i]).video);
+        before == after && before != here
+    };
+    clips.windows(3).filter(between).count()
+}
+
+/// How many pairs of clips of one video are not in its order.
+pub fn reversed(clips: &[ClipId], pool: &Pool) -> usize {
+    let pairs =
+        clips.iter().enumerate().flat_map(|(i, a)| clips[i + 1..].iter().map(move |b| (*a, *b)));
+    let back = |(a, b): &(ClipId, ClipId)| {
+        let (a, b) = (pool.clip(*a), pool.clip(*b));
+        a.video == b.video && a.span.start() >= b.span.start()
+    };
+    pairs.filter(back).count()
 }
 
 /// A sequence that breaks this constraint and no other; none where the pool has none.

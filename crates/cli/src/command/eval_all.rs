@@ -208,8 +208,11 @@ impl Run<'_> {
         let examples = self.examples(&library)?;
         let sentence = &self.sentences.encoder;
         let progress = &self.setup.progress;
-        let (set, _) =
+        let (mut set, _) =
             library_set::of_library(&library, encoder.as_ref(), sentence, &examples, progress)?;
+        if let Some(list) = &self.arguments.labels {
+            label(&mut set, &library, list)?;
+        }
         let world = self.arguments.world.as_deref();
         let truth = world.map(|world| Truth::read(&world.join("truth.json"))).transpose()?;
         let domains = domains(truth.as_ref(), &library)?;
@@ -340,6 +343,19 @@ impl Run<'_> {
             Some((path.display().to_string(), about.len(), about.modified().ok()))
         };
         folders.into_iter().filter_map(file).collect()
+    }
+}
+
+/// Takes the labels of a list; an error where it has none for the library.
+fn label(set: &mut TestSet, library: &Library, list: &Path) -> Result<(), Failure> {
+    let listed = Set::open(list, Needs::Text)?;
+    match library_set::label(&mut set.collection, &library.videos()?, &listed.videos) {
+        0 => Err(Failure::new(format!(
+            "{} labels no clip of the library: its lines should name the library's videos (`video`: the \
+             file's name without its ending) and give their steps `start`, `end` and `label`",
+            list.display()
+        ))),
+        _ => Ok(()),
     }
 }
 

@@ -71,6 +71,10 @@ pub struct DataArguments {
     /// With --all: procedures that `stitch dataset mix` wrote [default: mixed by rules]
     #[arg(long, value_name = "FILE", requires = "all")]
     pub procedures: Option<PathBuf>,
+    /// With --all: a list of the library's videos in the format of --data, whose steps have a `label`;
+    /// clips of one label show the same, so that one is as right as another
+    #[arg(long, value_name = "FILE", requires = "all")]
+    pub labels: Option<PathBuf>,
     /// Show so many procedures whose truth the first method does not put first
     #[arg(long, value_name = "NUMBER", default_value_t = 0)]
     errors: usize,

@@ -119,6 +119,11 @@ pub struct TrainArguments {
     #[arg(long, default_value_t = 0.0, value_name = "SHARE", value_parser = share,
         help_heading = "What is learnt from")]
     whole: f64,
+    /// The share of whole videos that only some steps of are asked for, so that clips are left which
+    /// could be wrong ones
+    #[arg(long, default_value_t = 0.0, value_name = "SHARE", value_parser = share,
+        help_heading = "What is learnt from")]
+    shortened: f64,
     /// From which similarity of texts on a clip is taken to show a step
     #[arg(long, default_value_t = Drawing::default().shows, value_name = "COSINE",
         help_heading = "What is learnt from")]
@@ -354,6 +359,7 @@ impl TrainArguments {
             unlike: self.unlike,
             reword: self.reword,
             whole: self.whole,
+            shortened: self.shortened,
         }
     }
 

@@ -8,6 +8,9 @@ use stitch_core::clip::Span;
 use stitch_core::features::{Features, similarity};
 use stitch_core::scenes::{self, SceneOptions};
 
+/// How far after its words a step may be shown, in seconds: hands go on when everything is said.
+pub(super) const AFTER: usize = 3;
+
 /// How steps are found.
 #[derive(Clone, Copy, Debug)]
 pub struct LocaliseOptions {
@@ -15,13 +18,13 @@ pub struct LocaliseOptions {
     pub costs: CostOptions,
     /// How far before its words a step may be shown, in seconds,
     pub before: usize,
-    /// and how far after them: hands go on when everything is said.
+    /// and how far after them.
     pub after: usize,
 }
 
 impl Default for LocaliseOptions {
     fn default() -> Self {
-        Self { costs: CostOptions { keep: 0.3, temperature: 0.1 }, before: 1, after: 3 }
+        Self { costs: CostOptions { keep: 0.3, temperature: 0.1 }, before: 1, after: AFTER }
     }
 }
 
@@ -43,6 +46,17 @@ pub struct Located {
     pub seconds: Range<usize>,
     /// The same in milliseconds.
     pub span: Span,
+}
+
+impl Located {
+    /// Takes the seconds of its span.
+    pub fn follow(&mut self, length: usize) {
+        let nearest = |at: u64| ((at + 500) / 1000) as usize;
+        let range = nearest(self.span.start())..nearest(self.span.end()).min(length);
+        if !range.is_empty() {
+            self.seconds = range;
+        }
+    }
 }
 
 /// Finds the steps in the seconds of a video of this length. Steps that the video does not show are
@@ -163,11 +177,10 @@ pub fn grow(steps: &mut [Located], shots: &[u64], length_ms: u64) {
 
 /// Takes from a step shots at its ends that show something else.
 pub fn tighten(found: &mut Located, query: &[f32], seconds: &Features, shots: &[u64]) {
-    found.span = tightened(found.span, query, seconds, shots);
-    let nearest = |at: u64| ((at + 500) / 1000) as usize;
-    let range = nearest(found.span.start())..nearest(found.span.end()).min(seconds.len());
-    if !range.is_empty() {
-        found.seconds = range;
+    let tight = tightened(found.span, query, seconds, shots);
+    if tight != found.span {
+        found.span = tight;
+        found.follow(seconds.len());
     }
 }
 
@@ -240,7 +253,7 @@ fn align_steps(
 }
 
 /// The seconds that a stretch of milliseconds touches.
-pub(super) fn seconds_of((start_ms, end_ms): (u64, u64)) -> Range<usize> {
+fn seconds_of((start_ms, end_ms): (u64, u64)) -> Range<usize> {
     let start = (start_ms / 1000) as usize;
     start..(end_ms.div_ceil(1000) as usize).max(start + 1)
 }

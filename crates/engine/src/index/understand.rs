@@ -4,8 +4,8 @@
 use stitch_core::features::Features;
 use stitch_core::words::stems;
 
-use super::localise::{Suits, suits};
-use crate::listen::Doubt;
+use super::localise::{AFTER, Suits, suits};
+use crate::listen::Unclear;
 use crate::summarise::by_rules;
 use crate::transcript::Sentence;
 
@@ -22,8 +22,6 @@ const HARDLY: f32 = -5.0;
 const HARDLY_BOTH: f32 = -3.0;
 /// What it is worth that a step is told then and none was before: narration tells steps.
 const TELLS: f32 = 2.0;
-/// A step is seen from when it is spoken of until so long after, in milliseconds.
-const AFTER_MS: u64 = 3000;
 /// The most words of one sentence that are settled.
 const MOST: usize = 3;
 
@@ -40,13 +38,13 @@ struct Reading {
 /// Puts other words into the sentences where ears and eyes together find them clearly likelier.
 pub fn settle<E>(
     sentences: &mut [Sentence],
-    doubts: &[Doubt],
+    unclear: &[Unclear],
     seconds: &Features,
     encode: impl Fn(&[&str]) -> Result<Features, E>,
 ) -> Result<(), E> {
     let mut open: Vec<usize> = (0..sentences.len()).collect();
     for _ in 0..MOST {
-        let readings = readings(sentences, doubts, &open);
+        let readings = readings(sentences, unclear, &open);
         open = best(sentences, &readings, seconds, &encode)?
             .into_iter()
             .map(|reading| {
@@ -68,7 +66,7 @@ fn best<'a, E>(
     let mut found = Vec::new();
     for of_one in readings.chunk_by(|a, b| a.sentence == b.sentence) {
         let said = &sentences[of_one[0].sentence];
-        let window = (said.start_ms, said.end_ms + AFTER_MS);
+        let window = (said.start_ms, said.end_ms + 1000 * AFTER as u64);
         let texts: Vec<&str> = std::iter::once(said.text.as_str())
             .chain(of_one.iter().map(|reading| reading.text.as_str()))
             .collect();
@@ -90,7 +88,7 @@ fn best<'a, E>(
 
 /// Every other reading of the open sentences, in their order: one word changed, or two that follow one
 /// another, since what spoils a word often spoils the next.
-fn readings(sentences: &[Sentence], doubts: &[Doubt], open: &[usize]) -> Vec<Reading> {
+fn readings(sentences: &[Sentence], unclear: &[Unclear], open: &[usize]) -> Vec<Reading> {
     let mut readings = Vec::new();
     let mut first = 0;
     for (number, sentence) in sentences.iter().enumerate() {
@@ -98,9 +96,9 @@ fn readings(sentences: &[Sentence], doubts: &[Doubt], open: &[usize]) -> Vec<Rea
         let own = first..first + words.len();
         first = own.end;
         if open.contains(&number) {
-            let doubts = doubts.iter().filter(|doubt| own.contains(&doubt.place));
+            let unclear = unclear.iter().filter(|word| own.contains(&word.place));
             let changes: Vec<Change> =
-                doubts.flat_map(|doubt| changes(doubt, &words, own.start)).collect();
+                unclear.flat_map(|word| changes(word, &words, own.start)).collect();
             let told = tells(&sentence.text);
             let reading = |changes: &[&Change]| reading(number, &words, told, changes);
             readings.extend(changes.iter().filter_map(|change| reading(&[change])));
@@ -119,15 +117,15 @@ struct Change {
     heard: f32,
 }
 
-/// What a doubtful word of a sentence that begins there may be instead.
+/// What an unclear word of a sentence that begins there may be instead.
 fn changes<'a>(
-    doubt: &'a Doubt,
+    word: &'a Unclear,
     words: &'a [&str],
     first: usize,
 ) -> impl Iterator<Item = Change> + 'a {
-    let place = doubt.place - first;
+    let place = word.place - first;
     // A word that was settled before stays.
-    let others = doubt.others.iter().filter(move |_| words[place] == doubt.heard);
+    let others = word.others.iter().filter(move |_| words[place] == word.heard);
     others.filter_map(move |(other, heard)| {
         Some(Change { place, instead: instead(other, words[place])?, heard: *heard })
     })
@@ -177,14 +175,14 @@ fn instead(word: &str, of: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn doubt(place: usize, heard: &str, others: &[(&str, f32)]) -> Doubt {
+    fn perhaps(place: usize, heard: &str, others: &[(&str, f32)]) -> Unclear {
         let others = others.iter().map(|(word, by)| ((*word).into(), *by)).collect();
-        Doubt { place, heard: heard.into(), others }
+        Unclear { place, heard: heard.into(), others }
     }
 
     /// After "Hello." a sentence over four seconds of a garden bed, which are followed by four of
     /// something else; a text is about the bed as far as it says "bed" and "hole".
-    fn settled(text: &str, doubts: &[Doubt]) -> String {
+    fn settled(text: &str, unclear: &[Unclear]) -> String {
         let seconds = [[1.0, 0.1].repeat(2), [0.9, 0.1].repeat(2), [0.1, 1.0].repeat(4)].concat();
         let seconds = Features::new(2, seconds).unwrap();
         let encode = |texts: &[&str]| {
@@ -194,26 +192,26 @@ mod tests {
         };
         let said = |text: &str| Sentence { start_ms: 0, end_ms: 1000, text: text.into() };
         let mut sentences = [said("Hello."), said(text)];
-        settle(&mut sentences, doubts, &seconds, encode).unwrap();
+        settle(&mut sentences, unclear, &seconds, encode).unwrap();
         assert_eq!(sentences[0].text, "Hello.");
         sentences[1].text.clone()
     }
 
     #[test]
     fn what_is_seen_decides_between_words_that_sound_alike() {
-        let mad = |by| doubt(3, "Mad,", &[("bad", -0.1), ("bed", by)]);
+        let mad = |by| perhaps(3, "Mad,", &[("bad", -0.1), ("bed", by)]);
         assert_eq!(settled("Loosen the Mad, please.", &[mad(-2.0)]), "Loosen the Bed, please.");
         let plain = "Loosen the Mad, please.";
         assert_eq!(settled(plain, &[mad(HARDLY - 1.0)]), plain, "hardly heard so");
-        assert_eq!(settled(plain, &[doubt(3, "mud", &[("bed", -2.0)])]), plain, "another word");
-        let both = [mad(-2.0), doubt(6, "pole.", &[("hole", -1.0)])];
+        assert_eq!(settled(plain, &[perhaps(3, "mud", &[("bed", -2.0)])]), plain, "another word");
+        let both = [mad(-2.0), perhaps(6, "pole.", &[("hole", -1.0)])];
         let text = settled("Loosen the Mad, dig a pole.", &both);
         assert_eq!(text, "Loosen the Bed, dig a hole.", "one after the other");
         // Neither is seen without the other.
-        let both = [doubt(3, "mad", &[("hole", -1.0)]), doubt(4, "pole", &[("bed", -1.0)])];
+        let both = [perhaps(3, "mad", &[("hole", -1.0)]), perhaps(4, "pole", &[("bed", -1.0)])];
         assert_eq!(settled("Loosen the mad pole.", &[]), "Loosen the mad pole.");
         assert_eq!(settled("Loosen the mad pole", &both), "Loosen the hole bed");
-        let into = |text: &str| settled(text, &[doubt(2, "into", &[("dig", -0.5)])]);
+        let into = |text: &str| settled(text, &[perhaps(2, "into", &[("dig", -0.5)])]);
         assert_eq!(into("Now into the bed."), "Now dig the bed.", "a step is told");
         assert_eq!(into("Dig into the bed."), "Dig into the bed.");
     }
@@ -236,7 +234,7 @@ mod tests {
             let row = |text: &&str| [if text.contains("bed") { 2.0 } else { 0.0 }, 1.0];
             Features::new(2, texts.iter().flat_map(row).collect())
         };
-        settle(&mut said, &[doubt(1, "mad.", &[("bed", -0.5)])], &seconds, encode).unwrap();
+        settle(&mut said, &[perhaps(1, "mad.", &[("bed", -0.5)])], &seconds, encode).unwrap();
         assert_eq!(said[0].text, "My mad.");
     }
 }

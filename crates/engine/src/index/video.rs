@@ -9,7 +9,7 @@ use super::localise::{self, LocaliseOptions, Located, Step};
 use super::{IndexError, Indexer, about, understand};
 use crate::encoder::{EncoderError, Seconds, VideoInput};
 use crate::library::{Indexed, Outcome, Video, VideoFeatures, VideoRecord};
-use crate::listen::{Doubt, ListenError, Listener};
+use crate::listen::{ListenError, Listener, Unclear};
 use crate::media::{self, MediaError, Probe};
 use crate::progress::Progress;
 use crate::recipe;
@@ -55,8 +55,8 @@ impl Indexer<'_> {
         narration: Option<Narrated>,
         progress: &dyn Progress,
     ) -> Result<Indexed, EncoderError> {
-        let (mut sentences, doubts, by) = match narration {
-            Some(Narrated { transcript, doubts, by }) => (transcript.sentences, doubts, Some(by)),
+        let (mut sentences, unclear, by) = match narration {
+            Some(Narrated { transcript, unclear, by }) => (transcript.sentences, unclear, Some(by)),
             None => Default::default(),
         };
         let length_ms = video.length_ms;
@@ -67,7 +67,7 @@ impl Indexer<'_> {
                 progress.check()?;
                 self.encoder.encode_text(texts)
             };
-            understand::settle(&mut sentences, &doubts, &seconds.features, encode)?;
+            understand::settle(&mut sentences, &unclear, &seconds.features, encode)?;
         }
         let steps = self.steps(record, &video.title, &sentences, progress);
         let indexed = self.clips(record, length_ms, seconds, steps)?;
@@ -168,7 +168,7 @@ impl Indexer<'_> {
         let (located, by) = match steps.is_empty() {
             true if !self.encoder.sees() => (Vec::new(), by),
             true => (localise::scenes(&seconds, &shots, length_ms), "the pictures".into()),
-            false => (self.locate((&steps, spoken), &queries, &seconds, &shots, length_ms), by),
+            false => (self.locate(&steps, spoken, &queries, &seconds, &shots, length_ms), by),
         };
         let text = |found: &Located| found.step.map_or("", |step| &steps[step].text);
         let clip = |found: &Located| Clip {
@@ -218,7 +218,8 @@ impl Indexer<'_> {
     /// for as long as its shots last; what somebody gave the times of, then.
     fn locate(
         &self,
-        (steps, spoken): (&[Step], bool),
+        steps: &[Step],
+        spoken: bool,
         queries: &Features,
         seconds: &Features,
         shots: &[u64],
@@ -237,6 +238,9 @@ impl Indexer<'_> {
         for found in &mut located {
             if let Some(step) = found.step.filter(|_| self.encoder.sees()) {
                 localise::tighten(found, queries.row(step), seconds, shots);
+            }
+            if looks_on {
+                found.follow(seconds.len());
             }
         }
         located
@@ -315,13 +319,13 @@ impl From<SummaryStep> for Step {
 struct Narrated {
     transcript: Transcript,
     /// Words that were perhaps others.
-    doubts: Vec<Doubt>,
+    unclear: Vec<Unclear>,
     by: String,
 }
 
 impl From<Transcript> for Narrated {
     fn from(transcript: Transcript) -> Self {
-        Self { by: transcript.origin.to_string(), doubts: Vec::new(), transcript }
+        Self { by: transcript.origin.to_string(), unclear: Vec::new(), transcript }
     }
 }
 
@@ -359,8 +363,10 @@ fn heard(
         ));
     }
     let by = format!("speech recognised by {}", listener.name());
-    let doubts = listened.doubts;
-    Ok(listened.transcript.map(|transcript| Narrated { transcript, doubts, by }))
+    // What is known of words that say nothing, and of steps that are told, is English.
+    let english = listened.language.as_deref() == Some("en");
+    let unclear = if english { listened.unclear } else { Vec::new() };
+    Ok(listened.transcript.map(|transcript| Narrated { transcript, unclear, by }))
 }
 
 fn no_steps(sentences: &[Sentence], unheard: bool) -> String {

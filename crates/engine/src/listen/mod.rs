@@ -81,7 +81,7 @@ pub enum ListenError {
 
 /// A word that was perhaps another.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Doubt {
+pub struct Unclear {
     /// Which one, counted over all words of the transcript.
     pub place: usize,
     /// As it was written down.
@@ -96,7 +96,7 @@ pub struct Listened {
     /// What is said; nothing where nobody speaks.
     pub transcript: Option<Transcript>,
     /// The words of it that were perhaps others.
-    pub doubts: Vec<Doubt>,
+    pub unclear: Vec<Unclear>,
     /// The language that was detected or asked for; nothing where nobody speaks.
     pub language: Option<String>,
     /// How long the sound is, in milliseconds.
@@ -293,7 +293,7 @@ impl<'a> Session<'a> {
 
     fn finish(mut self, ending: Ending) -> Listened {
         self.captions.sort_by_key(|caption| caption.cue.start_ms);
-        let doubts = doubts(&self.captions);
+        let unclear = unclear(&self.captions);
         let cues: Vec<Cue> = self.captions.into_iter().map(|caption| caption.cue).collect();
         let languages = self.listener.tokens.languages.iter();
         let mut named = languages.filter(|(id, _)| Some(*id) == self.language);
@@ -304,7 +304,7 @@ impl<'a> Session<'a> {
         Listened {
             // Nothing said is the only thing that can be wrong with cues of our own.
             transcript: transcript::from_cues(cues, Kind::Speech, language).ok(),
-            doubts,
+            unclear,
             language: spoken,
             length_ms: in_ms(ending.samples),
             speech_ms: in_ms(self.speech),
@@ -314,16 +314,16 @@ impl<'a> Session<'a> {
 }
 
 /// The words of captions, in order, that were perhaps others.
-fn doubts(captions: &[Caption]) -> Vec<Doubt> {
+fn unclear(captions: &[Caption]) -> Vec<Unclear> {
     let words = captions.iter().flat_map(|caption| {
         let said = caption.cue.lines.iter().flat_map(|line| line.text.split_whitespace());
         said.zip(&caption.others)
     });
-    let mut doubts = Vec::new();
+    let mut unclear = Vec::new();
     for (place, (heard, others)) in words.enumerate().filter(|(_, (_, o))| !o.is_empty()) {
-        doubts.push(Doubt { place, heard: heard.to_owned(), others: others.clone() });
+        unclear.push(Unclear { place, heard: heard.to_owned(), others: others.clone() });
     }
-    doubts
+    unclear
 }
 
 #[cfg(test)]

@@ -202,10 +202,9 @@ mod tests {
             let words = ["Chop", "it", "up.", "Then", "fry", "it."];
             let words = words.map(|text| Word { text: text.into(), others: Vec::new() });
             let found = sentences(&words, said);
-            let cue = |found: &Caption| found.cue.clone();
-            let cues: Vec<Cue> = found.iter().map(cue).collect();
+            let cues = found.iter().map(|caption| &caption.cue);
             let found: Vec<_> =
-                cues.iter().map(|c| (c.start_ms, c.end_ms, c.lines[0].text.as_str())).collect();
+                cues.map(|c| (c.start_ms, c.end_ms, c.lines[0].text.as_str())).collect();
             assert_eq!(found, expected);
         };
         check(&[0..4 * S], &[(0, 1920, "Chop it up."), (1920, 4000, "Then fry it.")]);

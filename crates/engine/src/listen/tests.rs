@@ -7,10 +7,12 @@ use proptest::prelude::*;
 use super::decode::{Decoder, Others, Text};
 use super::network::{Config, Network};
 use super::rules::{Chance, drawn, restrict};
-use super::segments::segments;
+use super::segments::{Caption, segments};
 use super::spectrum::{COLUMNS, Spectrum};
 use super::tokens::Tokens;
+use super::{Unclear, unclear};
 use crate::progress::Silent;
+use crate::transcript::Cue;
 
 fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
@@ -145,6 +147,29 @@ fn the_vocabulary_is_read_from_the_folder() {
     assert!(tokens.hint("").is_empty());
     assert_eq!((tokens.zero(), tokens.never.as_slice()), (267, &[1, 2][..]));
     assert_eq!(tokens.text(&[267, 40, 41, 300, 256]), tokens.text(&[40, 41]));
+    let begins: Vec<bool> = hint.iter().map(|token| tokens.begins_word(*token)).collect();
+    assert_eq!(begins.iter().filter(|begins| **begins).count(), 2, "{hint:?}");
+    assert!(
+        hint.iter().all(|token| tokens.word(*token).is_none()),
+        "no token is a word of letters"
+    );
+    assert_eq!(tokens.word(tokens.end), None);
+}
+
+#[test]
+fn unclear_words_are_counted_over_all_captions() {
+    let caption = |text: &str, others: &[&[(&str, f32)]]| Caption {
+        cue: Cue::plain(0, 1000, text),
+        others: others
+            .iter()
+            .map(|all| all.iter().map(|(word, by)| ((*word).into(), *by)).collect())
+            .collect(),
+    };
+    let captions =
+        [caption("Loosen it.", &[&[], &[]]), caption("the mad now", &[&[], &[("bed", -1.0)], &[]])];
+    let found = unclear(&captions);
+    let others = vec![("bed".to_owned(), -1.0)];
+    assert_eq!(found, [Unclear { place: 3, heard: "mad".into(), others }]);
 }
 
 /// Times come first, in pairs, and never run back.

@@ -39,7 +39,7 @@ enum Frame {
     Other,
 }
 
-/// The actions of a sentence in order. Where no verb of the list tells one, a word that stands as a verb
+/// The actions of a sentence in order, each to the end of its clause. Where no verb of the list tells one, a word that stands as a verb
 /// does may.
 pub fn actions(words: &[Word]) -> Vec<Action> {
     let known = actions_by(words, |_| false);
@@ -66,7 +66,6 @@ fn actions_by(words: &[Word], passes: impl Fn(usize) -> bool + Copy) -> Vec<Acti
         opens = opens_after(words, i, opens);
         i += 1;
     }
-    trim_ends(words, &mut actions);
     actions
 }
 
@@ -95,8 +94,10 @@ fn is_purpose(words: &[Word], i: usize) -> bool {
 /// Whether a clause may open after this word.
 fn opens_after(words: &[Word], i: usize, opened: bool) -> bool {
     let word = &words[i];
-    let joint = matches!(word.low.as_str(), "and" | "then" | "so" | "but" | "or" | "now" | "is");
     let before = i.checked_sub(1).map_or("", |b| words[b].low.as_str());
+    // "all you do is chop", but "until it is smooth"
+    let joint = matches!(word.low.as_str(), "and" | "then" | "so" | "but" | "or" | "now")
+        || word.low == "is" && before != "it";
     // "make sure to", "it's time to", "the next thing is to"
     let urged = word.low == "to"
         && matches!(
@@ -360,8 +361,8 @@ fn clause_end(words: &[Word], at: usize) -> usize {
     words.len().min(at + 28)
 }
 
-/// Ends every action where the next begins.
-fn trim_ends(words: &[Word], actions: &mut [Action]) {
+/// Ends every action where the next begins, and without words that say nothing there.
+pub fn trim_ends(words: &[Word], actions: &mut [Action]) {
     for i in 1..actions.len() {
         let next = actions[i].at;
         actions[i - 1].end = actions[i - 1].end.min(next);

@@ -1,6 +1,6 @@
 //! Steps out of narration by rules: what hands do is kept and told as orders, talk is dropped.
 
-use super::clause::{Action, actions};
+use super::clause::{Action, actions, trim_ends};
 use super::words::{Word, carries, is_measure, words};
 use super::{Summary, SummaryStep, chatter, rewrite};
 use crate::lexicon::Strength;
@@ -84,6 +84,8 @@ fn step_actions(words: &[Word], text: &str) -> Option<Vec<Action>> {
         actions.retain(|action| !matches!(action.verb.as_str(), "start" | "go" | "watch"));
     }
     actions.truncate(MOST_ACTIONS);
+    // Only now: what was no step of its own, as in "rinse it until they are clean", stays in the step.
+    trim_ends(words, &mut actions);
     (score >= STEP && !actions.is_empty()).then_some(actions)
 }
 
@@ -148,6 +150,12 @@ mod tests {
             ("Then I give the salad a good toss", "Give the salad a good toss"),
             ("Fold the paper in half, because that makes it stronger.", "Fold the paper in half"),
             ("we start by digging a hole", "Dig a hole"),
+            ("Sand the cut board until it is smooth.", "Sand the cut board until it is smooth"),
+            ("Wipe the table until it is dry.", "Wipe the table until it is dry"),
+            (
+                "Rinse the lettuce leaves until they are clean.",
+                "Rinse the lettuce leaves until they are clean",
+            ),
         ];
         for (said, expected) in cases {
             assert_eq!(told(&[said]), [expected], "{said}");

@@ -164,12 +164,12 @@ pub fn compare(
     let mut absent = BTreeMap::new();
     for (name, scorer) in extra {
         match scorer {
-            Ok(scorer) => run.measure_all(*scorer)?,
+            Ok(scorer) => run.measure_all(name, *scorer)?,
             Err(why) => drop(absent.insert((*name).to_owned(), why.clone())),
         }
     }
     for scorer in baselines::untrained(&set.seen) {
-        run.measure_all(scorer.as_ref())?;
+        run.measure_all(scorer.name(), scorer.as_ref())?;
     }
     let trained_on = run.measure_trained(&making, options, &mut absent)?;
     let columns = run.columns;
@@ -220,28 +220,33 @@ impl<'a> Run<'a> {
         &self.set.collection.instances
     }
 
-    fn measure_all(&mut self, scorer: &dyn Scorer) -> Result<(), CompareError> {
+    fn measure_all(&mut self, name: &str, scorer: &dyn Scorer) -> Result<(), CompareError> {
         let all: Vec<usize> = (0..self.questions.len()).collect();
-        self.measure(scorer, &all)
+        self.measure(name, scorer, &all)
     }
 
     /// Scores the candidates of these questions.
-    fn measure(&mut self, scorer: &dyn Scorer, questions: &[usize]) -> Result<(), CompareError> {
+    fn measure(
+        &mut self,
+        name: &str,
+        scorer: &dyn Scorer,
+        questions: &[usize],
+    ) -> Result<(), CompareError> {
         let (set, progress) = (self.set, self.progress);
-        progress.begin(&format!("scoring by {}", scorer.name()), questions.len() as u64);
+        progress.begin(&format!("scoring by {name}"), questions.len() as u64);
         let begun = std::time::Instant::now();
         let one = |at: &usize| {
             progress.check()?;
             let question = &self.questions[*at];
             let asked = query(&set.collection.instances[question.instance]);
             let scores = scorer.score(&asked, &set.seen, &question.candidates);
-            let scores = scores
-                .map_err(|source| CompareError::Method { name: scorer.name().into(), source })?;
+            let scores =
+                scores.map_err(|source| CompareError::Method { name: name.into(), source })?;
             progress.advance(1);
             Ok((*at, outcome(question, &scores)))
         };
         let found: Result<Vec<_>, CompareError> = questions.par_iter().map(one).collect();
-        let column = self.column(scorer.name());
+        let column = self.column(name);
         column.seconds += begun.elapsed().as_secs_f64();
         found?.into_iter().for_each(|(at, outcome)| column.outcomes[at] = outcome);
         Ok(())
@@ -314,7 +319,7 @@ impl<'a> Run<'a> {
         let (pool, all) = (&self.set.seen, self.instances());
         let training = Training { pool, all, instances, questions, seed: options.seed };
         for scorer in baselines::trained(&training)? {
-            self.measure(scorer.as_ref(), measured)?;
+            self.measure(scorer.name(), scorer.as_ref(), measured)?;
         }
         Ok(())
     }

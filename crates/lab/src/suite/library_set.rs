@@ -3,15 +3,16 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-use stitch_core::clip::{Span, VideoId};
+use stitch_core::clip::{Clip, Span, VideoId};
 use stitch_core::pool::{Pool, PoolError};
 use stitch_engine::encoder::Encoder;
-use stitch_engine::library::{Library, LibraryError};
+use stitch_engine::library::{Library, LibraryError, VideoRecord};
 use stitch_engine::progress::Progress;
 use stitch_engine::sentence::{SentenceEncoder, SentenceError};
 use stitch_engine::transcript::Sentence;
 
 use super::plain::gather::said;
+use super::plain::set::{PlainStep, VideoSteps};
 use super::test_set::TestSet;
 use crate::collection::{Collection, CollectionError, Taken};
 use crate::dataset::Example;
@@ -50,6 +51,39 @@ pub fn of_library(
     Ok((set, taken))
 }
 
+/// Gives clips the labels of a list of their videos, where what is worded in many ways has one name.
+/// How many clips have one now.
+pub fn label(collection: &mut Collection, records: &[VideoRecord], list: &[VideoSteps]) -> usize {
+    let listed: HashMap<&str, &VideoSteps> =
+        list.iter().map(|video| (video.id.as_str(), video)).collect();
+    let find = |record: &VideoRecord| {
+        let name = record.path.file_stem()?.to_string_lossy();
+        Some((VideoId(record.id), *listed.get(name.as_ref())?))
+    };
+    let videos: HashMap<VideoId, &VideoSteps> = records.iter().filter_map(find).collect();
+    let Collection { pool, labels, .. } = collection;
+    let mut labelled = 0;
+    for (clip, label) in pool.clips().iter().zip(labels) {
+        let listed = videos.get(&clip.video).and_then(|video| label_of(clip, video));
+        if let Some(listed) = listed {
+            listed.clone_into(label);
+            labelled += 1;
+        }
+    }
+    labelled
+}
+
+/// What the step that a clip shows is called: the one it shares most time with.
+fn label_of<'a>(clip: &Clip, video: &'a VideoSteps) -> Option<&'a str> {
+    let shared = |step: &PlainStep| {
+        let span = step.span?;
+        let (start, end) = (span.start().max(clip.span.start()), span.end().min(clip.span.end()));
+        (start < end).then(|| end - start)
+    };
+    let shared = video.steps.iter().filter_map(|step| Some((shared(step)?, step)));
+    shared.max_by_key(|(shared, _)| *shared)?.1.label.as_deref()
+}
+
 /// What is said in each clip.
 fn narration(library: &Library, pool: &Pool) -> Result<Vec<String>, LibraryError> {
     let mut sentences: HashMap<VideoId, Vec<Sentence>> = HashMap::new();
@@ -70,4 +104,50 @@ fn within(sentences: &[Sentence], span: Span) -> String {
     };
     let spoken = sentences.iter().filter(during).map(|sentence| sentence.text.trim());
     spoken.collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::*;
+    use crate::suite::fixture::{Made, collection};
+
+    #[test]
+    fn clips_take_the_label_of_the_listed_step_they_share_most_time_with() {
+        // Two videos of three clips, a second each less a tenth.
+        let mut made = collection(&Made { tasks: 1, videos: 2, steps: 2, seed: 1 });
+        let record = |id: u32, path: &str| VideoRecord {
+            id,
+            path: PathBuf::from(path),
+            content: String::new(),
+            status: stitch_engine::library::VideoStatus::Ready,
+            video: <_>::default(),
+            narration_by: None,
+            steps_by: None,
+            clips: 2,
+        };
+        let step = |start, end, label: Option<&str>| PlainStep {
+            span: Span::new(start, end),
+            label: label.map(str::to_owned),
+            ..<_>::default()
+        };
+        let steps = vec![
+            step(0, 500, Some("cut")),
+            step(500, 1100, Some("fry")),
+            PlainStep { label: Some("any time".into()), ..<_>::default() },
+            step(1100, 1900, None),
+        ];
+        let list = [
+            VideoSteps { id: "soup".into(), steps, ..<_>::default() },
+            VideoSteps { id: "elsewhere".into(), steps: Vec::new(), ..<_>::default() },
+        ];
+        let records = [record(0, "a/soup.npy"), record(1, "a/stew.mp4")];
+        let before = made.labels.clone();
+        assert_eq!(label(&mut made, &records, &list), 1);
+        // 500 ms of the first clip are listed as cut, 400 as fry; most of the second has no name.
+        assert_eq!(made.labels[0], "cut");
+        assert_eq!(made.labels[1..], before[1..]);
+        assert_eq!(label(&mut made, &records[1..], &list), 0);
+    }
 }

@@ -50,6 +50,10 @@ pub struct Drawing {
     /// The share of whole videos among the positives that they are repeated for, where they are fewer.
     #[serde(default)]
     pub whole: f64,
+    /// The share of whole videos that only some steps of are asked for, so that clips are left which
+    /// could be wrong ones.
+    #[serde(default)]
+    pub shortened: f64,
 }
 
 impl Default for Drawing {
@@ -65,6 +69,7 @@ impl Default for Drawing {
             unlike: 0.45,
             reword: 0.3,
             whole: 0.0,
+            shortened: 0.0,
         }
     }
 }
@@ -154,24 +159,23 @@ impl<'a> Pieces<'a> {
             tasks.entry(&facts.task).or_default().push(*id);
         }
         let instances = balanced(instances, collection, drawing.whole);
-        let windows = instances.iter().flat_map(|instance| {
-            let starts = (0..instance.truth.len()).step_by(longest.max(1));
-            starts.map(move |start| (*instance, start..(start + longest).min(instance.truth.len())))
-        });
-        let piece = |(instance, window): (&'a Instance, std::ops::Range<usize>)| {
-            let steps: Vec<usize> = instance.texts[window.clone()]
-                .iter()
-                .map(|text| table.rows[text.as_str()])
-                .collect();
+        let piece = |instance: &'a Instance, places: &[usize]| {
+            let step = |place: &usize| table.rows[instance.texts[*place].as_str()];
+            let steps: Vec<usize> = places.iter().map(step).collect();
             Piece {
                 task: &instance.task,
-                text: rows(&instance.text, window.clone()),
-                truth: instance.truth[window].to_vec(),
+                text: rows(&instance.text, places),
+                truth: places.iter().map(|place| instance.truth[*place]).collect(),
                 showing: steps.iter().map(|step| showing[*step].clone()).collect(),
                 steps,
             }
         };
-        let pieces = windows.map(piece).collect();
+        let mut pieces = Vec::new();
+        for (number, instance) in instances.into_iter().enumerate() {
+            let share = if collection.is_whole(instance) { drawing.shortened } else { 0.0 };
+            let places = asked_for(instance.truth.len(), share, number as u64);
+            pieces.extend(places.chunks(longest.max(1)).map(|places| piece(instance, places)));
+        }
         Self { pool, pieces, clips, tasks, steps: table.clip, others, videos }
     }
 }
@@ -192,9 +196,23 @@ fn balanced<'a>(
     balanced
 }
 
-fn rows(features: &Features, which: std::ops::Range<usize>) -> Features {
+/// The steps of a procedure that are asked for: all, or in this share of cases at least half of them
+/// and three, by chance.
+fn asked_for(steps: usize, share: f64, seed: u64) -> Vec<usize> {
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    let mut places: Vec<usize> = (0..steps).collect();
+    let least = steps.div_ceil(2).max(3);
+    if least < steps && random.random_range(0.0..1.0) < share {
+        let kept = random.random_range(least..steps);
+        places = places.sample(&mut random, kept).copied().collect();
+        places.sort_unstable();
+    }
+    places
+}
+
+fn rows(features: &Features, which: &[usize]) -> Features {
     let mut out = Features::empty(features.dim());
-    which.for_each(|row| out.push(features.row(row)));
+    which.iter().for_each(|row| out.push(features.row(*row)));
     out
 }
 
@@ -405,6 +423,38 @@ mod tests {
             let clips: Vec<ClipId> = drawn.steps.iter().map(|(_, clip)| *clip).collect();
             assert!(!truths.contains(clips.as_slice()), "{:?} is some truth", drawn.fault);
         }
+    }
+
+    #[test]
+    fn of_a_shortened_video_half_of_the_steps_are_asked_for_and_three() {
+        let all = |steps| (0..steps).collect::<Vec<_>>();
+        for seed in 0..40 {
+            assert_eq!(asked_for(7, 0.0, seed), all(7));
+            assert_eq!(asked_for(3, 1.0, seed), all(3), "too few to leave one out");
+            let some = asked_for(7, 1.0, seed);
+            assert!((4..7).contains(&some.len()), "{some:?}");
+            assert!(some.is_sorted() && some.iter().all(|place| *place < 7), "{some:?}");
+            assert_eq!(some, asked_for(7, 1.0, seed));
+        }
+        let shortened = (0..400).filter(|seed| asked_for(9, 0.5, *seed).len() < 9).count();
+        assert!((150..250).contains(&shortened), "{shortened}");
+        let lengths: HashSet<usize> = (0..40).map(|seed| asked_for(9, 1.0, seed).len()).collect();
+        assert_eq!(lengths, HashSet::from([5, 6, 7, 8]));
+    }
+
+    #[test]
+    fn a_shortened_video_has_clips_left_for_wrong_ones() {
+        let made = made();
+        let own: Vec<&Instance> = made.instances.iter().collect();
+        let wrong = |shortened| {
+            let drawing = Drawing { shortened, unlike: 0.9, ..Drawing::default() };
+            let pieces = Pieces::of(&made, &own, Split::Train, 32, &drawing);
+            let drawn = Sampler::new(&pieces, Channels::default(), drawing, 1).epoch(0);
+            let fault = Some(Fault::Breaks(Constraint::Correctness));
+            drawn.iter().filter(|drawn| drawn.fault == fault).count()
+        };
+        assert_eq!(wrong(0.0), 0);
+        assert!(wrong(1.0) > 0);
     }
 
     #[test]

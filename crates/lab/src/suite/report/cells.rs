@@ -6,6 +6,7 @@ use super::Report;
 use crate::suite::compare::Method;
 use crate::suite::distractors::Kind;
 use crate::suite::metrics::Estimate;
+use crate::suite::ranks::Difference;
 
 /// A table of words and numbers.
 pub struct Table {
@@ -253,7 +254,13 @@ fn localisations(report: &Report) -> Option<Table> {
 }
 
 fn ablation(ablation: &super::Ablation) -> Table {
-    let head = ["trained with", "MedR", "R@1", "R@50", "MRR"].map(str::to_owned).to_vec();
+    let head = ["trained with", "MedR", "R@1", "R@50", "MRR", "MRR beside the last row's"];
+    let head = head.map(str::to_owned).to_vec();
+    let beside = |difference: &Difference| {
+        let Estimate { value, low, high } = difference.mrr;
+        let small = format!("{low:+.2} to {high:+.2}");
+        Cell { text: format!("{value:+.2}"), small, best: false }
+    };
     let row = |r: &super::AblationRow| {
         let (f, i) = (&r.figures, &r.intervals);
         vec![
@@ -262,6 +269,7 @@ fn ablation(ablation: &super::Ablation) -> Table {
             share(f.r1, i.r1),
             share(f.r50, i.r50),
             share(f.mrr, i.mrr),
+            r.against_last.as_ref().map_or_else(|| Cell::word("–"), beside),
         ]
     };
     let mut rows: Vec<Vec<Cell>> = ablation.rows.iter().map(row).collect();

@@ -72,6 +72,8 @@ pub struct AblationRow {
     pub figures: Figures,
     /// Their intervals.
     pub intervals: Intervals,
+    /// How much they exceed those of the last row, procedure by procedure.
+    pub against_last: Option<super::ranks::Difference>,
 }
 
 impl Section {
