@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use stitch_core::clip::{ClipId, VideoId};
-use stitch_core::cover::{Sequence, source_changes};
+use stitch_core::cover::{Sequence, interrupted, reversed, source_changes};
 use stitch_core::features::Features;
 use stitch_core::pool::Pool;
 use stitch_engine::encoder::{Encoder, EncoderError};
@@ -18,7 +18,6 @@ use crate::dataset::examples::Clips;
 use crate::dataset::mine::{self, MineOptions};
 use crate::dataset::recipes::{Recipe, recipes};
 use crate::dataset::{Example, Split};
-use crate::negatives::{interrupted, reversed};
 
 /// Clips, their videos, and procedures whose clips are known.
 #[derive(Clone, Debug)]

@@ -8,6 +8,7 @@ use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 use stitch_core::clip::{ClipId, VideoId};
+use stitch_core::cover::{interrupted, reversed};
 use stitch_core::features::{Features, similarity};
 use stitch_core::pool::Pool;
 
@@ -71,26 +72,6 @@ impl Ground<'_> {
     fn source(&self, clip: ClipId) -> VideoId {
         self.pool.clip(clip).video
     }
-}
-
-/// How many clips stand between two of another source.
-pub fn interrupted(clips: &[ClipId], pool: &Pool) -> usize {
-    let between = |three: &&[ClipId]| {
-        let [before, here, after] = [0, 1, 2].map(|i| pool.clip(three[i]).video);
-        before == after && before != here
-    };
-    clips.windows(3).filter(between).count()
-}
-
-/// How many pairs of clips of one video are not in its order.
-pub fn reversed(clips: &[ClipId], pool: &Pool) -> usize {
-    let pairs =
-        clips.iter().enumerate().flat_map(|(i, a)| clips[i + 1..].iter().map(move |b| (*a, *b)));
-    let back = |(a, b): &(ClipId, ClipId)| {
-        let (a, b) = (pool.clip(*a), pool.clip(*b));
-        a.video == b.video && a.span.start() >= b.span.start()
-    };
-    pairs.filter(back).count()
 }
 
 /// A sequence that breaks this constraint and no other; none where the pool has none.

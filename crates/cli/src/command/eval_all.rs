@@ -204,13 +204,15 @@ impl Run<'_> {
 
     /// Mixed procedures and whole videos of the library, by domain where the truth tells it.
     fn library(&self, report: &mut Report) -> Result<(), Failure> {
+        let labels = self.arguments.labels.as_deref();
+        let labels = labels.map(|list| Set::open(list, Needs::Text)).transpose()?;
         let (library, encoder) = self.setup.open_library(self.sentences)?;
         let examples = self.examples(&library)?;
         let sentence = &self.sentences.encoder;
         let progress = &self.setup.progress;
         let (mut set, _) =
             library_set::of_library(&library, encoder.as_ref(), sentence, &examples, progress)?;
-        if let Some(list) = &self.arguments.labels {
+        if let Some(list) = &labels {
             label(&mut set, &library, list)?;
         }
         let world = self.arguments.world.as_deref();
@@ -347,13 +349,13 @@ impl Run<'_> {
 }
 
 /// Takes the labels of a list; an error where it has none for the library.
-fn label(set: &mut TestSet, library: &Library, list: &Path) -> Result<(), Failure> {
-    let listed = Set::open(list, Needs::Text)?;
-    match library_set::label(&mut set.collection, &library.videos()?, &listed.videos) {
+fn label(set: &mut TestSet, library: &Library, list: &Set) -> Result<(), Failure> {
+    match library_set::label(&mut set.collection, &library.videos()?, &list.videos) {
         0 => Err(Failure::new(format!(
-            "{} labels no clip of the library: its lines should name the library's videos (`video`: the \
-             file's name without its ending) and give their steps `start`, `end` and `label`",
-            list.display()
+            "the list that --labels names has {} and none is of a clip of the library: its lines should \
+             name the library's videos (`video`: the file's name without its ending) and give their \
+             steps `start`, `end` and `label`",
+            count(list.videos.iter().map(|video| video.steps.len()).sum(), "step")
         ))),
         _ => Ok(()),
     }

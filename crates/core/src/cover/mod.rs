@@ -13,4 +13,4 @@ mod greedy;
 
 pub use greedy::greedy;
 pub use k_best::{Candidate, KBestOptions, k_best};
-pub use sequence::{Sequence, source_changes, steps_back};
+pub use sequence::{Sequence, interrupted, reversed, source_changes, steps_back};

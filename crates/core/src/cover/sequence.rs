@@ -20,3 +20,23 @@ pub fn source_changes(sequence: &Sequence, pool: &Pool) -> usize {
         sequence.0.iter().flatten().map(|clip| pool.clip(*clip).video).collect();
     videos.windows(2).filter(|pair| pair[0] != pair[1]).count()
 }
+
+/// How many clips stand between two of another source.
+pub fn interrupted(clips: &[ClipId], pool: &Pool) -> usize {
+    let between = |three: &&[ClipId]| {
+        let [before, here, after] = [0, 1, 2].map(|i| pool.clip(three[i]).video);
+        before == after && before != here
+    };
+    clips.windows(3).filter(between).count()
+}
+
+/// How many pairs of clips of one video are not in its order.
+pub fn reversed(clips: &[ClipId], pool: &Pool) -> usize {
+    let pairs =
+        clips.iter().enumerate().flat_map(|(i, a)| clips[i + 1..].iter().map(move |b| (*a, *b)));
+    let back = |(a, b): &(ClipId, ClipId)| {
+        let (a, b) = (pool.clip(*a), pool.clip(*b));
+        a.video == b.video && a.span.start() >= b.span.start()
+    };
+    pairs.filter(back).count()
+}
