@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use stitch_core::clip::{ClipId, VideoId};
-use stitch_core::cover::{Sequence, interrupted, reversed, source_changes};
+use stitch_core::cover::{Sequence, interrupted, reversed, source_changes, steps_back};
 use stitch_core::features::Features;
 use stitch_core::pool::Pool;
 use stitch_engine::encoder::{Encoder, EncoderError};
@@ -168,23 +168,34 @@ impl Collection {
     /// same are equally right: without a further change of source, clip between two of another or
     /// clip after a later one, they are.
     pub fn tells_apart(&self, truth: &[ClipId], other: &[ClipId]) -> bool {
+        let breaks = |clips: &[ClipId]| {
+            let changes = source_changes(&whole(clips), &self.pool);
+            [changes, interrupted(clips, &self.pool), reversed(clips, &self.pool)]
+        };
+        !self.shows_the_same(truth, other) || any_more(breaks(truth), breaks(other))
+    }
+
+    /// Whether a search that goes by changes of source and steps from one clip back to the next has found
+    /// a truth, or what it cannot tell from it.
+    pub fn is_found(&self, truth: &[ClipId], other: &[ClipId]) -> bool {
+        let breaks = |clips: &[ClipId]| {
+            let clips = whole(clips);
+            [source_changes(&clips, &self.pool), steps_back(&clips, &self.pool)]
+        };
+        self.shows_the_same(truth, other) && !any_more(breaks(truth), breaks(other))
+    }
+
+    /// Whether each clip is, or is said to show, what the truth's is.
+    fn shows_the_same(&self, truth: &[ClipId], other: &[ClipId]) -> bool {
         let says = |clip: &ClipId| self.labels[clip.row()].as_str();
         let alike = |a: &ClipId, b: &ClipId| a == b || (says(a) == says(b) && !says(a).is_empty());
-        let same = truth.len() == other.len() && truth.iter().zip(other).all(|(a, b)| alike(a, b));
-        !same || self.breaks(truth).into_iter().zip(self.breaks(other)).any(|(a, b)| b > a)
+        truth.len() == other.len() && truth.iter().zip(other).all(|(a, b)| alike(a, b))
     }
 
     /// Whether all clips of a procedure are of one video.
     pub fn is_whole(&self, instance: &Instance) -> bool {
         let video = |clip: &ClipId| self.pool.clip(*clip).video;
         instance.truth.windows(2).all(|pair| video(&pair[0]) == video(&pair[1]))
-    }
-
-    /// Changes of source, clips between two of another, and pairs that are not in their video's order.
-    fn breaks(&self, clips: &[ClipId]) -> [usize; 3] {
-        let sequence = Sequence(clips.iter().copied().map(Some).collect());
-        let changes = source_changes(&sequence, &self.pool);
-        [changes, interrupted(clips, &self.pool), reversed(clips, &self.pool)]
     }
 
     /// Where all instances are in one part: holds out those of this share of the videos, by title and
@@ -221,6 +232,15 @@ impl Collection {
         let own = self.videos.iter().filter(|(_, facts)| facts.split == Some(split));
         own.map(|(id, facts)| (*id, facts.clips.iter().filter(words).copied().collect())).collect()
     }
+}
+
+fn whole(clips: &[ClipId]) -> Sequence {
+    Sequence(clips.iter().copied().map(Some).collect())
+}
+
+/// Whether the second has more of anything than the first.
+fn any_more<const N: usize>(first: [usize; N], second: [usize; N]) -> bool {
+    first.into_iter().zip(second).any(|(first, second)| second > first)
 }
 
 impl Taken {
@@ -495,6 +515,8 @@ mod tests {
         assert!(!apart([0, 3, 2], [2, 1, 0]), "as many changes, as many steps back");
         assert!(apart([0, 2, 8], [0, 2, 0]), "the first clip again");
         assert!(apart([0, 2, 4], [0, 2, 8]), "back to the first source, as many changes");
+        assert!(collection.is_found(&[0, 2, 4].map(ClipId), &[0, 2, 8].map(ClipId)));
+        assert!(!collection.is_found(&[0, 1].map(ClipId), &[4, 5].map(ClipId)), "a step back");
         let apart =
             |a: [u32; 2], b: [u32; 2]| collection.tells_apart(&a.map(ClipId), &b.map(ClipId));
         assert!(apart([0, 1], [0, 0]), "other words");

@@ -86,7 +86,7 @@ type Places = Vec<Vec<bool>>;
 
 fn places(instance: &Instance, map: &StepMap, collection: &Collection, seed: u64) -> Places {
     let (pool, costs) = (&collection.pool, Options::default().k_best);
-    let right = |clips: &[ClipId]| !collection.tells_apart(&instance.truth, clips);
+    let right = |clips: &[ClipId]| collection.is_found(&instance.truth, clips);
     let whole = |found: Sequence| found.0.into_iter().collect::<Option<Vec<ClipId>>>();
     let among = |found: Vec<Sequence>| found.into_iter().filter_map(whole).any(|c| right(&c));
     let covers = CANDIDATES.map(|count| among(greedy(map, pool, count, &costs))).to_vec();
