@@ -39,8 +39,8 @@ enum Frame {
     Other,
 }
 
-/// The actions of a sentence in order, each to the end of its clause. Where no verb of the list tells one, a word that stands as a verb
-/// does may.
+/// The actions of a sentence in order, each to the end of its clause. Where no verb of the list tells
+/// one, a word that stands as a verb does may.
 pub fn actions(words: &[Word]) -> Vec<Action> {
     let known = actions_by(words, |_| false);
     if known.is_empty() { actions_by(words, |at| acts_as_verb(words, at)) } else { known }

@@ -111,13 +111,32 @@ pub fn fingerprint(set: &TestSet, about: &[&str]) -> String {
         instance.texts.iter().for_each(|text| hash.update(text));
         instance.truth.iter().for_each(|clip| hash.update(clip.0.to_le_bytes()));
     }
+    set.collection.labels.iter().for_each(|label| hash.update(label));
     about.iter().for_each(|word| hash.update(word));
     hex(&hash.finalize())
 }
 
 #[cfg(test)]
 mod tests {
+    use stitch_core::features::Features;
+    use stitch_engine::encoder::EncoderId;
+
     use super::*;
+    use crate::suite::fixture::{DIM, Made, collection};
+
+    #[test]
+    fn other_labels_make_another_part() {
+        let made = collection(&Made { tasks: 1, videos: 2, steps: 2, seed: 1 });
+        let count = made.pool.len();
+        let said =
+            (vec![String::new(); count], Features::new(DIM, vec![0.0; DIM * count]).unwrap());
+        let encoder = EncoderId { name: "x".into(), dim: DIM, weights: String::new() };
+        let mut set = TestSet::new("all", made, said, encoder).unwrap();
+        let before = fingerprint(&set, &[]);
+        assert_eq!(fingerprint(&set, &[]), before);
+        set.collection.labels[0] = "cut".into();
+        assert_ne!(fingerprint(&set, &[]), before);
+    }
 
     #[test]
     fn what_is_kept_is_found_by_what_it_was_made_from() {
