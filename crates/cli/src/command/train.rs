@@ -121,7 +121,7 @@ pub struct TrainArguments {
     whole: f64,
     /// The share of whole videos that only some steps of are asked for, so that clips are left which
     /// could be wrong ones
-    #[arg(long, default_value_t = 0.0, value_name = "SHARE", value_parser = share,
+    #[arg(long, default_value_t = 0.0, value_name = "SHARE", value_parser = part,
         help_heading = "What is learnt from")]
     shortened: f64,
     /// From which similarity of texts on a clip is taken to show a step
@@ -234,6 +234,12 @@ fn rate(text: &str) -> Result<f64, String> {
 fn share(text: &str) -> Result<f64, String> {
     let share = text.parse().ok().filter(|share| (0.0..=0.9).contains(share));
     share.ok_or_else(|| "it must be from 0 to 0.9".into())
+}
+
+/// A share that may be all.
+fn part(text: &str) -> Result<f64, String> {
+    let part = text.parse().ok().filter(|part| (0.0..=1.0).contains(part));
+    part.ok_or_else(|| "it must be from 0 to 1".into())
 }
 
 /// Runs the command.
