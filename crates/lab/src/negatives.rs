@@ -4,11 +4,13 @@
 //! A constraint counts as kept or broken against the sequence it was made from: [`faults`] counts how
 //! often each is broken, and a negative is one where exactly its own count went up.
 
-use rand::seq::SliceRandom;
+use std::collections::BTreeMap;
+
+use rand::seq::{IndexedRandom, SliceRandom};
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 use stitch_core::clip::{ClipId, VideoId};
-use stitch_core::cover::{interrupted, reversed};
+use stitch_core::cover::{Sequence, interrupted, reversed, source_changes};
 use stitch_core::features::{Features, similarity};
 use stitch_core::pool::Pool;
 
@@ -18,7 +20,7 @@ use stitch_core::pool::Pool;
 pub enum Constraint {
     /// Every clip shows its step.
     Correctness,
-    /// One source serves as long as it can: no clip of another between two of the same.
+    /// One source serves as long as it can: the source changes seldom, and never for a single clip.
     Continuity,
     /// Clips of one video stand in the order of that video, so that what is cut stays cut.
     State,
@@ -50,10 +52,26 @@ pub struct Ground<'a> {
 pub struct Faults {
     /// Clips that do not show their step.
     pub wrong: usize,
+    /// Changes from one source to another.
+    pub changes: usize,
     /// Clips between two of another source.
     pub interrupted: usize,
     /// Pairs of clips of one video in the wrong order.
     pub reversed: usize,
+}
+
+impl Faults {
+    /// Which constraints are broken more often than they were.
+    pub fn broken_since(self, was: Self) -> Vec<Constraint> {
+        let more = |constraint: &Constraint| match constraint {
+            Constraint::Correctness => self.wrong > was.wrong,
+            Constraint::Continuity => {
+                self.changes > was.changes || self.interrupted > was.interrupted
+            }
+            Constraint::State => self.reversed > was.reversed,
+        };
+        Constraint::ALL.into_iter().filter(more).collect()
+    }
 }
 
 impl Ground<'_> {
@@ -65,8 +83,10 @@ impl Ground<'_> {
     /// Counts what is wrong with a sequence.
     pub fn faults(&self, clips: &[ClipId]) -> Faults {
         let wrong = clips.iter().enumerate().filter(|(i, c)| self.similarity(*i, **c) < self.shows);
+        let changes =
+            source_changes(&Sequence(clips.iter().copied().map(Some).collect()), self.pool);
         let (interrupted, reversed) = (interrupted(clips, self.pool), reversed(clips, self.pool));
-        Faults { wrong: wrong.count(), interrupted, reversed }
+        Faults { wrong: wrong.count(), changes, interrupted, reversed }
     }
 
     fn source(&self, clip: ClipId) -> VideoId {
@@ -104,11 +124,7 @@ pub fn correctness(
         others.iter().copied().filter(unlike).map(move |clip| vec![(place, clip)])
     };
     let changes = (0..positive.len()).flat_map(unlike).collect();
-    first_that(positive, changes, ground, random, |was, is| {
-        is.wrong == was.wrong + 1
-            && is.interrupted <= was.interrupted
-            && is.reversed <= was.reversed
-    })
+    breaking(Constraint::Correctness, positive, changes, ground, random)
 }
 
 /// The middle one of three clips of one source replaced by one of another that does show the step.
@@ -127,52 +143,70 @@ pub fn continuity(
         ground.showing[place].iter().copied().filter(foreign).map(move |clip| vec![(place, clip)])
     };
     let changes = middles.flat_map(elsewhere).collect();
-    first_that(positive, changes, ground, random, |was, is| {
-        is.interrupted > was.interrupted && is.wrong <= was.wrong && is.reversed <= was.reversed
-    })
+    breaking(Constraint::Continuity, positive, changes, ground, random)
 }
 
-/// Two steps get clips of one video in the wrong order, both still showing their steps.
+/// Two steps get clips of one video in the wrong order, both still showing their steps. So that no source
+/// interrupts another, the steps between may get clips of that video too.
 pub fn state(
     positive: &[ClipId],
     ground: &Ground<'_>,
     random: &mut ChaCha8Rng,
 ) -> Option<Vec<ClipId>> {
     let mut changes = Vec::new();
-    for earlier in 0..positive.len() {
-        for later in earlier + 1..positive.len() {
-            for &a in &ground.showing[earlier] {
-                let before = |b: &&ClipId| {
-                    let (a, b) = (ground.pool.clip(a), ground.pool.clip(**b));
-                    a.video == b.video && b.span.start() < a.span.start()
-                };
-                let pairs = ground.showing[later].iter().filter(before);
-                changes.extend(pairs.map(|b| vec![(earlier, a), (later, *b)]));
-            }
+    for shown in shown_by_video(ground).values() {
+        let of_step = |(step, clips): (&usize, &Vec<ClipId>)| -> Change {
+            clips.iter().map(|clip| (*step, *clip)).collect()
+        };
+        let all: Change = shown.iter().flat_map(of_step).collect();
+        let after = |a: (usize, ClipId)| all.iter().filter(move |b| a.0 < b.0);
+        let pairs = all.iter().flat_map(|a| after(*a).map(|b| vec![*a, *b]));
+        changes.extend(pairs.filter(|pair| goes_back(pair, ground.pool)));
+        for first in shown.keys() {
+            let stretch =
+                (*first..).map_while(|step| Some((step, *shown.get(&step)?.choose(random)?)));
+            let stretch: Change = stretch.collect();
+            let parts = (3..=stretch.len()).map(|steps| &stretch[..steps]);
+            changes.extend(parts.filter(|part| goes_back(part, ground.pool)).map(<[_]>::to_vec));
         }
     }
-    first_that(positive, changes, ground, random, |was, is| {
-        is.reversed > was.reversed && is.wrong <= was.wrong && is.interrupted <= was.interrupted
-    })
+    breaking(Constraint::State, positive, changes, ground, random)
+}
+
+/// The clips that show each step, by video.
+fn shown_by_video(ground: &Ground<'_>) -> BTreeMap<VideoId, BTreeMap<usize, Vec<ClipId>>> {
+    let mut shown: BTreeMap<VideoId, BTreeMap<usize, Vec<ClipId>>> = BTreeMap::new();
+    for (step, clips) in ground.showing.iter().enumerate() {
+        for clip in clips {
+            shown.entry(ground.source(*clip)).or_default().entry(step).or_default().push(*clip);
+        }
+    }
+    shown
+}
+
+/// Whether a clip of one video stands before an earlier one.
+fn goes_back(change: &[(usize, ClipId)], pool: &Pool) -> bool {
+    let start = |of: &(usize, ClipId)| pool.clip(of.1).span.start();
+    change.windows(2).any(|pair| start(&pair[0]) > start(&pair[1]))
 }
 
 /// Clips put in other places.
 type Change = Vec<(usize, ClipId)>;
 
-/// The first change, in an order by chance, after which the faults are as asked.
-fn first_that(
+/// The first of the changes, in an order by chance, that breaks this constraint and no other.
+fn breaking(
+    constraint: Constraint,
     positive: &[ClipId],
     mut changes: Vec<Change>,
     ground: &Ground<'_>,
     random: &mut ChaCha8Rng,
-    asked: impl Fn(Faults, Faults) -> bool,
 ) -> Option<Vec<ClipId>> {
     let was = ground.faults(positive);
     changes.shuffle(random);
     changes.into_iter().find_map(|change| {
         let mut clips = positive.to_vec();
         change.into_iter().for_each(|(place, clip)| clips[place] = clip);
-        asked(was, ground.faults(&clips)).then_some(clips)
+        (ground.faults(&clips).broken_since(was) == [constraint]).then_some(clips)
     })
 }
 
@@ -245,23 +279,28 @@ mod tests {
         }
     }
 
-    fn broken(was: Faults, is: Faults) -> [bool; 3] {
-        [is.wrong > was.wrong, is.interrupted > was.interrupted, is.reversed > was.reversed]
-    }
-
     #[test]
     fn each_kind_can_be_made() {
         // The second video does 2 before 0, and 1 in between.
         let some = [true, true, false];
         let case = Case::new(&[vec![0, 1, 4, 2, 0, 3], vec![2, 1, 0, 4], vec![4, 1]], &some);
         let ground = case.ground();
-        for (number, constraint) in Constraint::ALL.into_iter().enumerate() {
+        for constraint in Constraint::ALL {
             let mut random = ChaCha8Rng::seed_from_u64(7);
             let found = negative(constraint, &case.positive, &ground, &mut random);
             let clips = found.unwrap_or_else(|| panic!("{constraint:?}"));
-            let broken = broken(ground.faults(&case.positive), ground.faults(&clips));
-            assert_eq!(broken, [0, 1, 2].map(|i| i == number), "{constraint:?}");
+            let broken = ground.faults(&clips).broken_since(ground.faults(&case.positive));
+            assert_eq!(broken, [constraint]);
         }
+    }
+
+    #[test]
+    fn a_whole_video_in_another_order_breaks_only_the_order() {
+        // No two clips of the second video alone could stand in the first without a change of source.
+        let case = Case::new(&[vec![0, 1, 2], vec![2, 1, 0]], &[]);
+        let mut random = ChaCha8Rng::seed_from_u64(3);
+        let clips = state(&case.positive, &case.ground(), &mut random);
+        assert_eq!(clips, Some(vec![ClipId(5), ClipId(4), ClipId(3)]));
     }
 
     #[test]
@@ -283,7 +322,7 @@ mod tests {
             let case = Case::new(&videos, &some);
             let ground = case.ground();
             let was = ground.faults(&case.positive);
-            for (number, constraint) in Constraint::ALL.into_iter().enumerate() {
+            for constraint in Constraint::ALL {
                 let make = || {
                     let mut random = ChaCha8Rng::seed_from_u64(seed);
                     negative(constraint, &case.positive, &ground, &mut random)
@@ -292,8 +331,7 @@ mod tests {
                 prop_assert_eq!(&found, &make(), "the same for the same seed");
                 if let Some(clips) = found {
                     prop_assert_ne!(&clips, &case.positive);
-                    let broken = broken(was, ground.faults(&clips));
-                    prop_assert_eq!(broken, [0, 1, 2].map(|i| i == number));
+                    prop_assert_eq!(ground.faults(&clips).broken_since(was), vec![constraint]);
                 }
             }
         }
