@@ -128,3 +128,18 @@ fn the_page_tells_times_sources_words_and_gaps() {
         assert!(page.contains(part), "{part}");
     }
 }
+
+#[test]
+fn beside_a_clip_only_others_that_may_show_the_step_are_told() {
+    let mut demonstration = example();
+    let mut other = choice(Path::new("/videos/waving.mp4"), 0, 1000);
+    for (probability, told) in [(0.3, true), (0.001, false)] {
+        other.similarity.probability = probability;
+        demonstration.steps[0].alternatives = vec![other.clone()];
+        let page = exported(&demonstration, 0, Format::Html);
+        assert_eq!(page.contains("Runners-up"), told, "{probability}");
+    }
+    demonstration.steps[0].chosen = None;
+    let page = exported(&demonstration, 0, Format::Html);
+    assert_eq!(page.matches("Nearest, but not near enough").count(), 2, "a gap tells its nearest");
+}

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::Export;
 use super::credits::{self, Credit};
-use super::thumbnails::{ALTERNATIVES, data_url};
+use super::thumbnails::{alternatives, data_url};
 use crate::demonstrate::{Choice, Elsewhere, Step};
 use crate::render::Shown;
 
@@ -182,9 +182,6 @@ fn copies(choice: &Choice) -> String {
 
 /// The runners-up.
 fn others(export: &Export, step: &Step) -> String {
-    if step.alternatives.is_empty() {
-        return String::new();
-    }
     let other = |choice: &Choice| {
         format!(
             "<li>{}<span class=\"name\">{}</span>{} \u{b7} {}{}</li>",
@@ -195,7 +192,10 @@ fn others(export: &Export, step: &Step) -> String {
             meter(choice)
         )
     };
-    let items: String = step.alternatives.iter().take(ALTERNATIVES).map(other).collect();
+    let items: String = alternatives(step).map(other).collect();
+    if items.is_empty() {
+        return items;
+    }
     let heading = if step.chosen.is_some() { "Runners-up" } else { "Nearest, but not near enough" };
     format!("<div class=\"others\"><h3>{heading}</h3><ul>{items}</ul></div>\n")
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::path::{Path, PathBuf};
 
-use crate::demonstrate::{Choice, Demonstration};
+use crate::demonstrate::{Choice, Demonstration, Step};
 use crate::files::{FileError, write_whole};
 use crate::media::{MediaError, thumbnail};
 use crate::progress::Progress;
@@ -13,7 +13,9 @@ use crate::render::cache::{identity, key};
 /// The width of a picture in pixels.
 const WIDTH: u32 = 320;
 /// How many alternatives of a step are shown.
-pub const ALTERNATIVES: usize = 4;
+const ALTERNATIVES: usize = 4;
+/// Beside a clip that shows a step, others less likely than this, which would be told as 0 %, are not.
+const HARDLY: f32 = 0.005;
 
 /// JPEG pictures by video file and time.
 #[derive(Clone, Debug, Default)]
@@ -57,9 +59,16 @@ impl Thumbnails {
     }
 }
 
+/// The alternatives of a step that are worth a look.
+pub fn alternatives(step: &Step) -> impl Iterator<Item = &Choice> {
+    let likely =
+        |choice: &&Choice| step.chosen.is_none() || choice.similarity.probability >= HARDLY;
+    step.alternatives.iter().filter(likely).take(ALTERNATIVES)
+}
+
 /// The clips of a step that the page shows.
-fn shown(step: &crate::demonstrate::Step) -> impl Iterator<Item = &Choice> {
-    step.chosen.iter().chain(step.alternatives.iter().take(ALTERNATIVES))
+fn shown(step: &Step) -> impl Iterator<Item = &Choice> {
+    step.chosen.iter().chain(alternatives(step))
 }
 
 /// The middle of a clip, in milliseconds.

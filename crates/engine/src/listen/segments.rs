@@ -15,6 +15,8 @@ const NEAR: u64 = HEARD_RATE as u64 * 6 / 10;
 
 /// A pause this near to where a sentence should end is its end, in samples of speech.
 const PAUSE_NEAR: u64 = HEARD_RATE as u64;
+/// A silence from which on a sentence has ended even where nothing written says so, in samples.
+const LONG_PAUSE: u64 = HEARD_RATE as u64;
 
 /// Something said, in samples of its window.
 #[derive(Clone, Debug, PartialEq)]
@@ -70,7 +72,7 @@ pub fn captions(segments: &[Segment], window: &Window, vocabulary: &Tokens) -> V
             && let Some(said) = said
         {
             free = said.last().map_or(free, |part| part.end);
-            captions.extend(sentences(&words, &said));
+            captions.extend(sentences(&stopped(words, &said), &said));
         }
     }
     captions
@@ -81,6 +83,13 @@ pub fn captions(segments: &[Segment], window: &Window, vocabulary: &Tokens) -> V
 struct Word {
     text: String,
     others: Vec<(String, f32)>,
+}
+
+impl Word {
+    /// How much of a text it takes up.
+    fn letters(&self) -> usize {
+        self.text.len() + 1
+    }
 }
 
 /// The words of a segment. What nearly stood in place of a word is known where it is one token that is a
@@ -130,11 +139,42 @@ fn spoken(segment: &Segment, window: &Window, free: u64) -> Option<Vec<Range<u64
     (!said.is_empty()).then_some(said)
 }
 
+/// The words with a full stop where the voice pauses: at a comma, and where it pauses for long. What the
+/// recogniser hears has its silences cut short, so it writes on over them.
+fn stopped(mut words: Vec<Word>, said: &[Range<u64>]) -> Vec<Word> {
+    let total: u64 = said.iter().map(|part| part.end - part.start).sum();
+    let letters: usize = words.iter().map(Word::letters).sum();
+    let mut passed = 0;
+    for two in said.windows(2) {
+        passed += two[0].end - two[0].start;
+        let mut before = 0;
+        let far = |word: &Word| {
+            before += word.letters();
+            (total * before as u64 / letters.max(1) as u64).abs_diff(passed)
+        };
+        let far: Vec<u64> = words.iter().map(far).collect();
+        let inner = 0..words.len().saturating_sub(1);
+        let near = |after: &dyn Fn(&str) -> bool| {
+            let fits = |i: &usize| far[*i] < PAUSE_NEAR && after(&words[*i].text);
+            inner.clone().filter(fits).min_by_key(|i| far[*i])
+        };
+        if near(&ends_sentence).is_none() {
+            let long = two[1].start - two[0].end >= LONG_PAUSE;
+            let anywhere = || near(&|_| true).filter(|_| long);
+            if let Some(last) = near(&|word| word.ends_with(',')).or_else(anywhere) {
+                let text = words[last].text.trim_end_matches(',').to_owned();
+                words[last].text = text + ".";
+            }
+        }
+    }
+    words
+}
+
 /// A caption for each sentence of a segment. Where one ends inside is told by the share of letters
 /// before it, and by a pause if there is one near.
 fn sentences(words: &[Word], said: &[Range<u64>]) -> Vec<Caption> {
     let total: u64 = said.iter().map(|part| part.end - part.start).sum();
-    let length = |words: &[Word]| words.iter().map(|word| word.text.len() + 1).sum::<usize>();
+    let length = |words: &[Word]| words.iter().map(Word::letters).sum::<usize>();
     let letters = length(words);
     let mut captions: Vec<Caption> = Vec::new();
     let (mut start, mut before) = (said.first().map_or(0, |part| part.start), 0);
@@ -210,6 +250,24 @@ mod tests {
         check(&[0..4 * S], &[(0, 1920, "Chop it up."), (1920, 4000, "Then fry it.")]);
         let pause = [0..2 * S, 5 * S..7 * S];
         check(&pause, &[(0, 2000, "Chop it up."), (5000, 7000, "Then fry it.")]);
+    }
+
+    #[test]
+    fn where_the_voice_pauses_a_sentence_ends() {
+        let check = |text: &str, said: &[Range<u64>], expected: &str| {
+            let word = |text: &str| Word { text: text.into(), others: Vec::new() };
+            let words = stopped(text.split(' ').map(word).collect(), said);
+            let words: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
+            assert_eq!(words.join(" "), expected);
+        };
+        let short = [0..2 * S, S * 27 / 10..5 * S];
+        let long = [0..2 * S, 4 * S..6 * S];
+        check("chop it all up, that looks lovely.", &short, "chop it all up. that looks lovely.");
+        check("chop it all up that looks lovely.", &short, "chop it all up that looks lovely.");
+        check("chop it all up that looks lovely.", &long, "chop it all up. that looks lovely.");
+        check("chop it up. Now fry, then eat it.", &long, "chop it up. Now fry, then eat it.");
+        check("chop it up, now fry it.", &[0..4 * S], "chop it up, now fry it.");
+        check("chop", &long, "chop");
     }
 
     fn window() -> Window {

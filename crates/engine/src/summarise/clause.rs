@@ -84,11 +84,14 @@ fn carries_another(verb: &str) -> bool {
     matches!(verb, "let" | "give" | "keep" | "continue" | "start" | "allow")
 }
 
-/// `that` and `as` open clauses only after a verb or a comma; at the start they point at things.
+/// `that` and `as` open clauses only after a verb or a comma; at the start they point at things, and
+/// "after that" is a time.
 fn is_purpose(words: &[Word], i: usize) -> bool {
+    let word = words[i].low.as_str();
     let next = words.get(i + 1).map_or("", |w| w.low.as_str());
-    matches!((words[i].low.as_str(), next), ("what", _) | ("after" | "once", "that"))
-        || (words[i].low == "as" && next == "well")
+    let before = i.checked_sub(1).map_or("", |b| words[b].low.as_str());
+    matches!((word, next), ("what", _) | ("after" | "once", "that") | ("as", "well"))
+        || matches!((before, word), ("after" | "once", "that"))
 }
 
 /// Whether a clause may open after this word.
@@ -97,7 +100,8 @@ fn opens_after(words: &[Word], i: usize, opened: bool) -> bool {
     let before = i.checked_sub(1).map_or("", |b| words[b].low.as_str());
     // "all you do is chop", but "until it is smooth"
     let joint = matches!(word.low.as_str(), "and" | "then" | "so" | "but" | "or" | "now")
-        || word.low == "is" && before != "it";
+        || word.low == "is" && before != "it"
+        || word.low == "with" && matches!(before, "begin" | "start");
     // "make sure to", "it's time to", "the next thing is to"
     let urged = word.low == "to"
         && matches!(
@@ -333,6 +337,10 @@ fn clause_end(words: &[Word], at: usize) -> usize {
         let next = words.get(i + 1).map_or("", |w| w.low.as_str());
         let far = i > at;
         let comma = words[i].mark == Some(',');
+        // "chop it, that looks lovely"
+        let remark = comma
+            && matches!(next, "that" | "this" | "it")
+            && words.get(i + 2).is_some_and(|w| is_state(&w.low));
         let cut = matches!(
             next,
             "because"
@@ -352,7 +360,8 @@ fn clause_end(words: &[Word], at: usize) -> usize {
             && (comma
                 || matches!(words[i].low.as_str(), "and" | "then" | "or" | "so" | "now")
                 || far && !is_subordinator(&words[i].low));
-        if (far || comma) && (cut || person)
+        if remark
+            || (far || comma) && (cut || person)
             || comma && is_lead(next) && next != "and" && next != "or"
         {
             return i + 1;

@@ -49,11 +49,21 @@ pub fn perhaps(told: &Summary, sentences: &[Sentence]) -> Vec<SummaryStep> {
         !is_told(sentence) && things >= LEAST_THINGS && chatter::weight(&words) < LEAST_CHATTER
     };
     let step = |sentence: &Sentence| SummaryStep {
-        text: sentence.text.trim().trim_end_matches('.').to_owned(),
+        text: as_order(&sentence.text),
         start_ms: sentence.start_ms,
         end_ms: sentence.end_ms,
     };
     sentences.iter().filter(may_tell).map(step).collect()
+}
+
+/// What is done by a sentence, however unsure, without what leads to it; the sentence where nothing is.
+fn as_order(text: &str) -> String {
+    let words = words(text);
+    let mut actions = actions(&words);
+    actions.truncate(MOST_ACTIONS);
+    trim_ends(&words, &mut actions);
+    let (order, _) = rewrite::order(&words, &actions, None);
+    if order.split(' ').count() < 3 { text.trim().trim_end_matches('.').to_owned() } else { order }
 }
 
 /// A step, and what the next sentence may refer to.
@@ -147,6 +157,9 @@ mod tests {
                 "After that, let the sauce simmer for ten minutes.",
                 "Let the sauce simmer for ten minutes",
             ),
+            ("after that fry the beef until it is brown", "Fry the beef until it is brown"),
+            ("to begin with dig up the soil with a spade", "Dig up the soil with a spade"),
+            ("Chop the leek into chunks, that looks lovely.", "Chop the leek into chunks"),
             ("Then I give the salad a good toss", "Give the salad a good toss"),
             ("Fold the paper in half, because that makes it stronger.", "Fold the paper in half"),
             ("we start by digging a hole", "Dig a hole"),
@@ -187,6 +200,7 @@ mod tests {
     fn what_is_neither_told_nor_talk_may_be_a_step() {
         let lines = [
             "Chop the onion.",
+            "And to finish, I topped the nachos with avocado.",
             "After that, nice and ripe tomato on the board.",
             "See how it changes.",
             "Thanks for watching, see you next time.",
@@ -194,7 +208,9 @@ mod tests {
         let sentences = narration(&lines);
         let perhaps = perhaps(&by_rules("", &sentences), &sentences);
         let texts: Vec<&str> = perhaps.iter().map(|step| step.text.as_str()).collect();
-        assert_eq!(texts, ["After that, nice and ripe tomato on the board"]);
+        let expected =
+            ["Top the nachos with avocado", "After that, nice and ripe tomato on the board"];
+        assert_eq!(texts, expected);
         assert_eq!((perhaps[0].start_ms, perhaps[0].end_ms), (4000, 7500));
     }
 
