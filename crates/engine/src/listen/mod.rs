@@ -21,7 +21,7 @@ use cutting::{Cutter, Window};
 use decode::{Decoder, Text};
 use network::{Config, Heard, Network};
 use segments::Caption;
-use spectrum::Spectrum;
+use spectrum::{Spectrum, THROATS};
 use tokens::Tokens;
 use voice::{BLOCK, Voice};
 
@@ -38,6 +38,12 @@ const SIDE_BY_SIDE: usize = 8;
 const MEMORY: usize = 150 << 20;
 /// Lines that are written for each window, of which the best is kept.
 const LINES: usize = 5;
+/// Windows by which it is told what throat a voice is of.
+const TRIED: usize = 2;
+/// A voice whose words are likelier than this is of the usual kind: the mean logarithm of a token.
+const CLEAR: f32 = -0.2;
+/// By how much likelier its words must be where it is taken for one of another kind.
+const CLEARER: f32 = 0.02;
 /// Speech after the last text of a window, in samples, that is listened to once more.
 const LEFT_OUT: u64 = HEARD_RATE as u64 * 12 / 10;
 
@@ -203,6 +209,8 @@ struct Session<'a> {
     side_by_side: usize,
     waiting: VecDeque<Window>,
     language: Option<u32>,
+    /// Which of the throats the voice is of, once that is known.
+    throat: Option<usize>,
     captions: Vec<Caption>,
     speech: u64,
 }
@@ -216,6 +224,7 @@ impl<'a> Session<'a> {
             side_by_side,
             waiting: VecDeque::new(),
             language: listener.language,
+            throat: None,
             captions: Vec::new(),
             speech: 0,
         }
@@ -257,22 +266,44 @@ impl<'a> Session<'a> {
 
     /// Writes down the first windows that wait.
     fn write_down(&mut self, progress: &dyn Progress) -> Result<(), ListenError> {
-        let count = self.waiting.len().min(self.side_by_side);
+        let most = if self.throat.is_none() { TRIED } else { self.side_by_side };
+        let count = self.waiting.len().min(most).min(self.side_by_side);
         let windows: Vec<Window> = self.waiting.drain(..count).collect();
+        let mut texts = self.texts(&windows, self.throat.unwrap_or(0), progress)?;
+        if self.throat.is_none() && texts.iter().any(|text| !text.tokens.is_empty()) {
+            let mut throat = 0;
+            let others = if likelihood(&texts) < CLEAR { 1..THROATS.len() } else { 0..0 };
+            for other in others {
+                let heard = self.texts(&windows, other, progress)?;
+                if likelihood(&heard) > likelihood(&texts) + CLEARER {
+                    (texts, throat) = (heard, other);
+                }
+            }
+            self.throat = Some(throat);
+        }
+        windows.iter().zip(&texts).for_each(|(window, text)| self.keep(window, text));
+        Ok(())
+    }
+
+    /// The texts of windows, heard as one of the throats is.
+    fn texts(
+        &mut self,
+        windows: &[Window],
+        throat: usize,
+        progress: &dyn Progress,
+    ) -> Result<Vec<Text>, ListenError> {
         let Listener { network, tokens, spectrum, .. } = self.listener;
-        let mut heard = Vec::with_capacity(count);
-        for window in &windows {
+        let mut heard = Vec::with_capacity(windows.len());
+        for window in windows {
             progress.check()?;
-            heard.push(network.hear(&spectrum.of(&window.samples)));
+            heard.push(network.hear(&spectrum.of(&window.samples, throat)));
         }
         let heard: Vec<&Heard> = heard.iter().collect();
         let decoder = Decoder { network, tokens, hint: &self.hint, lines: LINES };
         if self.language.is_none() {
             self.language = decoder.language(&heard).map(|(language, _)| language);
         }
-        let texts = decoder.texts(&heard, self.language, progress)?;
-        windows.iter().zip(&texts).for_each(|(window, text)| self.keep(window, text));
-        Ok(())
+        Ok(decoder.texts(&heard, self.language, progress)?)
     }
 
     /// Keeps what a window says; speech after its last text waits to be listened to once more.
@@ -311,6 +342,13 @@ impl<'a> Session<'a> {
             damage: ending.complaint,
         }
     }
+}
+
+/// The mean log-likelihood of a token in all texts.
+fn likelihood(texts: &[Text]) -> f32 {
+    let tokens: usize = texts.iter().map(|text| text.tokens.len()).sum();
+    let sum: f32 = texts.iter().map(|text| text.likelihood * text.tokens.len() as f32).sum();
+    sum / tokens.max(1) as f32
 }
 
 /// The words of captions, in order, that were perhaps others.

@@ -19,14 +19,18 @@ const BINS: usize = SPAN / 2 + 1;
 /// Columns that one task takes.
 const TASK: usize = 250;
 
+/// How long a voice's throat is taken to be, as shares of the usual: a long one sounds lower in all its
+/// vowels, and is heard better with the bands moved down as far.
+pub const THROATS: [f64; 3] = [1.0, 0.9, 1.1];
+
 /// Makes spectra with a given number of bands.
 pub struct Spectrum {
     bands: usize,
     /// \[SPAN, 2·BINS\]: cosines and sines under a Hann window. In f64, and as a matrix product: with
     /// the product's speed it costs a hundredth of the network, and nothing is lost in the sums.
     waves: Vec<f64>,
-    /// \[bands, BINS\]
-    filters: Vec<f64>,
+    /// For each throat \[bands, BINS\].
+    filters: [Vec<f64>; THROATS.len()],
 }
 
 impl Spectrum {
@@ -42,21 +46,22 @@ impl Spectrum {
                 row[BINS + k] = hann * angle.sin();
             }
         }
-        Self { bands, waves, filters: filters(bands) }
+        Self { bands, waves, filters: THROATS.map(|throat| filters(bands, throat)) }
     }
 
-    /// The spectrum of up to [`WINDOW`] samples, the rest taken as silence: \[COLUMNS, bands\].
-    pub fn of(&self, samples: &[f32]) -> Vec<f32> {
+    /// The spectrum of up to [`WINDOW`] samples, the rest taken as silence, for one of the throats:
+    /// \[COLUMNS, bands\].
+    pub fn of(&self, samples: &[f32], throat: usize) -> Vec<f32> {
         let padded = padded(samples);
         let mut out = vec![0.0f64; COLUMNS * self.bands];
         let tasks = out.par_chunks_mut(TASK * self.bands).enumerate();
-        tasks.for_each(|(i, out)| self.columns(&padded[i * TASK * HOP..], out));
+        tasks.for_each(|(i, out)| self.columns(&padded[i * TASK * HOP..], throat, out));
         let most = out.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         out.iter().map(|power| ((power.max(most - 8.0) + 4.0) / 4.0) as f32).collect()
     }
 
     /// The logarithms of some columns in order.
-    fn columns(&self, samples: &[f64], out: &mut [f64]) {
+    fn columns(&self, samples: &[f64], throat: usize, out: &mut [f64]) {
         let count = out.len() / self.bands;
         let mut sums = vec![0.0; count * 2 * BINS];
         let (rows, waves) = ((count, SPAN, HOP), (2 * BINS, 1, 2 * BINS));
@@ -67,7 +72,8 @@ impl Spectrum {
             let parts = real.iter().zip(imaginary);
             power.iter_mut().zip(parts).for_each(|(p, (re, im))| *p = re * re + im * im);
         }
-        product(&power, (count, BINS, BINS), &self.filters, (self.bands, BINS, 1), out);
+        let filters = &self.filters[throat];
+        product(&power, (count, BINS, BINS), filters, (self.bands, BINS, 1), out);
         out.iter_mut().for_each(|x| *x = x.max(1e-10).log10());
     }
 }
@@ -123,15 +129,16 @@ fn padded(samples: &[f32]) -> Vec<f64> {
     padded
 }
 
-/// Triangles on the mel scale of Slaney's Auditory Toolbox, each of area 1: \[bands, BINS\].
-fn filters(bands: usize) -> Vec<f64> {
+/// Triangles on the mel scale of Slaney's Auditory Toolbox, each of area 1, over frequencies as a usual
+/// throat would have made them: \[bands, BINS\].
+fn filters(bands: usize, throat: f64) -> Vec<f64> {
     let top = mel(8000.0);
     let edge = |i: usize| hertz(top * i as f64 / (bands + 1) as f64);
     let mut filters = vec![0.0; bands * BINS];
     for (band, row) in filters.chunks_exact_mut(BINS).enumerate() {
         let (low, middle, high) = (edge(band), edge(band + 1), edge(band + 2));
         for (k, x) in row.iter_mut().enumerate() {
-            let f = k as f64 * 16_000.0 / SPAN as f64;
+            let f = (k as f64 * 16_000.0 / SPAN as f64 * throat).min(8000.0);
             let rising = (f - low) / (middle - low);
             let falling = (high - f) / (high - middle);
             *x = rising.min(falling).max(0.0) * 2.0 / (high - low);

@@ -8,7 +8,7 @@ use super::decode::{Decoder, Others, Text};
 use super::network::{Config, Network};
 use super::rules::{Chance, drawn, restrict};
 use super::segments::{Caption, segments};
-use super::spectrum::{COLUMNS, Spectrum};
+use super::spectrum::{COLUMNS, Spectrum, THROATS};
 use super::tokens::Tokens;
 use super::{Unclear, unclear};
 use crate::progress::Silent;
@@ -54,7 +54,7 @@ fn the_spectrum_is_that_of_transformers() {
     let golden: std::collections::HashMap<usize, Vec<Vec<f32>>> =
         serde_json::from_slice(&std::fs::read(data("whisper-spectra.json")).unwrap()).unwrap();
     for (bands, columns) in golden {
-        let ours = Spectrum::new(bands).of(&sound());
+        let ours = Spectrum::new(bands).of(&sound(), 0);
         assert_eq!(ours.len(), COLUMNS * bands);
         for (column, theirs) in ours.chunks_exact(bands).step_by(37).zip(&columns) {
             assert!(furthest(column, theirs) < 1e-4, "{bands}: {}", furthest(column, theirs));
@@ -62,9 +62,25 @@ fn the_spectrum_is_that_of_transformers() {
     }
 }
 
+#[test]
+fn what_another_throat_says_higher_is_heard_as_the_usual_says_it() {
+    let spectrum = Spectrum::new(80);
+    let loudest = |hertz: f64, throat: usize| {
+        let tone = |n: usize| (n as f64 * hertz * std::f64::consts::TAU / 16_000.0).sin() as f32;
+        let sound: Vec<f32> = (0..16_000).map(tone).collect();
+        let column = &spectrum.of(&sound, throat)[50 * 80..51 * 80];
+        (0..80).max_by(|a, b| column[*a].total_cmp(&column[*b])).unwrap()
+    };
+    for (throat, length) in THROATS.into_iter().enumerate() {
+        for hertz in [400.0, 1000.0, 3000.0] {
+            assert_eq!(loudest(hertz / length, throat), loudest(hertz, 0), "{hertz} Hz, {length}");
+        }
+    }
+}
+
 /// Encoder and decoder against what transformers said; how far off, as a share of the spread.
 fn compare(network: &Network, golden: &Golden) -> (f32, f32) {
-    let spectrum = Spectrum::new(network.config.num_mel_bins).of(&sound());
+    let spectrum = Spectrum::new(network.config.num_mel_bins).of(&sound(), 0);
     let d = network.config.d_model;
     let encoded = network.encode(&spectrum);
     let rows = encoded.chunks_exact(d).step_by(101).zip(&golden.encoded);
@@ -115,7 +131,7 @@ fn a_window_is_written_the_same_in_any_company() {
     let (network, tokens) = load(&data("tiny-whisper"));
     let spectrum = Spectrum::new(80);
     let sounds = [sound(), sound()[..20_000].to_vec(), vec![0.0; 100], sound()[5000..].to_vec()];
-    let heard: Vec<_> = sounds.iter().map(|sound| network.hear(&spectrum.of(sound))).collect();
+    let heard: Vec<_> = sounds.iter().map(|sound| network.hear(&spectrum.of(sound, 0))).collect();
     let decoder = Decoder { network: &network, tokens: &tokens, hint: &[40, 41], lines: 3 };
     let language = decoder.language(&heard.iter().collect::<Vec<_>>()).unwrap().0;
     assert!(tokens.languages.iter().any(|(id, _)| *id == language));
