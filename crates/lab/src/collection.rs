@@ -169,7 +169,7 @@ impl Collection {
     /// clip after a later one, they are.
     pub fn tells_apart(&self, truth: &[ClipId], other: &[ClipId]) -> bool {
         let breaks = |clips: &[ClipId]| {
-            let changes = source_changes(&whole(clips), &self.pool);
+            let changes = source_changes(&Sequence::from(clips), &self.pool);
             [changes, interrupted(clips, &self.pool), reversed(clips, &self.pool)]
         };
         !self.shows_the_same(truth, other) || any_more(breaks(truth), breaks(other))
@@ -179,7 +179,7 @@ impl Collection {
     /// a truth, or what it cannot tell from it.
     pub fn is_found(&self, truth: &[ClipId], other: &[ClipId]) -> bool {
         let breaks = |clips: &[ClipId]| {
-            let clips = whole(clips);
+            let clips = Sequence::from(clips);
             [source_changes(&clips, &self.pool), steps_back(&clips, &self.pool)]
         };
         self.shows_the_same(truth, other) && !any_more(breaks(truth), breaks(other))
@@ -232,10 +232,6 @@ impl Collection {
         let own = self.videos.iter().filter(|(_, facts)| facts.split == Some(split));
         own.map(|(id, facts)| (*id, facts.clips.iter().filter(words).copied().collect())).collect()
     }
-}
-
-fn whole(clips: &[ClipId]) -> Sequence {
-    Sequence(clips.iter().copied().map(Some).collect())
 }
 
 /// Whether the second has more of anything than the first.

@@ -83,8 +83,7 @@ impl Ground<'_> {
     /// Counts what is wrong with a sequence.
     pub fn faults(&self, clips: &[ClipId]) -> Faults {
         let wrong = clips.iter().enumerate().filter(|(i, c)| self.similarity(*i, **c) < self.shows);
-        let changes =
-            source_changes(&Sequence(clips.iter().copied().map(Some).collect()), self.pool);
+        let changes = source_changes(&Sequence::from(clips), self.pool);
         let (interrupted, reversed) = (interrupted(clips, self.pool), reversed(clips, self.pool));
         Faults { wrong: wrong.count(), changes, interrupted, reversed }
     }

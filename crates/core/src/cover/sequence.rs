@@ -7,6 +7,13 @@ use crate::pool::Pool;
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Sequence(pub Vec<Option<ClipId>>);
 
+impl From<&[ClipId]> for Sequence {
+    /// One without gaps.
+    fn from(clips: &[ClipId]) -> Self {
+        Self(clips.iter().copied().map(Some).collect())
+    }
+}
+
 /// How often a shown step's clip starts before the previous shown step's of the same source.
 pub fn steps_back(sequence: &Sequence, pool: &Pool) -> usize {
     let clips: Vec<&Clip> = sequence.0.iter().flatten().map(|clip| pool.clip(*clip)).collect();

@@ -269,18 +269,15 @@ impl<'a> Session<'a> {
         let most = if self.throat.is_none() { TRIED } else { self.side_by_side };
         let count = self.waiting.len().min(most).min(self.side_by_side);
         let windows: Vec<Window> = self.waiting.drain(..count).collect();
-        let mut texts = self.texts(&windows, self.throat.unwrap_or(0), progress)?;
-        if self.throat.is_none() && texts.iter().any(|text| !text.tokens.is_empty()) {
-            let mut throat = 0;
-            let others = if likelihood(&texts) < CLEAR { 1..THROATS.len() } else { 0..0 };
-            for other in others {
-                let heard = self.texts(&windows, other, progress)?;
-                if likelihood(&heard) > likelihood(&texts) + CLEARER {
-                    (texts, throat) = (heard, other);
-                }
+        let texts = match self.throat {
+            Some(throat) => self.texts(&windows, throat, progress)?,
+            None => {
+                let (throat, texts) = likeliest(|throat| self.texts(&windows, throat, progress))?;
+                // Where nothing is said, nothing is known of who says it.
+                self.throat = (!texts.iter().all(|text| text.tokens.is_empty())).then_some(throat);
+                texts
             }
-            self.throat = Some(throat);
-        }
+        };
         windows.iter().zip(&texts).for_each(|(window, text)| self.keep(window, text));
         Ok(())
     }
@@ -342,6 +339,22 @@ impl<'a> Session<'a> {
             damage: ending.complaint,
         }
     }
+}
+
+/// The throat by which a voice is understood best, and what it says; only the usual one is tried where
+/// that is clear.
+fn likeliest<E>(
+    mut texts_of: impl FnMut(usize) -> Result<Vec<Text>, E>,
+) -> Result<(usize, Vec<Text>), E> {
+    let mut best = (0, texts_of(0)?);
+    let others = if likelihood(&best.1) < CLEAR { 1..THROATS.len() } else { 0..0 };
+    for throat in others {
+        let texts = texts_of(throat)?;
+        if likelihood(&texts) > likelihood(&best.1) + CLEARER {
+            best = (throat, texts);
+        }
+    }
+    Ok(best)
 }
 
 /// The mean log-likelihood of a token in all texts.

@@ -10,7 +10,7 @@ use super::rules::{Chance, drawn, restrict};
 use super::segments::{Caption, segments};
 use super::spectrum::{COLUMNS, Spectrum, THROATS};
 use super::tokens::Tokens;
-use super::{Unclear, unclear};
+use super::{Unclear, likeliest, unclear};
 use crate::progress::Silent;
 use crate::transcript::Cue;
 
@@ -76,6 +76,32 @@ fn what_another_throat_says_higher_is_heard_as_the_usual_says_it() {
             assert_eq!(loudest(hertz / length, throat), loudest(hertz, 0), "{hertz} Hz, {length}");
         }
     }
+}
+
+#[test]
+fn a_voice_is_of_the_throat_by_which_its_words_are_likeliest() {
+    let heard = |likelihoods: [f32; THROATS.len()]| {
+        let mut tried = 0;
+        let text = |likelihood: f32, count: usize| Text {
+            tokens: vec![0; count],
+            likelihood,
+            ..Text::default()
+        };
+        let found = likeliest(|throat| {
+            tried += 1;
+            // A long text counts for more than a short one, and an empty one for nothing.
+            let sure = likelihoods[throat];
+            Ok::<_, ()>(vec![text(sure, 30), text(sure - 0.4, 10), text(-9.0, 0)])
+        });
+        let (throat, texts) = found.unwrap();
+        assert_eq!(texts[0].likelihood, likelihoods[throat]);
+        (throat, tried)
+    };
+    // One text in four is less likely by 0.4, so the mean is by 0.1.
+    assert_eq!(heard([-0.05, 0.0, 0.0]), (0, 1), "clear");
+    assert_eq!(heard([-0.3, -0.2, -0.1]), (2, 3));
+    assert_eq!(heard([-0.3, -0.1, -0.2]), (1, 3));
+    assert_eq!(heard([-0.3, -0.29, -0.5]), (0, 3), "hardly likelier");
 }
 
 /// Encoder and decoder against what transformers said; how far off, as a share of the spread.

@@ -557,7 +557,7 @@ mod tests {
             let making = Distractors::new(&made, calibration(), seed);
             let question = making.question(0).unwrap();
             prop_assert_eq!(&question, &making.question(0).unwrap());
-            let truth = Sequence(made.instances[0].truth.iter().copied().map(Some).collect());
+            let truth = Sequence::from(made.instances[0].truth.as_slice());
             prop_assert_eq!(&question.candidates[0], &truth);
             let different: HashSet<_> = question.candidates.iter().map(|s| &s.0).collect();
             prop_assert_eq!(different.len(), question.candidates.len());
