@@ -62,17 +62,6 @@ pub trait Scorer: Send + Sync {
     /// Its name in reports.
     fn name(&self) -> &str;
 
-    /// Whether the score itself falls when a sequence jumps between sources. Where it does not, the
-    /// query takes a price for every change off it.
-    fn judges_coherence(&self) -> bool {
-        false
-    }
-
-    /// The probability that a score of its stands for, where it stands for one.
-    fn probability(&self, _score: f32) -> Option<f32> {
-        None
-    }
-
     /// One score per candidate; higher is better. Scores of different queries need not compare.
     fn score(
         &self,

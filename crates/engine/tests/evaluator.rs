@@ -232,8 +232,7 @@ fn a_procedure_longer_than_the_evaluator_takes_still_gets_a_score() {
     let sequence = Sequence((0..300).map(|i| Some(ClipId(i % 7))).collect());
     let query = Query { texts: &[], text: &steps, clip: &steps, map: None };
     let scores = tiny(BOTH[0]).score(&query, &pool, &[sequence]).unwrap();
-    let probability = tiny(BOTH[0]).probability(scores[0]).unwrap();
-    assert!(probability > 0.0 && probability < 1.0);
+    assert!(scores[0].is_finite() && scores[0] > -1e3);
 }
 
 fn card() -> Card {

@@ -37,8 +37,6 @@ pub struct Revision {
     pub wishes: Wishes,
     /// The answer.
     pub answer: Demonstration,
-    /// The scorer's word on the answer without each clip.
-    pub without: Vec<Option<f32>>,
     /// How long the answer took.
     pub took_ms: u64,
 }
@@ -84,7 +82,7 @@ pub fn remove(store: &Store, id: i64) -> rusqlite::Result<bool> {
 
 /// One revision.
 pub fn revision(store: &Store, id: i64, number: i64) -> rusqlite::Result<Option<Revision>> {
-    let find = "SELECT number, action, wishes, answer, without, took_ms FROM revisions
+    let find = "SELECT number, action, wishes, answer, took_ms FROM revisions
         WHERE demonstration = ? AND number = ?";
     store.lock().query_row(find, [id, number], read_revision).optional()
 }
@@ -128,14 +126,13 @@ pub fn add(
 
 fn insert(db: &Connection, id: i64, revision: &Revision) -> rusqlite::Result<usize> {
     db.execute(
-        "INSERT INTO revisions VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO revisions VALUES (?, ?, ?, ?, ?, ?, ?)",
         params![
             id,
             revision.number,
             revision.action,
             json(&revision.wishes),
             json(&revision.answer),
-            json(&revision.without),
             revision.took_ms as i64,
             now_ms()
         ],
@@ -185,7 +182,6 @@ fn read_revision(row: &Row<'_>) -> rusqlite::Result<Revision> {
         action: row.get(1)?,
         wishes: parse(row, 2)?,
         answer: parse(row, 3)?,
-        without: parse(row, 4)?,
-        took_ms: row.get::<_, i64>(5)?.max(0) as u64,
+        took_ms: row.get::<_, i64>(4)?.max(0) as u64,
     })
 }

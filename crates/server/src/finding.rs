@@ -7,7 +7,6 @@ use serde_json::json;
 use stitch_core::procedure::Procedure;
 use stitch_engine::demonstrate::{
     Asked, Choice, Demonstration, Fixed, Interval, Options, Place, Trim, Wish, Wishes, solve,
-    without_each,
 };
 use stitch_engine::progress::Progress;
 
@@ -81,15 +80,12 @@ fn answer(
     let stock = state.stock_or_say()?;
     let wishes = if held.is_empty() { kept.clone() } else { held };
     let options = Options { wishes, ..record.search.options() };
-    let with = state.demonstrator();
-    let answer = solve(&with, &stock, asked, &options)?;
-    let without = without_each(&with, &stock, asked, &answer)?;
+    let answer = solve(&state.demonstrator(), &stock, asked, &options)?;
     Ok(Revision {
         number: 0,
         action: String::new(),
         wishes: kept.clone(),
         answer,
-        without,
         took_ms: begun.elapsed().as_millis() as u64,
     })
 }

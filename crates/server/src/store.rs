@@ -7,7 +7,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use rusqlite::Connection;
 
 /// The version of the format; stored in the database's header.
-const VERSION: i64 = 1;
+const VERSION: i64 = 2;
+
+/// What brings a database of version 1 to version 2. `without` held scores that nothing showed.
+const FROM_1: &str = "ALTER TABLE revisions DROP COLUMN without;";
 
 const TABLES: &str = "
     CREATE TABLE jobs (
@@ -38,7 +41,6 @@ const TABLES: &str = "
         action TEXT NOT NULL,
         wishes TEXT NOT NULL,
         answer TEXT NOT NULL,
-        without TEXT NOT NULL,
         took_ms INTEGER NOT NULL,
         created_ms INTEGER NOT NULL,
         PRIMARY KEY (demonstration, number)
@@ -61,12 +63,15 @@ impl Store {
         database.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;
         database.execute_batch("PRAGMA foreign_keys = ON; PRAGMA synchronous = FULL;")?;
         let found: i64 = database.query_row("PRAGMA user_version", [], |row| row.get(0))?;
-        if found == 0 {
-            let making = database.transaction()?;
-            making.execute_batch(TABLES)?;
-            making.pragma_update(None, "user_version", VERSION)?;
-            making.commit()?;
-        }
+        let change = match found {
+            0 => TABLES,
+            1 => FROM_1,
+            _ => return Ok(Self(Mutex::new(database))),
+        };
+        let transaction = database.transaction()?;
+        transaction.execute_batch(change)?;
+        transaction.pragma_update(None, "user_version", VERSION)?;
+        transaction.commit()?;
         Ok(Self(Mutex::new(database)))
     }
 
@@ -93,4 +98,38 @@ impl Store {
 /// Milliseconds since 1970.
 pub fn now_ms() -> i64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis() as i64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_database_of_version_1_keeps_its_revisions() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("page.db");
+        let old =
+            TABLES.replace("answer TEXT NOT NULL,", "answer TEXT NOT NULL, without TEXT NOT NULL,");
+        let database = Connection::open(&file).unwrap();
+        database.execute_batch(&old).unwrap();
+        database
+            .execute_batch(
+                "INSERT INTO demonstrations VALUES (1, 'Tea', '[]', '{}', 1, 0);
+                 INSERT INTO revisions VALUES (1, 1, 'found', '{}', 'answer', '[]', 5, 0);
+                 PRAGMA user_version = 1;",
+            )
+            .unwrap();
+        drop(database);
+        for _ in 0..2 {
+            let store = Store::open(&file).unwrap();
+            let kept = store.lock().query_row("SELECT * FROM revisions", [], |row| {
+                Ok((
+                    row.get::<_, String>("answer")?,
+                    row.get::<_, i64>("took_ms")?,
+                    row.as_ref().column_count(),
+                ))
+            });
+            assert_eq!(kept.unwrap(), ("answer".into(), 5, 7));
+        }
+    }
 }

@@ -171,8 +171,6 @@ pub struct StepView {
     pub trimmed: bool,
     /// What a viewer may stumble over.
     pub warnings: Vec<String>,
-    /// The scorer's word on the whole without this clip, where it has one.
-    pub score_without: Option<f32>,
 }
 
 /// A demonstration as it stands.
@@ -220,7 +218,6 @@ impl DemonstrationView {
                 source: wish.source,
                 trimmed: wish.trim.is_some_and(|trim| Some(trim.of) == place),
                 warnings: doubts[number].iter().map(say).collect(),
-                score_without: revision.without.get(number).copied().flatten(),
             }
         };
         Self {

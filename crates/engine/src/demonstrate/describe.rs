@@ -51,7 +51,7 @@ pub(super) fn describe(
         title: procedure.title().to_owned(),
         steps,
         scorer: with.scorer.name().to_owned(),
-        score: with.scorer.probability(score).unwrap_or(score),
+        score,
         candidates: ranked.len(),
         source_changes: cover::source_changes(best, &stock.pool),
         seed: options.seed,

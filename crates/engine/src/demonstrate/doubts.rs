@@ -1,9 +1,8 @@
-//! What a viewer may stumble over in a demonstration, and what the scorer makes of each clip.
+//! What a viewer may stumble over in a demonstration.
 
 use serde::Serialize;
-use stitch_core::cover::Sequence;
 
-use super::{Asked, Choice, DemonstrateError, Demonstration, Demonstrator, Place, Stock};
+use super::{Choice, Demonstration, Place};
 
 /// Something to look at before the result is used.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -51,32 +50,4 @@ fn about(choice: &Choice, before: &[(usize, &Choice)]) -> Vec<Doubt> {
         doubts.push(Doubt::Unlikely);
     }
     doubts
-}
-
-/// What the scorer says of the sequence, and of the sequence without each of its clips; nothing from
-/// a scorer that only adds up similarities, which are told anyway.
-pub fn without_each(
-    with: &Demonstrator<'_>,
-    stock: &Stock,
-    asked: &Asked,
-    demonstration: &Demonstration,
-) -> Result<Vec<Option<f32>>, DemonstrateError> {
-    let nothing = vec![None; demonstration.steps.len()];
-    if !with.scorer.judges_coherence() {
-        return Ok(nothing);
-    }
-    let row = |choice: &Choice| stock.find(Place::from(choice));
-    let chosen: Vec<_> =
-        demonstration.steps.iter().map(|step| step.chosen.as_ref().and_then(row)).collect();
-    let shown: Vec<usize> = (0..chosen.len()).filter(|&step| chosen[step].is_some()).collect();
-    let without = |&step: &usize| {
-        let mut clips = chosen.clone();
-        clips[step] = None;
-        Sequence(clips)
-    };
-    let sequences: Vec<Sequence> = shown.iter().map(without).collect();
-    let scores = with.scorer.score(&asked.query(), &stock.pool, &sequences)?;
-    let mut told = nothing;
-    shown.iter().zip(scores).for_each(|(&step, score)| told[step] = Some(score));
-    Ok(told)
 }

@@ -23,7 +23,7 @@ use crate::library::{Library, LibraryError};
 use crate::scorer::{Query, Scorer, ScorerError};
 use crate::sentence::SentenceEncoder;
 pub use demonstration::{Choice, Demonstration, Elsewhere, Interval, Similarity, Source, Step};
-pub use doubts::{Doubt, doubts, without_each};
+pub use doubts::{Doubt, doubts};
 pub use sources::SourceFilter;
 pub use stock::{Asked, Stock};
 use wishes::Mapper;
@@ -55,7 +55,7 @@ pub struct Options {
     pub candidates: usize,
     /// The price of a source change and of going backwards in a source, in natural logarithms of
     /// probability (a change at 0.7 must make the clips twice as likely to be right): when
-    /// candidates are made, and when they are ranked by a scorer that does not judge coherence.
+    /// candidates are made, and when they are ranked.
     pub k_best: KBestOptions,
     /// How clips become cuts.
     pub timeline: TimelineOptions,
@@ -138,10 +138,10 @@ pub fn solve(
     let calibration = &stock.calibration(with.encoder);
     let mut map = Mapper { query: &asked.query(), pool, allowed, calibration, options }.map()?;
     map.collapse(pool, with.library);
-    let candidates = candidates(&map.used, pool, with.scorer, options);
+    let candidates = candidates(&map.used, pool, options);
     query.map = Some(&map.used);
     let scores = with.scorer.score(&query, pool, &candidates)?;
-    let scores = with_price_of_changes(with.scorer, scores, &candidates, pool, options);
+    let scores = with_price_of_changes(&scores, &candidates, pool, options);
     let order = ranked(&scores);
     let best = &candidates[order[0]];
     let rooms = rooms(best, stock, with.library)?;
@@ -207,23 +207,13 @@ fn step_map_where(
 }
 
 /// V'_R: the covers by few sources, and the exact most likely less the price of changes.
-fn candidates(
-    step_map: &StepMap,
-    pool: &Pool,
-    scorer: &dyn Scorer,
-    options: &Options,
-) -> Vec<Sequence> {
+fn candidates(step_map: &StepMap, pool: &Pool, options: &Options) -> Vec<Sequence> {
     let half = options.candidates.div_ceil(2);
     let mut candidates = cover::greedy(step_map, pool, half, &options.k_best);
     for candidate in cover::k_best(step_map, pool, 2 * options.candidates, &options.k_best) {
         if !candidates.contains(&candidate.sequence) {
             candidates.push(candidate.sequence);
         }
-    }
-    // One clip for two steps is footage seen twice; where no price can be put on it, it is taken
-    // only where there is nothing else.
-    if scorer.judges_coherence() && candidates.iter().any(|sequence| repeats(sequence) == 0) {
-        candidates.retain(|sequence| repeats(sequence) == 0);
     }
     candidates.truncate(options.candidates);
     candidates
@@ -236,19 +226,14 @@ fn repeats(sequence: &Sequence) -> usize {
     clips.windows(2).filter(|pair| pair[0] == pair[1]).count()
 }
 
-/// The scores as they are from a scorer that judges coherence itself; else less the price of the
-/// source changes and of going backwards in a source, shared among the steps as the similarity is. To
-/// show a clip again is to go back to it.
+/// The scores less the cost of source changes and of going backwards in a source, per step. Showing
+/// a clip again counts as going backwards.
 fn with_price_of_changes(
-    scorer: &dyn Scorer,
-    scores: Vec<f32>,
+    scores: &[f32],
     candidates: &[Sequence],
     pool: &Pool,
     options: &Options,
 ) -> Vec<f32> {
-    if scorer.judges_coherence() {
-        return scores;
-    }
     let price = |sequence: &Sequence| {
         let changes = cover::source_changes(sequence, pool) as f64 * options.k_best.switch_cost;
         let back = cover::steps_back(sequence, pool) + repeats(sequence);

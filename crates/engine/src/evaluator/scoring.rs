@@ -9,7 +9,6 @@ use stitch_core::features::Features;
 use stitch_core::pool::Pool;
 
 use super::Evaluator;
-use super::config::sigmoid;
 use super::input::{Inputs, Relation, relations};
 use super::matrix::Cores;
 use super::network::{Tape, Tokens};
@@ -161,16 +160,8 @@ impl Evaluator {
 }
 
 impl Scorer for Evaluator {
-    fn judges_coherence(&self) -> bool {
-        true
-    }
-
     fn name(&self) -> &str {
         "evaluator"
-    }
-
-    fn probability(&self, score: f32) -> Option<f32> {
-        Some(sigmoid(score))
     }
 
     /// The logarithm of the calibrated odds that a candidate demonstrates the procedure; next to none for

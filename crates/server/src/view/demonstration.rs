@@ -161,12 +161,12 @@ fn steps(view: &DemonstrationView) -> Markup {
     let sources = view.sources();
     html! {
         @for (number, step) in view.steps.iter().enumerate() {
-            (card(view, &sources, number, step))
+            (card(&sources, number, step))
         }
     }
 }
 
-fn card(view: &DemonstrationView, sources: &[u32], number: usize, step: &StepView) -> Markup {
+fn card(sources: &[u32], number: usize, step: &StepView) -> Markup {
     let clip = step.chosen.as_ref();
     let place = clip.and_then(|clip| sources.iter().position(|source| *source == clip.clip.video));
     html! {
@@ -203,7 +203,7 @@ fn card(view: &DemonstrationView, sources: &[u32], number: usize, step: &StepVie
                 }
             }
             (tools(number, step))
-            @if let Some(clip) = clip { (why(view, step, clip)) (trimmer(number, clip)) }
+            @if let Some(clip) = clip { (why(clip)) (trimmer(number, clip)) }
             (alternatives(number, step))
         }
     }
@@ -252,7 +252,7 @@ fn tools(number: usize, step: &StepView) -> Markup {
     }
 }
 
-fn why(view: &DemonstrationView, step: &StepView, clip: &ClipView) -> Markup {
+fn why(clip: &ClipView) -> Markup {
     let number = |value: Option<f32>| value.map_or("–".into(), |value| format!("{value:.2}"));
     html! {
         details.why {
@@ -263,9 +263,6 @@ fn why(view: &DemonstrationView, step: &StepView, clip: &ClipView) -> Markup {
                 dt { "Text likeness" } dd { (number(clip.text_similarity)) }
                 dt { "Rare words shared" } dd { (number(clip.words)) }
                 dt { "Picture likeness" } dd { (number(clip.clip_similarity)) }
-                @if let Some(without) = step.score_without {
-                    dt { "Evaluator, with and without it" } dd { (format!("{:.3} and {without:.3}", view.score)) }
-                }
                 dt { "Clip in the library" } dd { (exact(clip.clip.start_ms)) "–" (exact(clip.clip.end_ms)) " of " (clip.file) }
                 @if let Some(uploader) = &clip.uploader { dt { "By" } dd { (uploader) } }
                 @if let Some(licence) = &clip.licence { dt { "Licence" } dd { (licence) } }

@@ -66,10 +66,6 @@ impl<M: Measures> Scorer for Mixed<M> {
         self.measures.name()
     }
 
-    fn judges_coherence(&self) -> bool {
-        true
-    }
-
     fn score(
         &self,
         query: &Query,
