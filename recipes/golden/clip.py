@@ -275,7 +275,7 @@ def small_towers():
                                embed_layer=partial(HybridEmbed, backbone=stem, proj=False))
     plain = VisionTransformer(patch_size=8, embed_dim=32, depth=2, num_heads=2, pre_norm=True, **vit,
                               norm_layer=partial(torch.nn.LayerNorm, eps=1e-5))
-    folder = DATA / "tiny-mobileclip"
+    folder = DATA.parents[2] / "nn/tests/data/tiny-mobileclip"
     folder.mkdir(exist_ok=True)
     towers = {"fastvit": (FastVit(**small), 64), "fastvit-large": (FastVit(**large), 64), "hybrid": (hybrid, 32), "plain": (plain, 32)}
     for seed, (name, (tower, side)) in enumerate(towers.items()):

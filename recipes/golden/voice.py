@@ -3,7 +3,7 @@
     python recipes/golden/voice.py WHEEL_FOLDER
 
 WHEEL_FOLDER is an unpacked `silero-vad` wheel (MIT). Writes the weights in 16 bits to
-crates/engine/assets/voice/silero.safetensors, and to crates/engine/tests/data/voice.json what the
+crates/nn/assets/voice/silero.safetensors, and to crates/nn/tests/data/voice.json what the
 original network (ONNX, 32 bits) says of each 32 ms of a made-up sound.
 Needs: numpy, safetensors, onnx, onnxruntime.
 """
@@ -19,7 +19,7 @@ import onnxruntime
 from safetensors.numpy import save_file
 
 data = Path(sys.argv[1]) / "silero_vad" / "data"
-root = Path(__file__).resolve().parents[2] / "crates" / "engine"
+root = Path(__file__).resolve().parents[2] / "crates" / "nn"
 
 # The wheel's own safetensors file is of an older training; the graph has the newest numbers.
 NAMES = {

@@ -16,7 +16,7 @@ use stitch_engine::library::Library;
 use stitch_engine::listen::Listener;
 use stitch_engine::media::Decode;
 use stitch_engine::models::{ModelError, Store, hash_of, hub};
-use stitch_engine::onnx::Runtime;
+use stitch_engine::onnx;
 use stitch_engine::progress::Progress;
 use stitch_engine::scorer::{AverageSimilarity, Scorer};
 use stitch_engine::sentence::SentenceEncoder;
@@ -124,7 +124,7 @@ impl Setup {
         match name {
             Narration::NAME => Ok(Box::new(Narration::new(encoder.clone(), weights.clone()))),
             mini::NAME => {
-                let (files, runtime) = (mini::Files::shipped(), Runtime::find(&self.store())?);
+                let (files, runtime) = (mini::Files::shipped(), onnx::find(&self.store())?);
                 let mini = mini::load(files, &runtime, encoder.clone(), weights)?;
                 Ok(Box::new(mini.with_decode(decode)))
             }
@@ -144,7 +144,7 @@ impl Setup {
     /// The encoder in a model's folder: two ONNX graphs, or one of the CLIP family.
     fn towers(&self, folder: &Path, name: &str) -> Result<TwoTowers, Failure> {
         match foreign::is_one(folder) {
-            true => Ok(foreign::load(folder, name, &Runtime::find(&self.store())?)?),
+            true => Ok(foreign::load(folder, name, &onnx::find(&self.store())?)?),
             false => Ok(clip::load(folder, name)?),
         }
     }
@@ -158,7 +158,7 @@ impl Setup {
         }
         let (_, folder) = self.folder_of(name)?;
         match foreign::is_one(&folder) {
-            true => Ok(foreign::load_text(&folder, &Runtime::find(&self.store())?)?),
+            true => Ok(foreign::load_text(&folder, &onnx::find(&self.store())?)?),
             false => Ok(clip::load_text(&folder)?),
         }
     }

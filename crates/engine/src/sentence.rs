@@ -4,15 +4,13 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use candle_core::{Device, Tensor};
 use rayon::prelude::*;
-use serde::Deserialize;
 use stitch_core::features::{Features, FeaturesError};
+use stitch_nn::mpnet::{Mpnet, Sizes};
+use stitch_nn::tokenizer;
 use tokenizers::Tokenizer;
 
-use crate::kernels::{Activation, Attention, Linear, Norm, Queries, Relative};
-use crate::models::tokenizer;
-use crate::models::weights::{self, Weights, WeightsError};
+use crate::models::{Weights, WeightsError};
 use crate::progress::{Progress, Silent, Stopped};
 
 /// The most tokens in one pass: enough to feed the matrix products, few enough to stay in cache.
@@ -28,43 +26,15 @@ pub enum SentenceError {
     /// The model's folder is not what it should be.
     #[error(transparent)]
     Weights(#[from] WeightsError),
-    /// The model's tokenizer cannot be used.
-    #[error("{}: {reason}; fetch the model again", path.display())]
-    Tokenizer {
-        /// Which file.
-        path: PathBuf,
-        /// What its reader said.
-        reason: String,
-    },
     /// The tensor library failed.
     #[error("the sentences could not be encoded: {0}")]
-    Tensor(#[from] candle_core::Error),
+    Tensor(#[from] stitch_nn::TensorError),
     /// The model made numbers that are none.
     #[error("the sentence model made unusable numbers: {0}")]
     Features(#[from] FeaturesError),
     /// The work was asked to stop.
     #[error(transparent)]
     Stopped(#[from] Stopped),
-}
-
-/// config.json, as far as it matters here.
-#[derive(Clone, Debug, Deserialize)]
-struct Config {
-    vocab_size: usize,
-    hidden_size: usize,
-    num_hidden_layers: usize,
-    num_attention_heads: usize,
-    intermediate_size: usize,
-    max_position_embeddings: usize,
-    relative_attention_num_buckets: usize,
-    layer_norm_eps: f64,
-    pad_token_id: usize,
-}
-
-/// sentence_bert_config.json
-#[derive(Clone, Debug, Deserialize)]
-struct Limits {
-    max_seq_length: usize,
 }
 
 /// The sentence model with its tokenizer.
@@ -92,9 +62,7 @@ impl SentenceEncoder {
 
     /// Opens the model in a folder. What is wrong with its tensors is said when they are read.
     pub fn load(folder: &Path) -> Result<Self, SentenceError> {
-        let config: Config = weights::read_json(folder, "config.json")?;
-        let limits: Limits = weights::read_json(folder, "sentence_bert_config.json")?;
-        let sizes = Sizes::new(config, limits.max_seq_length, folder)?;
+        let sizes = Sizes::read(folder)?;
         let network = Mutex::new(Network::Unread(Weights::open(folder)?));
         let tokenizer = load_tokenizer(folder.join("tokenizer.json"), sizes.longest)?;
         Ok(Self { tokenizer, sizes, network, remembered: Mutex::default() })
@@ -102,7 +70,7 @@ impl SentenceEncoder {
 
     /// The length of a vector.
     pub fn dim(&self) -> usize {
-        self.sizes.config.hidden_size
+        self.sizes.dim()
     }
 
     fn network(&self) -> Result<Arc<Mpnet>, SentenceError> {
@@ -183,7 +151,7 @@ impl SentenceEncoder {
                 progress.check()?;
                 let rows = network.forward(batch.iter().map(|text| tokens[*text].as_slice()))?;
                 progress.advance(batch.len() as u64);
-                Ok(rows.flatten_all()?.to_vec1()?)
+                Ok(rows)
             })
             .collect();
         Ok(scatter(&batches, &done?, tokens.len(), self.dim()))
@@ -191,20 +159,17 @@ impl SentenceEncoder {
 
     fn tokenise(&self, texts: Vec<&str>) -> Result<Vec<Vec<u32>>, SentenceError> {
         let encoded = self.tokenizer.value.encode_batch_fast(texts, true).map_err(|error| {
-            SentenceError::Tokenizer {
-                path: self.tokenizer.path.clone(),
-                reason: error.to_string(),
-            }
+            WeightsError::Tokenizer { path: self.tokenizer.path.clone(), reason: error.to_string() }
         })?;
         Ok(encoded.iter().map(|text| text.get_ids().to_vec()).collect())
     }
 }
 
 /// The tokenizer, cutting texts at the model's longest instead of whatever its file says.
-fn load_tokenizer(path: PathBuf, longest: usize) -> Result<PathAnd<Tokenizer>, SentenceError> {
+fn load_tokenizer(path: PathBuf, longest: usize) -> Result<PathAnd<Tokenizer>, WeightsError> {
     match tokenizer::load(&path, longest) {
         Ok(value) => Ok(PathAnd { path, value }),
-        Err(error) => Err(SentenceError::Tokenizer { path, reason: error.to_string() }),
+        Err(error) => Err(WeightsError::Tokenizer { path, reason: error.to_string() }),
     }
 }
 
@@ -255,168 +220,6 @@ fn scatter(batches: &[Vec<usize>], done: &[Vec<f32>], texts: usize, dim: usize) 
     rows
 }
 
-/// A config that makes a network.
-#[derive(Clone)]
-struct Sizes {
-    config: Config,
-    /// The most tokens of one text.
-    longest: usize,
-}
-
-impl Sizes {
-    fn new(config: Config, longest: usize, folder: &Path) -> Result<Self, WeightsError> {
-        let heads = config.num_attention_heads;
-        let d = config.hidden_size;
-        let divides = heads > 0 && d > 0 && d.is_multiple_of(heads);
-        let room = config.max_position_embeddings > config.pad_token_id + 1;
-        if divides && room && config.relative_attention_num_buckets >= 4 {
-            let places = config.max_position_embeddings - config.pad_token_id - 1;
-            return Ok(Self { longest: longest.min(places), config });
-        }
-        let reason = "the sizes in it do not make an MPNet; fetch the model again".into();
-        Err(WeightsError::Config { path: folder.join("config.json"), reason })
-    }
-}
-
-/// The network: embeddings, layers of attention with relative positions, the mean over tokens.
-struct Mpnet {
-    config: Config,
-    words: Tensor,     // [vocabulary, d]
-    positions: Tensor, // [positions, d]
-    norm: Norm,
-    relative: Relative,
-    layers: Vec<Layer>,
-}
-
-struct Layer {
-    qkv: Linear, // [3·d, d]
-    out: Linear, // [d, d]
-    attention_norm: Norm,
-    wide: Linear,   // [4·d, d]
-    narrow: Linear, // [d, 4·d]
-    norm: Norm,
-}
-
-impl Mpnet {
-    fn read(weights: &Weights, sizes: &Sizes) -> Result<Self, WeightsError> {
-        let Sizes { config, longest } = sizes.clone();
-        let d = config.hidden_size;
-        let embedding = |name: &str, rows| {
-            weights.tensor(&format!("embeddings.{name}.weight"), &[rows, d], &Device::Cpu)
-        };
-        let layers = (0..config.num_hidden_layers).map(|i| Layer::load(weights, &config, i));
-        Ok(Self {
-            words: embedding("word_embeddings", config.vocab_size)?,
-            positions: embedding("position_embeddings", config.max_position_embeddings)?,
-            norm: norm(weights, "embeddings.LayerNorm", &config)?,
-            relative: relative(weights, &config, longest)?,
-            layers: layers.collect::<Result<_, _>>()?,
-            config,
-        })
-    }
-
-    /// From the tokens of some texts to one row for each: \[texts, d\]. The texts lie one after
-    /// the other as N rows, so that nothing is spent on padding.
-    fn forward<'a>(&self, texts: impl Iterator<Item = &'a [u32]>) -> Result<Tensor, SentenceError> {
-        let (mut tokens, mut places, mut spans) = (Vec::new(), Vec::new(), Vec::new());
-        for text in texts {
-            spans.push((tokens.len(), text.len()));
-            tokens.extend_from_slice(text);
-            // Positions count from the one after the padding token's.
-            places.extend((0..text.len()).map(|i| (i + self.config.pad_token_id + 1) as u32));
-        }
-        let words = self.words.embedding(&Tensor::new(tokens, &Device::Cpu)?)?; // [N, d]
-        let positions = self.positions.embedding(&Tensor::new(places, &Device::Cpu)?)?; // [N, d]
-        let mut x = self.norm.forward_owned((words + positions)?)?; // [N, d]
-        for layer in &self.layers {
-            x = layer.forward(&x, self.attention(&spans))?;
-        }
-        Ok(mean(&x, &spans)?) // [texts, d]
-    }
-
-    fn attention<'a>(&'a self, spans: &'a [(usize, usize)]) -> Attention<'a> {
-        let heads = self.config.num_attention_heads;
-        Attention { heads, spans, relative: Some(&self.relative), queries: Queries::All }
-    }
-}
-
-impl Layer {
-    fn load(weights: &Weights, config: &Config, number: usize) -> Result<Self, WeightsError> {
-        let (d, wide) = (config.hidden_size, config.intermediate_size);
-        let name = |part: &str| format!("encoder.layer.{number}.{part}");
-        Ok(Self {
-            qkv: stacked(weights, &name("attention.attn"), d)?,
-            out: linear(weights, &name("attention.attn.o"), d, d)?,
-            attention_norm: norm(weights, &name("attention.LayerNorm"), config)?,
-            wide: linear(weights, &name("intermediate.dense"), wide, d)?,
-            narrow: linear(weights, &name("output.dense"), d, wide)?,
-            norm: norm(weights, &name("output.LayerNorm"), config)?,
-        })
-    }
-
-    fn forward(&self, x: &Tensor, attention: Attention) -> candle_core::Result<Tensor> {
-        let qkv = self.qkv.forward(x)?; // [N, 3·d]
-        let attended = attention.forward(&qkv)?; // [N, d]
-        let x = self.attention_norm.forward_owned(self.out.forward_added(&attended, x)?)?; // [N, d]
-        let wide = self.wide.forward_activated(&x, Activation::Gelu)?; // [N, 4·d]
-        self.norm.forward_owned(self.narrow.forward_added(&wide, &x)?) // [N, d]
-    }
-}
-
-fn linear(weights: &Weights, name: &str, out: usize, into: usize) -> Result<Linear, WeightsError> {
-    Ok(Linear {
-        weight: weights.tensor(&format!("{name}.weight"), &[out, into], &Device::Cpu)?,
-        bias: weights.tensor(&format!("{name}.bias"), &[out], &Device::Cpu)?,
-    })
-}
-
-/// Queries, keys and values as one product.
-fn stacked(weights: &Weights, name: &str, d: usize) -> Result<Linear, WeightsError> {
-    let parts = ["q", "k", "v"].map(|part| linear(weights, &format!("{name}.{part}"), d, d));
-    let [q, k, v] = parts;
-    let (q, k, v) = (q?, k?, v?);
-    Ok(Linear {
-        weight: Tensor::cat(&[q.weight, k.weight, v.weight], 0)?,
-        bias: Tensor::cat(&[q.bias, k.bias, v.bias], 0)?,
-    })
-}
-
-fn norm(weights: &Weights, name: &str, config: &Config) -> Result<Norm, WeightsError> {
-    let part =
-        |part: &str| weights.tensor(&format!("{name}.{part}"), &[config.hidden_size], &Device::Cpu);
-    Ok(Norm { weight: part("weight")?, bias: part("bias")?, eps: config.layer_norm_eps })
-}
-
-/// The learnt number per bucket of distances and head, spread out over all distances.
-fn relative(weights: &Weights, config: &Config, longest: usize) -> Result<Relative, WeightsError> {
-    let (buckets, heads) = (config.relative_attention_num_buckets, config.num_attention_heads);
-    let learnt = weights.numbers("encoder.relative_attention_bias.weight", &[buckets, heads])?;
-    let reach = longest as i64 - 1;
-    let distances = (0..heads).flat_map(|head| (-reach..=reach).map(move |far| (head, far)));
-    let table = distances.map(|(head, far)| learnt[bucket(far, buckets) * heads + head]).collect();
-    Ok(Relative { longest, table })
-}
-
-/// Near distances have a bucket each, far ones (up to 128) share them logarithmically; keys after
-/// the query have their own half.
-fn bucket(distance: i64, buckets: usize) -> usize {
-    let half = buckets / 2;
-    let exact = half / 2;
-    let side = if distance > 0 { half } else { 0 };
-    let far = distance.unsigned_abs() as usize;
-    if far < exact {
-        return side + far;
-    }
-    let ratio = (far as f32 / exact as f32).ln() / (128.0 / exact as f32).ln();
-    side + (exact + (ratio * (half - exact) as f32) as usize).min(half - 1)
-}
-
-/// The mean of each text's rows. Its length becomes 1 in [`Features`].
-fn mean(x: &Tensor, spans: &[(usize, usize)]) -> candle_core::Result<Tensor> {
-    let means = spans.iter().map(|&(start, length)| x.narrow(0, start, length)?.mean(0));
-    Tensor::stack(&means.collect::<candle_core::Result<Vec<_>>>()?, 0)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -443,16 +246,5 @@ mod tests {
     fn few_texts_are_spread_over_the_threads() {
         assert_eq!(batches(&vec![vec![0; 10]; 8], 2).len(), 2);
         assert!(batches(&[], 2).is_empty());
-    }
-
-    #[test]
-    fn buckets_follow_the_distance() {
-        // From transformers' MPNetEncoder.relative_position_bucket.
-        let known = [(0, 0), (-1, 1), (1, 17), (-7, 7), (-8, 8), (12, 25), (-16, 10), (64, 30)];
-        for (distance, expected) in known {
-            assert_eq!(bucket(distance, 32), expected, "{distance}");
-        }
-        assert_eq!(bucket(-380, 32), 15);
-        assert_eq!(bucket(380, 32), 31);
     }
 }

@@ -14,10 +14,10 @@ use stitch_engine::evaluator::{
     Batch, Calibration, Channels, Config, DeviceNetwork, Dropout, Evaluator, EvaluatorError,
     Evaluators, Inputs, Labels, Precision, Tape, cross_entropy,
 };
-use stitch_engine::kernels::Activation;
 use stitch_engine::models::{Card, Role, Store};
 use stitch_engine::scorer::{Query, Scorer};
 use stitch_engine::sentence::SentenceEncoder;
+use stitch_nn::kernels::Activation;
 
 #[derive(serde::Deserialize)]
 struct Golden {
@@ -62,7 +62,7 @@ fn logits_are_those_of_pytorch_by_hand_and_by_tensors() {
         let batch = batch(&golden);
         assert_near(&evaluator.logits(&batch), &golden.logits);
         let (config, numbers) = (evaluator.config(), evaluator.numbers());
-        let tensors = DeviceNetwork::new(config, numbers, &Device::Cpu).unwrap();
+        let tensors = DeviceNetwork::new(&config.network(), numbers, &Device::Cpu).unwrap();
         let logits = tensors.logits(&batch, Dropout::none()).unwrap();
         assert_near(&logits.to_vec1::<f32>().unwrap(), &golden.logits);
     }
@@ -107,11 +107,12 @@ fn gradients_by_hand_are_those_of_tensors() {
     for config in shapes() {
         let (batch, labels) = training_batch(&config);
         let evaluator = moved(config.clone());
-        let mut gradient = vec![f32::NAN; evaluator.layout().len()];
-        let mut tape = Tape::new(&config);
+        let mut gradient = vec![f32::NAN; evaluator.network().layout().len()];
+        let mut tape = Tape::new(&config.network());
         let loss = evaluator.loss(&batch, &labels, Dropout::none(), &mut tape, &mut gradient);
         assert!((loss - cross_entropy(&evaluator.logits(&batch), &labels)).abs() < 1e-6);
-        let tensors = DeviceNetwork::new(&config, evaluator.numbers(), &Device::Cpu).unwrap();
+        let tensors =
+            DeviceNetwork::new(&config.network(), evaluator.numbers(), &Device::Cpu).unwrap();
         let logits = tensors.logits(&batch, Dropout::none()).unwrap();
         let number = |right: &bool| f32::from(u8::from(*right));
         let row = |of: &dyn Fn(&bool) -> f32| {
@@ -126,7 +127,9 @@ fn gradients_by_hand_are_those_of_tensors() {
             ((right + wrong).unwrap() * weights).unwrap().mean_all().unwrap().neg().unwrap();
         assert!((theirs.to_scalar::<f32>().unwrap() - loss).abs() < 1e-5);
         let theirs = theirs.backward().unwrap();
-        for (place, variable) in evaluator.layout().places().iter().zip(tensors.variables()) {
+        for (place, variable) in
+            evaluator.network().layout().places().iter().zip(tensors.variables())
+        {
             let theirs = theirs.get(variable.as_tensor()).unwrap().flatten_all().unwrap();
             let theirs = theirs.to_vec1::<f32>().unwrap();
             for (a, b) in gradient[place.range.clone()].iter().zip(&theirs) {
@@ -143,8 +146,8 @@ fn gradients_are_slopes_with_dropout() {
         let (batch, labels) = training_batch(&config);
         let dropout = Dropout::new(0.3, 5);
         let mut evaluator = moved(config.clone());
-        let mut gradient = vec![0.0; evaluator.layout().len()];
-        let mut tape = Tape::new(&config);
+        let mut gradient = vec![0.0; evaluator.network().layout().len()];
+        let mut tape = Tape::new(&config.network());
         evaluator.loss(&batch, &labels, dropout, &mut tape, &mut gradient);
         let steep: f64 = gradient.iter().map(|g| f64::from(*g).powi(2)).sum();
         let step = 1e-3 / steep.sqrt();
@@ -169,8 +172,8 @@ fn a_second_pass_on_the_same_tape_gives_the_same_gradient() {
     let evaluator = moved(config.clone());
     let (batch, labels) = training_batch(&config);
     let short = Batch { inputs: batch.inputs[..config.inputs()].to_vec(), lengths: vec![1] };
-    let mut tape = Tape::new(&config);
-    let mut gradients = [(); 2].map(|()| vec![0.0; evaluator.layout().len()]);
+    let mut tape = Tape::new(&config.network());
+    let mut gradients = [(); 2].map(|()| vec![0.0; evaluator.network().layout().len()]);
     evaluator.loss(&batch, &labels, Dropout::new(0.1, 1), &mut tape, &mut gradients[0]);
     let one = Labels { right: vec![true], weight_of_right: 1.0 };
     evaluator.loss(&short, &one, Dropout::new(0.1, 2), &mut tape, &mut gradients[1]);
@@ -388,19 +391,19 @@ fn gradients_on_a_gpu_are_those_on_cpu() {
     for config in shapes() {
         let (batch, labels) = training_batch(&config);
         let evaluator = moved(config.clone());
-        let on_gpu = |how| GpuNetwork::new(&config, evaluator.numbers(), None, how);
+        let on_gpu = |how| GpuNetwork::new(&config.network(), evaluator.numbers(), None, how);
         let (mut exact, mut rough) = match (on_gpu(Arithmetic::F32), on_gpu(Arithmetic::Bf16)) {
             (Ok(exact), Ok(rough)) => (exact, rough),
             (Err(error), _) | (_, Err(error)) => return eprintln!("not checked: {error}"),
         };
         for dropout in [Dropout::none(), Dropout::new(0.2, 7)] {
-            let mut gradient = vec![0.0; evaluator.layout().len()];
-            let mut tape = Tape::new(&config);
+            let mut gradient = vec![0.0; evaluator.network().layout().len()];
+            let mut tape = Tape::new(&config.network());
             let loss = evaluator.loss(&batch, &labels, dropout, &mut tape, &mut gradient);
             let (its_loss, its_gradient) = exact.loss(&batch, &labels, dropout).unwrap();
             let (near, _) = rough.loss(&batch, &labels, dropout).unwrap();
             assert!((loss - its_loss).abs() < 1e-5 && (loss - near).abs() < 1e-2, "{loss} {near}");
-            for place in evaluator.layout().places() {
+            for place in evaluator.network().layout().places() {
                 let pairs =
                     gradient[place.range.clone()].iter().zip(&its_gradient[place.range.clone()]);
                 let apart = length(&mut pairs.clone().map(|(a, b)| a - b));

@@ -9,7 +9,7 @@ use stitch_core::features::similarity;
 use stitch_engine::encoder::pictures::{Picture, prepare};
 use stitch_engine::encoder::{Encoder, foreign};
 use stitch_engine::models::Store;
-use stitch_engine::onnx::Runtime;
+use stitch_engine::onnx::{self, Runtime};
 
 fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
@@ -20,7 +20,7 @@ fn runtime() -> Option<Runtime> {
     let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
     let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
     let store = Store::new(cache.or_else(home)?.join("stitch/models"));
-    Runtime::find(&store).map_err(|error| eprintln!("skipped: {error}")).ok()
+    onnx::find(&store).map_err(|error| eprintln!("skipped: {error}")).ok()
 }
 
 #[derive(serde::Deserialize)]

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use stitch_core::features::{Features, similarity};
 use stitch_engine::encoder::{Encoder, mini};
 use stitch_engine::models::Store;
-use stitch_engine::onnx::{Graph, Input, OnnxError, Runtime};
+use stitch_engine::onnx::{self, Graph, Input, OnnxError, Runtime};
 use stitch_engine::sentence::SentenceEncoder;
 
 #[derive(Deserialize)]
@@ -23,7 +23,7 @@ fn runtime() -> Option<Runtime> {
     let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
     let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
     let store = Store::new(cache.or_else(home)?.join("stitch/models"));
-    match Runtime::find(&store) {
+    match onnx::find(&store) {
         Ok(runtime) => Some(runtime),
         Err(error) => {
             eprintln!("skipped: {error}");

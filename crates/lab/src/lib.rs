@@ -1,6 +1,5 @@
-//! Training and measurement: the made-up library, data sets, learning, baselines, metrics, studies.
+//! Training and measurement: data sets, learning, baselines, metrics, studies.
 
-pub mod world;
 pub mod dataset;
 pub mod collection;
 pub mod negatives;

@@ -162,7 +162,7 @@ pub const PAIRS: [Pair; 9] = [
     Pair {
         name: "world",
         says: "drawing and encoding the made-up library",
-        ours: ("crates/lab", "world"),
+        ours: ("crates/world", "world"),
         how: How::Alone,
         theirs: None,
         rows: &[row(

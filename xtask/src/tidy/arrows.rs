@@ -1,15 +1,20 @@
-//! Rule `crate-arrow`: core <- engine <- {lab, server} <- cli, and xtask imports none of them.
+//! Rule `crate-arrow`: {core, nn} <- engine <- {world, lab, server} <- cli, lab may use world, and xtask imports none of them.
 
 use super::breach::Found;
 use crate::tree::Tree;
 
 /// Each package's folder and the packages of ours it may depend on.
-const ARROWS: [(&str, &[&str]); 7] = [
+const ARROWS: [(&str, &[&str]); 9] = [
     ("crates/core", &[]),
-    ("crates/engine", &["stitch-core"]),
-    ("crates/lab", &["stitch-core", "stitch-engine"]),
+    ("crates/nn", &[]),
+    ("crates/engine", &["stitch-core", "stitch-nn"]),
+    ("crates/world", &["stitch-core", "stitch-engine"]),
+    ("crates/lab", &["stitch-core", "stitch-engine", "stitch-world"]),
     ("crates/server", &["stitch-core", "stitch-engine"]),
-    ("crates/cli", &["stitch-core", "stitch-engine", "stitch-lab", "stitch-server"]),
+    (
+        "crates/cli",
+        &["stitch-core", "stitch-engine", "stitch-world", "stitch-lab", "stitch-server"],
+    ),
     ("fuzz", &["stitch-engine"]),
     ("xtask", &[]),
 ];

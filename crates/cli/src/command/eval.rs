@@ -7,8 +7,8 @@ use serde_json::json;
 use stitch_engine::demonstrate::Options;
 use stitch_lab::suite::made_up::{self, Report};
 use stitch_lab::suite::metrics::Estimate;
-use stitch_lab::world::library::mixed;
-use stitch_lab::world::truth::Truth;
+use stitch_world::library::mixed;
+use stitch_world::truth::Truth;
 
 use super::eval_all;
 use super::eval_calibrate::{self, CalibrateArguments};

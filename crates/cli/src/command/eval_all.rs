@@ -23,8 +23,8 @@ use stitch_lab::suite::run_all::{Kept, Part, fingerprint, section};
 use stitch_lab::suite::test_set::TestSet;
 use stitch_lab::suite::{library_set, quick};
 use stitch_lab::train::{Drawing, TrainOptions};
-use stitch_lab::world::truth::Truth;
-use stitch_lab::world::vocabulary::Domain;
+use stitch_world::truth::Truth;
+use stitch_world::vocabulary::Domain;
 
 use super::eval_data::{self, DataArguments};
 use crate::failure::Failure;

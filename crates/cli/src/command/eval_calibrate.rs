@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use stitch_engine::library::Library;
 use stitch_engine::media::Decode;
 use stitch_lab::suite::calibrate::{self, Made, Reliability};
-use stitch_lab::world::truth::Truth;
+use stitch_world::truth::Truth;
 
 use crate::failure::Failure;
 use crate::setup::Setup;

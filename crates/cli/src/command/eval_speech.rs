@@ -11,8 +11,8 @@ use stitch_engine::listen::Listener;
 use stitch_engine::progress::Progress;
 use stitch_lab::suite::metrics::Estimate;
 use stitch_lab::suite::speech::{self, Listening};
-use stitch_lab::world::library::mixed;
-use stitch_lab::world::truth::Truth;
+use stitch_world::library::mixed;
+use stitch_world::truth::Truth;
 
 use crate::failure::Failure;
 use crate::setup::{ScorerArguments, Setup};

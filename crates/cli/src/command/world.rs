@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use serde::Serialize;
 use stitch_engine::progress::Progress;
-use stitch_lab::world::frames::{FramesSummary, render_frames};
-use stitch_lab::world::render::{Summary, render};
-use stitch_lab::world::settings::{Settings, WorldError};
-use stitch_lab::world::sheet::{SheetSummary, sheet};
+use stitch_world::frames::{FramesSummary, render_frames};
+use stitch_world::render::{Summary, render};
+use stitch_world::settings::{Settings, WorldError};
+use stitch_world::sheet::{SheetSummary, sheet};
 
 use crate::table::count;
 

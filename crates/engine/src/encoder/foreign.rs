@@ -37,9 +37,9 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 use stitch_core::features::Features;
+use stitch_nn::clip::colours::Colours;
+use stitch_nn::clip::text::{Cleaning, Fill, Tokens};
 
-use super::clip::text::{Cleaning, Fill, Tokens};
-use super::pictures::Colours;
 use super::tower::{ImageTower, TextTower};
 use super::wants::{Filter, Fit, Wants};
 use super::{EncoderError, EncoderId, TwoTowers};

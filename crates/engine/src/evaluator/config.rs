@@ -3,10 +3,11 @@
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
+use stitch_nn::evaluator::EvaluatorConfig;
+use stitch_nn::kernels::Activation;
 
 use super::prior::Prior;
 use crate::encoder::EncoderId;
-use crate::kernels::Activation;
 use crate::models::WeightsError;
 
 /// config.json of an evaluator.
@@ -173,6 +174,20 @@ impl Config {
     pub fn inputs(&self) -> usize {
         let features = if self.channels.features { 2 * self.encoder.dim } else { 0 };
         features + self.channels.count()
+    }
+
+    /// The sizes of its network.
+    pub fn network(&self) -> EvaluatorConfig {
+        EvaluatorConfig {
+            inputs: self.inputs(),
+            width: self.width,
+            layers: self.layers,
+            heads: self.heads,
+            hidden: self.hidden,
+            norm_first: self.norm_first,
+            activation: self.activation,
+            max_steps: self.max_steps,
+        }
     }
 
     /// Whether the sizes make an evaluator.

@@ -5,9 +5,9 @@ use rayon::prelude::*;
 use stitch_core::clip::{ClipId, VideoId};
 use stitch_core::features::{Features, similarity};
 use stitch_core::pool::Pool;
+use stitch_nn::evaluator::Batch;
 
 use super::config::Channels;
-use super::network::Batch;
 
 /// The most clips that a similarity is compared with to tell its standing.
 const SAMPLE: usize = 4096;

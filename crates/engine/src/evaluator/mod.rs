@@ -3,24 +3,19 @@
 
 mod prior;
 pub mod config;
-mod dropout;
-mod numbers;
-mod matrix;
-mod layers;
-mod attention;
-mod network;
-mod back;
 mod input;
-mod tensors;
-#[cfg(feature = "cuda")]
-pub mod gpu;
 mod scoring;
 mod shipped;
 mod choice;
 
 use std::path::{Path, PathBuf};
 
-use safetensors::tensor::{Dtype, TensorView};
+#[cfg(feature = "cuda")]
+pub use stitch_nn::evaluator::gpu;
+pub use stitch_nn::evaluator::{
+    Batch, DeviceNetwork, Dropout, EvaluatorNetwork, Labels, Layout, Place, Precision, Tape,
+    cross_entropy,
+};
 
 use crate::encoder::EncoderId;
 use crate::files::{self, FileError};
@@ -29,15 +24,9 @@ use crate::models::{self, Card, Weights, WeightsError};
 use crate::sentence::SentenceError;
 pub use choice::Evaluators;
 pub use config::{Calibration, Channels, Config, Kind};
-pub use dropout::Dropout;
 pub use input::{Inputs, Relation, relations};
-use matrix::Cores;
-use network::Network;
-pub use network::{Batch, Tape};
-pub use numbers::{Layout, Place};
 pub use prior::{Prior, Told};
 pub use shipped::{SHIPPED, Shipped};
-pub use tensors::DeviceNetwork;
 
 /// Why there is no evaluator.
 #[derive(Debug, thiserror::Error)]
@@ -71,7 +60,7 @@ pub enum EvaluatorError {
     Sentence(#[from] SentenceError),
     /// The tensor library failed.
     #[error("the evaluator failed: {0}")]
-    Tensor(#[from] candle_core::Error),
+    Tensor(#[from] stitch_nn::TensorError),
     /// The GPU failed.
     #[cfg(feature = "cuda")]
     #[error(transparent)]
@@ -99,21 +88,11 @@ impl EvaluatorError {
     }
 }
 
-/// In how many bits weights are saved.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Precision {
-    /// 32: as they were trained.
-    F32,
-    /// 16: half the size; logits change in the third digit.
-    F16,
-}
-
 /// The procedure evaluator.
 #[derive(Clone)]
 pub struct Evaluator {
     config: Config,
-    layout: Layout,
-    numbers: Vec<f32>,
+    network: EvaluatorNetwork,
 }
 
 impl Evaluator {
@@ -121,17 +100,15 @@ impl Evaluator {
     pub fn load(folder: &Path) -> Result<Self, EvaluatorError> {
         let config: Config = weights::read_json(folder, Config::FILE)?;
         config.check(&folder.join(Config::FILE))?;
-        let layout = Layout::of(&config);
-        let numbers = layout.read(&Weights::open(folder)?)?;
-        Ok(Self { config, layout, numbers })
+        let network = EvaluatorNetwork::read(config.network(), &Weights::open(folder)?)?;
+        Ok(Self { config, network })
     }
 
     /// An untrained evaluator, drawn from a seed as PyTorch draws it.
     pub fn fresh(config: Config, seed: u64) -> Result<Self, EvaluatorError> {
         config.check(Path::new(Config::FILE))?;
-        let layout = Layout::of(&config);
-        let numbers = layout.fresh(seed);
-        Ok(Self { config, layout, numbers })
+        let network = EvaluatorNetwork::fresh(config.network(), seed);
+        Ok(Self { config, network })
     }
 
     /// What it is made of.
@@ -151,19 +128,19 @@ impl Evaluator {
         self
     }
 
-    /// Where its tensors lie among its numbers.
-    pub fn layout(&self) -> &Layout {
-        &self.layout
+    /// Its network.
+    pub fn network(&self) -> &EvaluatorNetwork {
+        &self.network
     }
 
     /// All its weights.
     pub fn numbers(&self) -> &[f32] {
-        &self.numbers
+        self.network.numbers()
     }
 
     /// All its weights, to be changed.
     pub fn numbers_mut(&mut self) -> &mut [f32] {
-        &mut self.numbers
+        self.network.numbers_mut()
     }
 
     /// That the features at hand are of the encoder it was trained on.
@@ -175,14 +152,9 @@ impl Evaluator {
         Err(EvaluatorError::Encoder { expected, found })
     }
 
-    fn network(&self, cores: Cores) -> Network<'_> {
-        let (config, layout, weights) = (&self.config, &self.layout, self.numbers.as_slice());
-        Network { config, layout, weights, dropout: Dropout::none(), cores }
-    }
-
     /// The logit of each sequence.
     pub fn logits(&self, batch: &Batch) -> Vec<f32> {
-        self.network(Cores::All).forward(batch, &mut Tape::short())
+        self.network.logits(batch)
     }
 
     /// The mean loss of a batch (binary cross entropy), with the gradient of every weight written to
@@ -195,16 +167,7 @@ impl Evaluator {
         tape: &mut Tape,
         gradient: &mut [f32],
     ) -> f32 {
-        let network = Network { dropout, ..self.network(Cores::All) };
-        let logits = network.forward(batch, tape);
-        let count = labels.right.len().max(1) as f32;
-        let slope = |(logit, right): (&f32, &bool)| {
-            let probability = 1.0 / (1.0 + (-logit).exp());
-            (probability - f32::from(u8::from(*right))) * labels.weight(*right) / count
-        };
-        let slopes: Vec<f32> = logits.iter().zip(&labels.right).map(slope).collect();
-        network.back(&slopes, batch, tape, gradient);
-        cross_entropy(&logits, labels)
+        self.network.loss(batch, labels, dropout, tape, gradient)
     }
 
     /// Writes weights, config and card into a folder, which is made if need be.
@@ -217,7 +180,8 @@ impl Evaluator {
         std::fs::create_dir_all(folder).map_err(FileError::at(folder))?;
         let path = folder.join(Weights::FILE);
         let not_saved = |reason: String| EvaluatorError::NotSaved { path: path.clone(), reason };
-        let weights = self.bytes(precision).map_err(|error| not_saved(error.to_string()))?;
+        let weights =
+            self.network.to_bytes(precision).map_err(|error| not_saved(error.to_string()))?;
         let config = serde_json::to_vec_pretty(&self.config)
             .map_err(|error| not_saved(error.to_string()))?;
         for (name, bytes) in [(Weights::FILE, &weights), (Config::FILE, &config)] {
@@ -226,51 +190,4 @@ impl Evaluator {
         }
         Ok(card.write(folder)?)
     }
-
-    fn bytes(&self, precision: Precision) -> Result<Vec<u8>, safetensors::SafeTensorError> {
-        let (dtype, bytes): (Dtype, Vec<u8>) = match precision {
-            Precision::F32 => {
-                (Dtype::F32, self.numbers.iter().flat_map(|x| x.to_le_bytes()).collect())
-            }
-            Precision::F16 => {
-                let half = |x: &f32| half::f16::from_f32(*x).to_le_bytes();
-                (Dtype::F16, self.numbers.iter().flat_map(half).collect())
-            }
-        };
-        let size = bytes.len() / self.numbers.len().max(1);
-        let view = |place: &Place| {
-            let bytes = &bytes[place.range.start * size..place.range.end * size];
-            Ok((place.name.clone(), TensorView::new(dtype, place.shape.clone(), bytes)?))
-        };
-        let views: Result<Vec<_>, safetensors::SafeTensorError> =
-            self.layout.places().iter().map(view).collect();
-        safetensors::serialize(views?, None)
-    }
-}
-
-/// What the sequences of a batch are.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Labels {
-    /// Whether each is a good demonstration.
-    pub right: Vec<bool>,
-    /// How much more one that is counts than one that is not.
-    pub weight_of_right: f32,
-}
-
-impl Labels {
-    /// How much a sequence counts.
-    pub fn weight(&self, right: bool) -> f32 {
-        if right { self.weight_of_right } else { 1.0 }
-    }
-}
-
-/// The mean binary cross entropy of logits.
-pub fn cross_entropy(logits: &[f32], labels: &Labels) -> f32 {
-    let one = |(logit, right): (&f32, &bool)| {
-        let towards = if *right { *logit } else { 0.0 };
-        let loss = logit.max(0.0) - towards + (-logit.abs()).exp().ln_1p();
-        f64::from(loss * labels.weight(*right))
-    };
-    let sum: f64 = logits.iter().zip(&labels.right).map(one).sum();
-    (sum / labels.right.len().max(1) as f64) as f32
 }

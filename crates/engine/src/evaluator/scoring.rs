@@ -10,8 +10,6 @@ use stitch_core::pool::Pool;
 
 use super::Evaluator;
 use super::input::{Inputs, Relation, relations};
-use super::matrix::Cores;
-use super::network::{Tape, Tokens};
 use super::prior::Told;
 use crate::scorer::{Query, Scorer, ScorerError};
 
@@ -115,20 +113,12 @@ impl Evaluator {
             inputs.push(token.step, token.clip, token.relation, &mut rows);
         }
         let places = shared.tokens.iter().map(|token| 1 + token.place);
-        let tokens = self.network(Cores::All).tokens(&rows, places);
+        let tokens = self.network.tokens(&rows, places);
         let chunks = shared.chunks();
-        let one =
-            |chunk: &std::ops::Range<usize>| self.chunk(&shared.sequences[chunk.clone()], &tokens);
+        let one = |chunk: &std::ops::Range<usize>| {
+            self.network.logits_of_tokens(&shared.sequences[chunk.clone()], &tokens)
+        };
         chunks.par_iter().flat_map_iter(one).collect()
-    }
-
-    /// The logits of some sequences, on one core.
-    fn chunk(&self, sequences: &[Vec<usize>], tokens: &Tokens) -> Vec<f32> {
-        let mut tape = Tape::short();
-        let lengths = sequences.iter().map(|sequence| 1 + sequence.len());
-        let rows = sequences.iter().flat_map(|s| std::iter::once(0).chain(s.iter().copied()));
-        tape.begin_with_tokens(lengths, rows, tokens, self.config.layers);
-        self.network(Cores::One).finish(&mut tape, true)
     }
 
     /// The logit of each candidate, judged by its shown steps alone; one that shows nothing has none.

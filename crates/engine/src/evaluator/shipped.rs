@@ -1,7 +1,7 @@
 //! The evaluators that come with the program: one for each domain, for the encoder that comes with it,
 //! trained by `recipes/evaluator`.
 
-use super::{Config, Evaluator, EvaluatorError, Layout};
+use super::{Config, Evaluator, EvaluatorError, EvaluatorNetwork};
 use crate::models::{Card, Weights, WeightsError};
 
 /// An evaluator that is part of the program.
@@ -48,9 +48,9 @@ impl Shipped {
     pub fn load(&self) -> Result<Evaluator, EvaluatorError> {
         let config = self.config()?;
         config.check(self.name.as_ref())?;
-        let layout = Layout::of(&config);
-        let numbers = layout.read(&Weights::from_bytes(self.name, self.weights)?)?;
-        Ok(Evaluator { config, layout, numbers })
+        let weights = Weights::from_bytes(self.name, self.weights)?;
+        let network = EvaluatorNetwork::read(config.network(), &weights)?;
+        Ok(Evaluator { config, network })
     }
 }
 

@@ -3,8 +3,8 @@
 
 use std::ops::Range;
 
-use super::spectrum::WINDOW;
-use super::voice::BLOCK;
+use stitch_nn::whisper::spectrum::WINDOW;
+use stitch_nn::whisper::voice::BLOCK;
 
 /// From this share of speech on somebody speaks.
 const SPEAKS: f32 = 0.45;

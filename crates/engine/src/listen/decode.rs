@@ -2,8 +2,8 @@
 //! and again with some chance for a window whose text repeats itself or is unlikely.
 
 use rayon::prelude::*;
+use stitch_nn::whisper::network::{Heard, Network, Written};
 
-use super::network::{Heard, Network, Written};
 use super::rules::{Chance, drawn, likeliest, log_sum, restrict};
 use super::tokens::Tokens;
 use crate::progress::{Progress, Stopped};

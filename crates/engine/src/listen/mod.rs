@@ -3,11 +3,7 @@
 //! The sound comes as a stream, a small network tells where somebody speaks, speech is packed into
 //! windows of thirty seconds that end in silence, and several windows are written down side by side.
 
-mod layers;
-mod spectrum;
-mod voice;
 mod cutting;
-mod network;
 mod tokens;
 mod rules;
 mod decode;
@@ -19,11 +15,11 @@ use std::sync::{Mutex, PoisonError};
 
 use cutting::{Cutter, Window};
 use decode::{Decoder, Text};
-use network::{Config, Heard, Network};
 use segments::Caption;
-use spectrum::{Spectrum, THROATS};
+use stitch_nn::whisper::network::{Config, Heard, Network};
+use stitch_nn::whisper::spectrum::{Spectrum, THROATS};
+use stitch_nn::whisper::voice::{BLOCK, Voice};
 use tokens::Tokens;
-use voice::{BLOCK, Voice};
 
 use crate::media::sound::{Ending, HEARD_RATE};
 use crate::media::{Hearing, MediaError};

@@ -1,9 +1,9 @@
 //! Which token may come next, and how likely: the rules of Whisper's own decoder. Times come in
 //! pairs and never run back, text stands between them, signs that are not said never come.
 
-use super::layers::vectorised;
+use stitch_nn::kernels::{self, vectorised};
+
 use super::tokens::Tokens;
-use crate::kernels;
 
 /// The first text begins within the first second of a window.
 const FIRST_TICKS: u32 = 50;

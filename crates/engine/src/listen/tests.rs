@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 use proptest::prelude::*;
 
 use super::decode::{Decoder, Others, Text};
-use super::network::{Config, Network};
 use super::rules::{Chance, drawn, restrict};
 use super::segments::{Caption, segments};
-use super::spectrum::{COLUMNS, Spectrum, THROATS};
 use super::tokens::Tokens;
 use super::{Unclear, likeliest, unclear};
 use crate::progress::Silent;
 use crate::transcript::Cue;
+use stitch_nn::whisper::network::{Config, Network};
+use stitch_nn::whisper::spectrum::{COLUMNS, Spectrum, THROATS};
 
 fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
+use stitch_nn::whisper::network::Config;
 use tokenizers::Tokenizer;
 
 use super::ListenError;
-use super::network::Config;
 
 /// Hundredths of a second from one timestamp token to the next.
 pub const TICK_CS: u32 = 2;

@@ -2,8 +2,6 @@
 
 pub mod manifest;
 pub mod card;
-pub mod weights;
-pub mod tokenizer;
 mod fetch;
 mod ctranslate;
 mod packages;
@@ -13,5 +11,5 @@ pub mod store;
 pub use card::Card;
 pub use fetch::{FetchError, sha256_of as sha256};
 pub use manifest::{Manifest, Model, Role};
+pub use stitch_nn::weights::{self, Weights, WeightsError};
 pub use store::{Entry, ModelError, Store, hash_of};
-pub use weights::{Weights, WeightsError};

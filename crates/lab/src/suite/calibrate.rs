@@ -18,8 +18,8 @@ use stitch_engine::sentence::{SentenceEncoder, SentenceError};
 
 use super::logistic::{self, NUMBERS, Sample};
 use super::made_up::{file_name, is_right};
-use crate::world::library::{MixedStep, questions};
-use crate::world::truth::Truth;
+use stitch_world::library::{MixedStep, questions};
+use stitch_world::truth::Truth;
 
 /// Into how many parts the actions are divided.
 pub const FOLDS: usize = 5;

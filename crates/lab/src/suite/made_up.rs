@@ -11,7 +11,7 @@ use stitch_engine::demonstrate::{
 use stitch_engine::progress::{Progress, Stopped};
 
 use super::metrics::{Estimate, ratio};
-use crate::world::library::{MixedProcedure, MixedStep, Source, fewest_changes};
+use stitch_world::library::{MixedProcedure, MixedStep, Source, fewest_changes};
 
 /// How the answers to mixed procedures fared.
 #[derive(Clone, Debug, Serialize)]

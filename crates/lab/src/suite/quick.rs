@@ -17,9 +17,9 @@ use super::mixing::mixed;
 use super::test_set::TestSet;
 use crate::collection::{Collection, Instance, VideoFacts};
 use crate::dataset::{MineOptions, Recipe, Split};
-use crate::world::library::scripts;
-use crate::world::truth::Truth;
-use crate::world::vocabulary::Domain;
+use stitch_world::library::scripts;
+use stitch_world::truth::Truth;
+use stitch_world::vocabulary::Domain;
 
 /// The length of the vectors.
 const DIM: usize = 64;

@@ -17,7 +17,7 @@ use stitch_engine::transcript::{self, Sentence, TranscriptError};
 
 use super::made_up::{EvaluateError, chosen_rightly, file_name};
 use super::metrics::{Estimate, ratio};
-use crate::world::library::{MixedProcedure, MixedStep};
+use stitch_world::library::{MixedProcedure, MixedStep};
 
 /// Bootstrap samples of an interval.
 const RESAMPLES: usize = 10_000;

@@ -84,7 +84,7 @@ impl OnCpu {
     /// Begins with this evaluator, or goes on from a state of it.
     pub fn new(mut evaluator: Evaluator, state: Option<State<'_>>) -> Self {
         let zeros = vec![0.0; evaluator.numbers().len()];
-        let (tape, gradient) = (Tape::new(evaluator.config()), zeros.clone());
+        let (tape, gradient) = (Tape::new(evaluator.network().config()), zeros.clone());
         let (first, second, steps) = match state {
             None => (zeros.clone(), zeros, 0),
             Some(state) => {
@@ -195,7 +195,7 @@ impl OnGpu {
     ) -> Result<Self, GpuError> {
         let weights = state.as_ref().map_or(evaluator.numbers(), |state| &state.weights);
         let moments = state.as_ref().map(|state| (&*state.first, &*state.second));
-        let network = GpuNetwork::new(evaluator.config(), weights, moments, arithmetic)?;
+        let network = GpuNetwork::new(evaluator.network().config(), weights, moments, arithmetic)?;
         let steps = state.map_or(0, |state| state.steps);
         Ok(Self { evaluator, network, steps })
     }

@@ -1,23 +1,66 @@
 //! The CLIP family from its published folders: CLIP, SigLIP and SigLIP2 in Hugging Face's form,
 //! MobileCLIP in OpenCLIP's; safetensors, tokenizer and picture preparation included.
 
-mod transformer;
-mod config;
-pub(super) mod text;
-mod image;
-mod convolution;
-mod fastvit;
-mod hybrid;
+mod preparation;
 mod mobile;
 
 use std::path::Path;
 
-use config::{Config, Preparation};
-use image::Viewer;
-use text::Reader;
+use stitch_core::features::Features;
+use stitch_nn::TensorError;
+use stitch_nn::clip::config::Config;
+use stitch_nn::clip::image::Viewer;
+use stitch_nn::clip::mobile::Viewer as MobileViewer;
+use stitch_nn::clip::text::Reader;
 
-use super::{EncoderError, EncoderId, TextTower, TwoTowers};
+use self::preparation::Preparation;
+use super::wants::Wants;
+use super::{EncoderError, EncoderId, ImageTower, TextTower, TwoTowers};
 use crate::models::{Weights, WeightsError, hash_of};
+
+/// A network that sees, with the pictures it takes.
+struct Images<V> {
+    viewer: V,
+    wants: Wants,
+}
+
+impl ImageTower for Images<Viewer> {
+    fn wants(&self) -> &Wants {
+        &self.wants
+    }
+
+    fn dim(&self) -> usize {
+        self.viewer.dim()
+    }
+
+    fn see(&self, pictures: &[&[u8]]) -> Result<Features, EncoderError> {
+        features(self.dim(), self.viewer.encode(pictures))
+    }
+}
+
+impl ImageTower for Images<MobileViewer> {
+    fn wants(&self) -> &Wants {
+        &self.wants
+    }
+
+    fn dim(&self) -> usize {
+        self.viewer.dim()
+    }
+
+    fn see(&self, pictures: &[&[u8]]) -> Result<Features, EncoderError> {
+        features(self.dim(), self.viewer.encode(pictures))
+    }
+}
+
+fn features(dim: usize, rows: Result<Vec<f32>, TensorError>) -> Result<Features, EncoderError> {
+    Ok(Features::new(dim, rows.map_err(WeightsError::from)?)?)
+}
+
+impl TextTower for Reader {
+    fn read(&self, texts: &[&str]) -> Result<Features, EncoderError> {
+        Ok(Features::new(self.dim(), self.encode(texts)?)?)
+    }
+}
 
 /// Whether a folder holds a model of the family, by its files.
 pub fn is_one(folder: &Path) -> bool {
@@ -37,11 +80,11 @@ pub fn load(folder: &Path, name: &str) -> Result<TwoTowers, EncoderError> {
         return Err(WeightsError::Config { path: folder.join("config.json"), reason }.into());
     }
     let preparation = Preparation::read(folder, family, image.image)?;
-    let viewer = Viewer::load(&weights, family, image, preparation)?;
+    let viewer = Viewer::load(&weights, family, image, preparation.colours)?;
     let reader = Reader::load(folder, weights, family, &text)?;
     let weights = hash_of(folder, Weights::FILE)?;
     let id = EncoderId { name: name.into(), dim: image.dim, weights };
-    Ok(TwoTowers::new(id, Box::new(viewer), Box::new(reader)))
+    Ok(TwoTowers::new(id, Box::new(Images { viewer, wants: preparation.wants }), Box::new(reader)))
 }
 
 /// The side that reads alone, its vectors' length and the hash of its weights: for features whose

@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use candle_core::{Device, Tensor};
 use stitch_core::features::Features;
+use stitch_nn::projection::Projection;
 
 use crate::encoder::EncoderError;
 use crate::encoder::tower::TextTower;
@@ -43,54 +43,20 @@ impl Heads {
 impl TextTower for Heads {
     fn read(&self, texts: &[&str]) -> Result<Features, EncoderError> {
         let sentences = self.sentences.encode(texts)?;
-        let shares = self.projections.iter().map(|projection| projection.of(&sentences));
+        let shares = self.projections.iter().map(|projection| project(projection, &sentences));
         Ok(Features::side_by_side(&shares.collect::<Result<Vec<_>, _>>()?))
     }
+}
+
+fn project(projection: &Projection, sentences: &Features) -> Result<Features, EncoderError> {
+    let rows = projection.forward(sentences.as_slice(), sentences.dim());
+    Ok(Features::new(projection.dim(), rows.map_err(WeightsError::from)?)?)
 }
 
 fn projections(bytes: &[u8], from: usize, to: usize) -> Result<Vec<Projection>, WeightsError> {
     let weights = Weights::from_bytes("mini/text_projection.safetensors", bytes)?;
     let share = to / NAMES.len();
     NAMES.iter().map(|name| Projection::load(&weights, name, from, share)).collect()
-}
-
-/// linear(x) + down(gelu(up(x)))
-struct Projection {
-    linear: (Tensor, Tensor),
-    up: (Tensor, Tensor),
-    down: Tensor,
-}
-
-impl Projection {
-    fn load(weights: &Weights, name: &str, from: usize, to: usize) -> Result<Self, WeightsError> {
-        let hidden = weights.shape(&format!("{name}.up.bias"))?.first().copied().unwrap_or(0);
-        let tensor = |part: &str, shape: &[usize]| {
-            weights.tensor(&format!("{name}.{part}"), shape, &Device::Cpu)
-        };
-        let matrix = |part: &str, from, to| {
-            Ok::<_, WeightsError>(tensor(part, &[to, from])?.t()?.contiguous()?)
-        };
-        Ok(Self {
-            linear: (matrix("linear.weight", from, to)?, tensor("linear.bias", &[to])?),
-            up: (matrix("up.weight", from, hidden)?, tensor("up.bias", &[hidden])?),
-            down: matrix("down.weight", hidden, to)?,
-        })
-    }
-
-    fn of(&self, sentences: &Features) -> Result<Features, EncoderError> {
-        let dim = self.linear.1.elem_count();
-        if sentences.is_empty() {
-            return Ok(Features::empty(dim));
-        }
-        Ok(Features::new(dim, self.forward(sentences).map_err(WeightsError::from)?)?)
-    }
-
-    fn forward(&self, rows: &Features) -> candle_core::Result<Vec<f32>> {
-        let x = Tensor::from_slice(rows.as_slice(), (rows.len(), rows.dim()), &Device::Cpu)?;
-        let affine = |(weight, bias): &(Tensor, Tensor)| x.matmul(weight)?.broadcast_add(bias);
-        let deep = affine(&self.up)?.gelu_erf()?.matmul(&self.down)?;
-        (affine(&self.linear)? + deep)?.flatten_all()?.to_vec1()
-    }
 }
 
 #[cfg(test)]
@@ -112,7 +78,7 @@ mod tests {
         let golden: Golden = serde_json::from_slice(golden).unwrap();
         let x = Features::new(768, (1..=768).map(|i| (i as f32).sin()).collect()).unwrap();
         let heads = projections(&Files::shipped().text, 768, 384).unwrap();
-        let shares: Vec<Features> = heads.iter().map(|head| head.of(&x).unwrap()).collect();
+        let shares: Vec<Features> = heads.iter().map(|head| project(head, &x).unwrap()).collect();
         let found = Features::side_by_side(&shares);
         assert!(similarity(found.row(0), &golden.text_features) > 0.9999);
     }

@@ -13,7 +13,7 @@ use stitch_engine::library::{Library, LibraryError};
 
 use crate::suite::made_up::file_name;
 use crate::suite::metrics::{Estimate, ratio};
-use crate::world::truth::Truth;
+use stitch_world::truth::Truth;
 
 /// A video, its steps and where they are.
 pub struct Known {

@@ -21,12 +21,14 @@ pub struct OnDevice {
 
 impl OnDevice {
     pub fn new(evaluator: Evaluator) -> Result<Self, EvaluatorError> {
-        let network = DeviceNetwork::new(evaluator.config(), evaluator.numbers(), &Device::Cpu)?;
+        let network =
+            DeviceNetwork::new(evaluator.network().config(), evaluator.numbers(), &Device::Cpu)?;
         let zeros = |place: &Place| {
             Tensor::zeros(place.shape.as_slice(), candle_core::DType::F32, &Device::Cpu)
         };
-        let moment =
-            || evaluator.layout().places().iter().map(zeros).collect::<Result<Vec<_>, _>>();
+        let moment = || {
+            evaluator.network().layout().places().iter().map(zeros).collect::<Result<Vec<_>, _>>()
+        };
         let (first, second) = (moment()?, moment()?);
         Ok(Self { evaluator, network, first, second, steps: 0 })
     }
