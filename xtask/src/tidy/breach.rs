@@ -1,4 +1,4 @@
-//! What a rule is and what it reports.
+//! What a rule reports, and what several rules share.
 
 use std::fmt;
 
@@ -6,72 +6,52 @@ use crate::tree::Tree;
 use crate::tree::files::SourceFile;
 use crate::tree::modules::Target;
 
-/// A rule's name, what it says in one line, and the function that checks it.
-pub type Rule = (&'static str, &'static str, fn(&Tree) -> Result<Vec<Found>, String>);
+/// A rule's name in messages, a one-line description, and its check.
+pub type Rule = (&'static str, &'static str, fn(&Tree) -> Result<Vec<Breach>, String>);
 
-/// A place where a rule is broken.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Found {
-    /// The file, from the root.
+/// A broken rule, printed as `file:line: rule: message`.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Breach {
+    /// From the workspace root.
     pub file: String,
-    /// The line, from 1.
+    /// 1-based.
     pub line: usize,
+    /// Set by the caller of the check.
+    pub rule: &'static str,
     /// What is wrong and what to do instead.
     pub message: String,
 }
 
-impl Found {
-    /// Something wrong at a line of a file.
+impl Breach {
     pub fn at(file: &str, line: usize, message: impl Into<String>) -> Self {
-        Self { file: file.to_owned(), line, message: message.into() }
-    }
-}
-
-/// A broken rule: `file:line: rule: message`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Breach {
-    /// The rule's name.
-    pub rule: &'static str,
-    /// Where and how.
-    pub found: Found,
-}
-
-impl PartialOrd for Breach {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Breach {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        (&self.found, self.rule).cmp(&(&other.found, other.rule))
+        Self { file: file.to_owned(), line, rule: "", message: message.into() }
     }
 }
 
 impl fmt::Display for Breach {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Found { file, line, message } = &self.found;
-        write!(out, "{file}:{line}: {}: {message}", self.rule)
+        let Self { file, line, rule, message } = self;
+        write!(out, "{file}:{line}: {rule}: {message}")
     }
 }
 
-/// Every shipped use of something from another crate for which `judge` has words, by its full
-/// path: `use std::process::Command; Command::new(…)` is seen as `std::process::Command::new`.
-pub fn external(tree: &Tree, judge: impl Fn(&SourceFile, &str) -> Option<String>) -> Vec<Found> {
+/// Reports each use of another crate's item for which `judge` returns a message. Paths are full:
+/// `use std::process::Command; Command::new(…)` is judged as `std::process::Command::new`.
+pub fn external(tree: &Tree, judge: impl Fn(&SourceFile, &str) -> Option<String>) -> Vec<Breach> {
     let mut found = Vec::new();
     for krate in &tree.crates {
         for reference in &krate.references {
             let Target::External(path) = &reference.to else { continue };
             let file = &tree.files[krate.modules[reference.from].file];
             if let Some(message) = judge(file, &path.join("::")) {
-                found.push(Found::at(&file.path, reference.line, message));
+                found.push(Breach::at(&file.path, reference.line, message));
             }
         }
     }
     found
 }
 
-/// Whether a path is this one or below it: `std::fs::File` is below `std::fs`.
+/// Whether `path` is `top` or below it: `std::fs::File` is below `std::fs`.
 pub fn is_below(path: &str, top: &str) -> bool {
     path.strip_prefix(top).is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
 }

@@ -1,78 +1,78 @@
-//! Rule `module-cycle`: no module needs itself through others. What `module-order` reports is left
-//! to it; a folder counts as one module here, so a child may use what its `mod.rs` defines; the
-//! crate root defines nothing and so may not be used.
-//! Re-exports (`pub use`) do not count: a name that passes through one leads to where it is defined.
+//! Rule `module-cycle`: no module uses itself through others.
+//!
+//! Breaches of `module-order` are not repeated. A folder is one module, so its files may use what
+//! its `mod.rs` defines; the crate root is not, so it may define nothing that its modules use.
+//! Re-exports do not count: a name resolves to the module that defines it.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use super::breach::Found;
-use super::module_order::looks_down;
+use super::breach::Breach;
+use super::module_order::later_sibling;
 use crate::tree::Tree;
 use crate::tree::modules::{Crate, Target};
 
-/// Who needs whom, and on which line first.
-type Needs = BTreeMap<usize, BTreeMap<usize, usize>>;
+/// For each module the modules it uses, with the first line that does.
+type Uses = BTreeMap<usize, BTreeMap<usize, usize>>;
 
-/// One report per knot of modules, at the first line that ties it.
-pub fn check(tree: &Tree) -> Result<Vec<Found>, String> {
+/// Reports one cycle per group of modules that use one another, at its first use.
+pub fn check(tree: &Tree) -> Result<Vec<Breach>, String> {
     let mut found = Vec::new();
     for krate in &tree.crates {
-        let needs = needs(krate);
-        let mut told = BTreeSet::new();
-        for &module in needs.keys() {
-            let Some(cycle) = shortest_cycle(&needs, module) else { continue };
-            if told.is_disjoint(&cycle.iter().copied().collect()) {
-                found.push(report(tree, krate, &needs, &cycle));
+        let uses = uses(krate);
+        let mut reported = BTreeSet::new();
+        for &module in uses.keys() {
+            let Some(cycle) = shortest_cycle(&uses, module) else { continue };
+            if cycle.iter().all(|module| !reported.contains(module)) {
+                found.push(breach(tree, krate, &uses, &cycle));
             }
-            told.extend(cycle);
+            reported.extend(cycle);
         }
     }
     Ok(found)
 }
 
-fn needs(krate: &Crate) -> Needs {
-    let mut needs = Needs::new();
+fn uses(krate: &Crate) -> Uses {
+    let mut uses = Uses::new();
     for reference in &krate.references {
         let Target::Item(to) = reference.to else { continue };
-        let own_folder = to != 0 && krate.line_of_descent(reference.from).contains(&to);
+        let own_folder = to != 0 && krate.lineage(reference.from).contains(&to);
         if to != reference.from
             && !own_folder
-            && !reference.facade
-            && looks_down(krate, reference).is_none()
+            && !reference.reexport
+            && later_sibling(krate, reference).is_none()
         {
-            needs.entry(reference.from).or_default().entry(to).or_insert(reference.line);
+            uses.entry(reference.from).or_default().entry(to).or_insert(reference.line);
         }
     }
-    needs
+    uses
 }
 
-/// The shortest way from a module back to it, both ends included.
-fn shortest_cycle(needs: &Needs, start: usize) -> Option<Vec<usize>> {
-    let mut ways = VecDeque::from([vec![start]]);
+/// The shortest cycle through a module; it is both the first and the last element.
+fn shortest_cycle(uses: &Uses, start: usize) -> Option<Vec<usize>> {
+    let mut paths = VecDeque::from([vec![start]]);
     let mut seen = BTreeSet::new();
-    while let Some(way) = ways.pop_front() {
-        for &next in needs.get(way.last()?).into_iter().flat_map(BTreeMap::keys) {
-            let longer = [way.as_slice(), &[next]].concat();
+    while let Some(path) = paths.pop_front() {
+        for &next in uses.get(path.last()?).into_iter().flat_map(BTreeMap::keys) {
+            let longer = [path.as_slice(), &[next]].concat();
             if next == start {
                 return Some(longer);
             }
             if seen.insert(next) {
-                ways.push_back(longer);
+                paths.push_back(longer);
             }
         }
     }
     None
 }
 
-/// Tells the knot with the place of every thread in it, so that one can be cut.
-fn report(tree: &Tree, krate: &Crate, needs: &Needs, cycle: &[usize]) -> Found {
+fn breach(tree: &Tree, krate: &Crate, uses: &Uses, cycle: &[usize]) -> Breach {
     let file = |module: usize| &tree.files[krate.modules[module].file].path;
-    let threads = cycle.windows(2).map(|pair| {
+    let edges = cycle.windows(2).map(|pair| {
         let (user, used) = (pair[0], pair[1]);
-        let line = needs[&user][&used];
+        let line = uses[&user][&used];
         format!("`{}` uses `{}` ({}:{line})", krate.name(user), krate.name(used), file(user))
     });
-    let threads: Vec<String> = threads.collect();
-    let message = format!("{}; move what both need into a module of its own", threads.join(", "));
-    Found::at(file(cycle[0]), needs[&cycle[0]][&cycle[1]], message)
+    let edges: Vec<String> = edges.collect();
+    let message = format!("{}; move what both need into a module of its own", edges.join(", "));
+    Breach::at(file(cycle[0]), uses[&cycle[0]][&cycle[1]], message)
 }

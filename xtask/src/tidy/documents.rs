@@ -1,43 +1,50 @@
-//! Rules `argued` and `link`: ARCHITECTURE.md has a word on every dependency, and what the documents
-//! link to is there.
+//! Rules `argued`, `link` and `readme`: ARCHITECTURE.md gives a reason for every dependency, links
+//! between documents lead somewhere, and the README is short.
 
-use super::breach::Found;
+use super::breach::Breach;
 use crate::tree::Tree;
 
 const ARCHITECTURE: &str = "ARCHITECTURE.md";
+const README: &str = "README.md";
+const MAX_README_LINES: usize = 120;
 
-/// Dependencies of which ARCHITECTURE.md does not say why they are there.
-pub fn argued(tree: &Tree) -> Result<Vec<Found>, String> {
-    let page = tree.documents.iter().find(|page| page.path == ARCHITECTURE);
-    let text = page.map_or("", |page| page.text.as_str());
+fn text<'a>(tree: &'a Tree, path: &str) -> &'a str {
+    let document = tree.documents.iter().find(|document| document.path == path);
+    document.map_or("", |document| &document.text)
+}
+
+/// Reports dependencies without a reason in ARCHITECTURE.md.
+pub fn argued(tree: &Tree) -> Result<Vec<Breach>, String> {
+    let text = text(tree, ARCHITECTURE);
     let mut found = Vec::new();
     for manifest in &tree.manifests {
-        for one in &manifest.dependencies {
-            if !one.name.starts_with("stitch") && !text.contains(&format!("`{}`", one.name)) {
-                let message = format!("{ARCHITECTURE} does not say why `{}` is needed", one.name);
-                found.push(Found::at(&manifest.path, one.line, message));
+        for dependency in &manifest.dependencies {
+            let name = &dependency.name;
+            if !name.starts_with("stitch") && !text.contains(&format!("`{name}`")) {
+                let message = format!("{ARCHITECTURE} does not say why `{name}` is needed");
+                found.push(Breach::at(&manifest.path, dependency.line, message));
             }
         }
     }
     Ok(found)
 }
 
-/// Relative links of the documents that lead nowhere.
-pub fn links(tree: &Tree) -> Result<Vec<Found>, String> {
+/// Reports relative links to files that do not exist.
+pub fn links(tree: &Tree) -> Result<Vec<Breach>, String> {
     let mut found = Vec::new();
-    for page in &tree.documents {
-        let folder = tree.root.join(&page.path);
-        let folder = folder.parent().unwrap_or(&tree.root);
-        for (line, target) in relative_links(&page.text) {
+    for document in &tree.documents {
+        let path = tree.root.join(&document.path);
+        let folder = path.parent().unwrap_or(&tree.root);
+        for (line, target) in relative_links(&document.text) {
             if !folder.join(target).exists() {
-                found.push(Found::at(&page.path, line, format!("`{target}` is not there")));
+                found.push(Breach::at(&document.path, line, format!("`{target}` does not exist")));
             }
         }
     }
     Ok(found)
 }
 
-/// The file part of every `](…)` outside code blocks that stays in the tree, with its line.
+/// The file part of every relative `](…)` outside code blocks, with its line.
 fn relative_links(text: &str) -> Vec<(usize, &str)> {
     let mut in_code = false;
     let mut links = Vec::new();
@@ -54,4 +61,12 @@ fn relative_links(text: &str) -> Vec<(usize, &str)> {
         }
     }
     links
+}
+
+/// Reports a README that is too long.
+pub fn readme(tree: &Tree) -> Result<Vec<Breach>, String> {
+    let lines = text(tree, README).lines().count();
+    let message = || format!("{lines} lines, at most {MAX_README_LINES}: move details into docs/");
+    let breach = (lines > MAX_README_LINES).then(|| Breach::at(README, lines, message()));
+    Ok(breach.into_iter().collect())
 }

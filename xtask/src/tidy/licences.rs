@@ -1,46 +1,41 @@
-//! Rule `licence`: what we build on may be passed on. cargo-deny checks more, this needs nothing.
+//! Rule `licence`: every dependency's licence is allowed. cargo-deny checks more but must be installed.
 
 use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
-use toml::de::{DeTable, DeValue};
+use toml::de::DeTable;
 
-use super::breach::Found;
+use super::breach::Breach;
 use crate::tree::Tree;
+use crate::tree::files::read_text;
 
 const FILE: &str = "deny.toml";
+/// The platform of the released binary; dependencies of other platforms are not in it.
+const PLATFORM: &str = "x86_64-unknown-linux-gnu";
 
-/// Packages whose licence is not in deny.toml's list.
-pub fn check(tree: &Tree) -> Result<Vec<Found>, String> {
+/// Reports packages whose licence is not in deny.toml's list.
+pub fn check(tree: &Tree) -> Result<Vec<Breach>, String> {
     let allowed = allowed(&tree.root)?;
     let packages = packages(&tree.root)?;
     let refused = packages.iter().filter_map(|package| refused(package, &allowed));
-    Ok(refused.map(|message| Found::at(FILE, 1, message)).collect())
+    Ok(refused.map(|message| Breach::at(FILE, 1, message)).collect())
 }
 
 /// `licenses.allow` of deny.toml.
 fn allowed(root: &Path) -> Result<Vec<String>, String> {
-    let text = std::fs::read_to_string(root.join(FILE)).map_err(|e| format!("{FILE}: {e}"))?;
+    let text = read_text(root, FILE)?;
     let table = DeTable::parse(&text).map_err(|e| format!("{FILE}: {e}"))?;
-    let list = match table.get_ref().get("licenses").map(|value| value.get_ref()) {
-        Some(DeValue::Table(licences)) => licences.get("allow").map(|value| value.get_ref()),
-        _ => None,
-    };
-    let Some(DeValue::Array(list)) = list else {
-        return Err(format!("{FILE}: licenses.allow is missing"));
-    };
-    let names = list.iter().filter_map(|value| match value.get_ref() {
-        DeValue::String(name) => Some(name.to_string()),
-        _ => None,
-    });
-    Ok(names.collect())
+    let licences = table.get_ref().get("licenses").and_then(|value| value.get_ref().get("allow"));
+    let list = licences.and_then(|value| value.get_ref().as_array());
+    let list = list.ok_or_else(|| format!("{FILE}: licenses.allow is missing"))?;
+    Ok(list.iter().filter_map(|value| value.get_ref().as_str()).map(str::to_owned).collect())
 }
 
-/// Every package that the lock file names, as `cargo metadata` describes it.
+/// The packages of the lock file, from `cargo metadata`.
 fn packages(root: &Path) -> Result<Vec<Value>, String> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let arguments = ["metadata", "--format-version=1", "--filter-platform", HOST];
+    let arguments = ["metadata", "--format-version=1", "--filter-platform", PLATFORM];
     let done = Command::new(cargo).args(arguments).current_dir(root).output();
     let done = done.map_err(|e| format!("cargo metadata: {e}"))?;
     if !done.status.success() {
@@ -51,19 +46,16 @@ fn packages(root: &Path) -> Result<Vec<Value>, String> {
     Ok(described["packages"].as_array().cloned().unwrap_or_default())
 }
 
-/// The platform we ship for; packages of others are not in what we pass on.
-const HOST: &str = "x86_64-unknown-linux-gnu";
-
 fn refused(package: &Value, allowed: &[String]) -> Option<String> {
     let name = format!("{} {}", package["name"].as_str()?, package["version"].as_str()?);
     let Some(licence) = package["license"].as_str() else {
-        return Some(format!("{name} does not say its licence"));
+        return Some(format!("{name} declares no licence"));
     };
     let fine = Expression::new(licence, allowed).any();
-    (!fine).then(|| format!("{name} is under `{licence}`, which licenses.allow does not cover"))
+    (!fine).then(|| format!("{name} is under `{licence}`, which licenses.allow does not list"))
 }
 
-/// An SPDX expression, read from left to right: OR of ANDs of licences and brackets.
+/// A recursive-descent evaluation of an SPDX expression: OR of ANDs of licences and parentheses.
 struct Expression<'a> {
     words: std::iter::Peekable<std::vec::IntoIter<String>>,
     allowed: &'a [String],

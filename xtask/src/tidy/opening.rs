@@ -1,17 +1,17 @@
-//! Rule `opening`: a file says in its first line what its one subject is.
+//! Rule `opening`: the first line of a file says what it is about.
 
-use super::breach::Found;
+use super::breach::Breach;
 use crate::tree::Tree;
 
-/// Files whose first line is not `//! something`.
-pub fn check(tree: &Tree) -> Result<Vec<Found>, String> {
-    let silent = tree.files.iter().filter(|file| !opens_well(&file.text));
-    Ok(silent.map(|file| Found::at(&file.path, 1, MESSAGE)).collect())
+/// Reports files that do not begin with `//! something`.
+pub fn check(tree: &Tree) -> Result<Vec<Breach>, String> {
+    let silent = tree.files.iter().filter(|file| !opens_with_subject(&file.text));
+    Ok(silent.map(|file| Breach::at(&file.path, 1, MESSAGE)).collect())
 }
 
-const MESSAGE: &str = "the first line must be `//!` and say the file's one subject";
+const MESSAGE: &str = "the first line must be `//!` and say what the file is about";
 
-fn opens_well(text: &str) -> bool {
-    let said = text.lines().next().and_then(|line| line.strip_prefix("//!"));
-    said.is_some_and(|said| !matches!(said.trim(), "" | "stub"))
+fn opens_with_subject(text: &str) -> bool {
+    let subject = text.lines().next().and_then(|line| line.strip_prefix("//!"));
+    subject.is_some_and(|subject| !matches!(subject.trim(), "" | "stub"))
 }

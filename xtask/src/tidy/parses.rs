@@ -1,20 +1,22 @@
-//! Rule `parse`: every file is Rust, and every file under `src` belongs to a module tree.
+//! Rule `parse`: every file parses, and every file under `src` belongs to a crate.
 
 use std::collections::BTreeSet;
 
-use super::breach::Found;
+use super::breach::Breach;
 use crate::tree::Tree;
+use crate::tree::files::Role;
 
-/// Files that cannot be parsed, and files that nothing compiles.
-pub fn check(tree: &Tree) -> Result<Vec<Found>, String> {
-    let compiled: BTreeSet<usize> = tree.crates.iter().flat_map(|krate| krate.files()).collect();
+/// Reports syntax errors and files that no module declares.
+pub fn check(tree: &Tree) -> Result<Vec<Breach>, String> {
+    let modules = tree.crates.iter().flat_map(|krate| &krate.modules);
+    let declared: BTreeSet<usize> = modules.map(|module| module.file).collect();
     let mut found = Vec::new();
     for (index, file) in tree.files.iter().enumerate() {
         if let Err((line, message)) = &file.facts {
-            found.push(Found::at(&file.path, *line, format!("cannot be parsed: {message}")));
+            found.push(Breach::at(&file.path, *line, format!("does not parse: {message}")));
         }
-        if !file.aside && !compiled.contains(&index) {
-            found.push(Found::at(&file.path, 1, "no module declares this file; nothing uses it"));
+        if file.role == Role::Source && !declared.contains(&index) {
+            found.push(Breach::at(&file.path, 1, "no module declares this file"));
         }
     }
     Ok(found)

@@ -1,11 +1,11 @@
-//! Rule `pure-core`: the method itself touches nothing of the world.
+//! Rule `pure-core`: core has no input, output, threads or clock.
 
-use super::breach::{Found, external, is_below};
+use super::breach::{Breach, external, is_below};
 use crate::tree::Tree;
 
 const CORE: &str = "crates/core";
-/// The packages that core may depend on outside its tests.
-const CORE_MAY_USE: [&str; 1] = ["thiserror"];
+/// The dependencies that core may have outside tests.
+const DEPENDENCIES: [&str; 1] = ["thiserror"];
 const FORBIDDEN: [&str; 9] = [
     "std::fs",
     "std::io",
@@ -18,19 +18,20 @@ const FORBIDDEN: [&str; 9] = [
     "candle_core",
 ];
 
-/// Worldly paths in core's code, and packages it has no business with.
-pub fn check(tree: &Tree) -> Result<Vec<Found>, String> {
+/// Reports forbidden paths and dependencies of core.
+pub fn check(tree: &Tree) -> Result<Vec<Breach>, String> {
     let mut found = external(tree, |file, path| {
         let top = FORBIDDEN.iter().find(|top| is_below(path, top))?;
-        file.is_in(CORE).then(|| format!("core may not use `{top}`; that is the engine's side"))
+        file.is_in(&[CORE]).then(|| format!("core may not use `{top}`; do this in the engine"))
     });
     for manifest in tree.manifests.iter().filter(|manifest| manifest.folder == CORE) {
-        let shipped = manifest.dependencies.iter().filter(|dependency| !dependency.dev);
-        let foreign = shipped.filter(|one| !CORE_MAY_USE.contains(&one.name.as_str()));
-        found.extend(foreign.map(|one| {
-            let message = format!("core may not depend on `{}`", one.name);
-            Found::at(&manifest.path, one.line, message)
-        }));
+        for dependency in manifest.dependencies.iter().filter(|dependency| !dependency.dev) {
+            let name = dependency.name.as_str();
+            if !DEPENDENCIES.contains(&name) {
+                let message = format!("core may not depend on `{name}`");
+                found.push(Breach::at(&manifest.path, dependency.line, message));
+            }
+        }
     }
     Ok(found)
 }

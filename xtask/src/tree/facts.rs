@@ -1,216 +1,278 @@
-//! What a source file says, as a flat list of facts that the rules filter.
+//! Parses a source file into a flat list of facts (definitions, paths, imports, calls) for the rules.
 
-use proc_macro2::{Delimiter, Spacing, Span, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Literal, Spacing, Span, TokenStream, TokenTree};
+use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
-use syn::{Attribute, Item, UseTree, Visibility};
+use syn::{Attribute, Ident, ImplItem, Item, TraitItem, Type, UseTree, Visibility};
 
-/// One thing a file says.
+/// One fact about a file.
 pub struct Fact {
-    /// Where, from 1.
+    /// 1-based.
     pub line: usize,
-    /// The inline modules around it, outermost first.
+    /// The enclosing inline modules, outermost first.
     pub inside: Vec<String>,
-    /// Whether only tests compile it.
+    /// Compiled for tests only.
     pub test: bool,
-    /// What it says.
-    pub what: What,
+    /// The innermost enclosing definition, as an index into the file's facts.
+    pub owner: Option<usize>,
+    pub kind: FactKind,
 }
 
-/// The kinds of fact.
-pub enum What {
-    /// A path in an expression, type, pattern or macro: `media::probe`.
+pub enum FactKind {
+    /// A path in an expression, type, pattern, attribute or macro: `media::probe`.
     Path(Vec<String>),
-    /// One name brought in by `use`.
     Import(Import),
     /// A macro call: `println`.
     Macro(String),
     /// A method call: `unwrap`.
     Method(String),
-    /// A named item is defined here.
-    Item(String),
-    /// A module is declared here.
+    Definition(Definition),
     Module(Declaration),
 }
 
 /// One leaf of a `use`.
 pub struct Import {
-    /// What is brought in; for a glob the module whose names are.
+    /// The imported path; for a glob, the module.
     pub path: Vec<String>,
     /// The name it gets here; none for a glob.
     pub name: Option<String>,
-    /// Whether others may reach it from here (`pub use`).
+    /// `pub use`, with any visibility.
     pub public: bool,
+}
+
+/// An item, an associated function or constant, or an impl block.
+pub struct Definition {
+    /// Empty for an impl block.
+    pub name: String,
+    pub kind: DefinitionKind,
+    /// `pub`, with any visibility.
+    pub public: bool,
+}
+
+#[derive(PartialEq, Eq)]
+pub enum DefinitionKind {
+    /// A struct, enum, union or type alias.
+    Type,
+    /// A trait, with the names of its functions.
+    Trait(Vec<String>),
+    /// A function, constant or static.
+    Value,
+    /// A function or constant of an inherent impl.
+    Associated,
+    Macro,
+    /// An impl block: the last names of its trait and of its type.
+    Impl {
+        of_trait: Option<String>,
+        self_type: Option<String>,
+    },
 }
 
 /// `mod name;` or `mod name { … }`.
 pub struct Declaration {
-    /// Its name.
     pub name: String,
-    /// Whether its body stands here.
     pub inline: bool,
     /// The file named by a `#[path]` attribute.
     pub path: Option<String>,
 }
 
-/// Reads all facts of a file, in the order in which they stand.
-pub fn read(file: &syn::File) -> Vec<Fact> {
-    let mut reader = Reader { inside: Vec::new(), test: false, facts: Vec::new() };
+/// Returns a file's facts in source order, and the number of lines in items compiled for tests only.
+pub fn read(file: &syn::File) -> (Vec<Fact>, usize) {
+    let mut reader = Reader::default();
     reader.visit_file(file);
-    reader.facts
+    (reader.facts, reader.test_lines)
 }
 
+#[derive(Default)]
 struct Reader {
     inside: Vec<String>,
     test: bool,
+    owner: Option<usize>,
     facts: Vec<Fact>,
+    test_lines: usize,
 }
 
 impl Reader {
-    fn say(&mut self, span: Span, what: What) {
-        let (line, inside, test) = (span.start().line, self.inside.clone(), self.test);
-        self.facts.push(Fact { line, inside, test, what });
+    fn push(&mut self, span: Span, kind: FactKind) {
+        let (line, inside) = (span.start().line, self.inside.clone());
+        self.facts.push(Fact { line, inside, test: self.test, owner: self.owner, kind });
     }
 
-    /// Goes on with `walk`, knowing whether these attributes say that this is for tests.
-    fn under(&mut self, attributes: &[Attribute], walk: impl FnOnce(&mut Self)) {
-        let before = self.test;
-        self.test |= attributes.iter().any(is_for_tests);
+    /// Pushes a definition; until the end of the current scope, facts belong to it.
+    fn define(&mut self, span: Span, definition: Definition) {
+        self.push(span, FactKind::Definition(definition));
+        self.owner = Some(self.facts.len() - 1);
+    }
+
+    /// Runs `walk` over an item with these attributes, then restores the state from before.
+    fn scoped(&mut self, attributes: &[Attribute], item: Span, walk: impl FnOnce(&mut Self)) {
+        let before = (self.test, self.owner);
+        if !self.test && attributes.iter().any(is_for_tests) {
+            self.test = true;
+            self.test_lines += item.end().line + 1 - item.start().line;
+        }
         walk(self);
-        self.test = before;
+        (self.test, self.owner) = before;
     }
 
     fn import(&mut self, tree: &UseTree, before: &[String], public: bool) {
-        let with = |name: String| [before, &[name]].concat();
-        match tree {
-            UseTree::Path(part) => self.import(&part.tree, &with(part.ident.to_string()), public),
+        let extended = |name: &Ident| match name {
+            name if name == "self" => before.to_vec(),
+            name => [before, &[name.to_string()]].concat(),
+        };
+        let (span, path, name) = match tree {
+            UseTree::Path(part) => return self.import(&part.tree, &extended(&part.ident), public),
             UseTree::Group(group) => {
-                group.items.iter().for_each(|item| self.import(item, before, public));
-            }
-            UseTree::Name(leaf) if leaf.ident == "self" => {
-                let name = before.last().cloned();
-                self.leaf(leaf.ident.span(), before.to_vec(), name, public);
+                return group.items.iter().for_each(|item| self.import(item, before, public));
             }
             UseTree::Name(leaf) => {
-                let name = leaf.ident.to_string();
-                self.leaf(leaf.ident.span(), with(name.clone()), Some(name), public);
+                let path = extended(&leaf.ident);
+                let name = path.last().cloned();
+                (leaf.ident.span(), path, name)
             }
             UseTree::Rename(leaf) => {
-                let path = if leaf.ident == "self" {
-                    before.to_vec()
-                } else {
-                    with(leaf.ident.to_string())
-                };
-                self.leaf(leaf.ident.span(), path, Some(leaf.rename.to_string()), public);
+                (leaf.ident.span(), extended(&leaf.ident), Some(leaf.rename.to_string()))
             }
-            UseTree::Glob(leaf) => {
-                self.leaf(leaf.star_token.spans[0], before.to_vec(), None, public);
-            }
-        }
+            UseTree::Glob(leaf) => (leaf.star_token.spans[0], before.to_vec(), None),
+        };
+        self.push(span, FactKind::Import(Import { path, name, public }));
     }
 
-    fn leaf(&mut self, span: Span, path: Vec<String>, name: Option<String>, public: bool) {
-        self.say(span, What::Import(Import { path, name, public }));
-    }
-
-    /// Finds paths, macro calls and method calls in tokens that are not parsed, as in `vec![…]`.
+    /// Finds paths, macro calls and method calls in unparsed tokens, as in `vec![…]`.
     fn scan(&mut self, tokens: TokenStream) {
         let trees: Vec<TokenTree> = tokens.into_iter().collect();
         let mut at = 0;
         while at < trees.len() {
             at = match &trees[at] {
+                TokenTree::Ident(first) => self.scan_path(first.span(), &trees, at),
                 TokenTree::Group(group) => {
                     self.scan(group.stream());
                     at + 1
                 }
-                TokenTree::Ident(first) => {
-                    let after_dot = at > 0 && is_punct(&trees[at - 1], '.');
-                    self.scan_path(first.span(), &trees, at, after_dot)
+                TokenTree::Literal(literal) => {
+                    self.scan_format_string(literal);
+                    at + 1
                 }
-                _ => at + 1,
+                TokenTree::Punct(_) => at + 1,
             };
         }
     }
 
-    /// Says what the path that starts at `at` is, and returns where it ends.
-    fn scan_path(&mut self, span: Span, trees: &[TokenTree], at: usize, after_dot: bool) -> usize {
+    /// Pushes the path that starts at `at`, and returns where it ends.
+    fn scan_path(&mut self, span: Span, trees: &[TokenTree], at: usize) -> usize {
         let (path, end) = longest_path(trees, at);
         let last = path.last().cloned().unwrap_or_default();
         let group = |index: usize| match trees.get(index) {
             Some(TokenTree::Group(group)) => Some(group.delimiter()),
             _ => None,
         };
-        let bang = trees.get(end).is_some_and(|tree| is_punct(tree, '!'));
-        if bang && group(end + 1).is_some() {
-            self.say(span, What::Macro(last));
-        } else if after_dot {
-            if group(end) == Some(Delimiter::Parenthesis) {
-                self.say(span, What::Method(last));
-            }
-        } else {
-            self.say(span, What::Path(path));
+        let punct = |index: usize, sign: char| matches!(trees.get(index), Some(TokenTree::Punct(punct)) if punct.as_char() == sign);
+        let is_call = group(end) == Some(Delimiter::Parenthesis) || punct(end, ':');
+        if punct(end, '!') && group(end + 1).is_some() {
+            self.push(span, FactKind::Macro(last));
+        } else if at == 0 || !punct(at - 1, '.') {
+            self.push(span, FactKind::Path(path));
+        } else if is_call {
+            self.push(span, FactKind::Method(last));
         }
         end
+    }
+
+    /// Pushes the names that a format string captures: `"{WIDTH}"`.
+    fn scan_format_string(&mut self, literal: &Literal) {
+        for part in literal.to_string().split('{').skip(1) {
+            let end = part.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(part.len());
+            if end > 0 && part[end..].starts_with(['}', ':']) {
+                self.push(literal.span(), FactKind::Path(vec![part[..end].to_owned()]));
+            }
+        }
     }
 }
 
 impl<'ast> Visit<'ast> for Reader {
     fn visit_item(&mut self, item: &'ast Item) {
-        let (attributes, name) = attributes_and_name(item);
-        self.under(attributes, |reader| {
-            if let Some(name) = name {
-                reader.say(name.span(), What::Item(name.to_string()));
+        let (attributes, definition) = describe(item);
+        self.scoped(attributes, item.span(), |reader| {
+            if let Some((span, definition)) = definition {
+                reader.define(span, definition);
             }
             visit::visit_item(reader, item);
         });
     }
 
-    fn visit_impl_item_fn(&mut self, function: &'ast syn::ImplItemFn) {
-        self.under(&function.attrs, |reader| visit::visit_impl_item_fn(reader, function));
+    fn visit_impl_item(&mut self, item: &'ast ImplItem) {
+        let (attributes, vis, name) = match item {
+            ImplItem::Fn(function) => (&function.attrs, &function.vis, &function.sig.ident),
+            ImplItem::Const(constant) => (&constant.attrs, &constant.vis, &constant.ident),
+            _ => return visit::visit_impl_item(self, item),
+        };
+        let owner = self.owner.map(|owner| &self.facts[owner].kind);
+        let inherent = matches!(
+            owner,
+            Some(FactKind::Definition(Definition {
+                kind: DefinitionKind::Impl { of_trait: None, .. },
+                ..
+            }))
+        );
+        self.scoped(attributes, item.span(), |reader| {
+            if inherent {
+                let kind = DefinitionKind::Associated;
+                let (span, name, public) = (name.span(), name.to_string(), is_public(vis));
+                reader.define(span, Definition { name, kind, public });
+            }
+            visit::visit_impl_item(reader, item);
+        });
     }
 
     fn visit_item_mod(&mut self, module: &'ast syn::ItemMod) {
         let name = module.ident.to_string();
         let (inline, path) = (module.content.is_some(), path_attribute(&module.attrs));
         let declaration = Declaration { name: name.clone(), inline, path };
-        self.say(module.ident.span(), What::Module(declaration));
+        self.push(module.ident.span(), FactKind::Module(declaration));
         self.inside.push(name);
         visit::visit_item_mod(self, module);
         self.inside.pop();
     }
 
     fn visit_item_use(&mut self, item: &'ast syn::ItemUse) {
-        let public = !matches!(item.vis, Visibility::Inherited);
-        self.import(&item.tree, &[], public);
+        self.import(&item.tree, &[], is_public(&item.vis));
     }
 
     fn visit_path(&mut self, path: &'ast syn::Path) {
         let names: Vec<String> = path.segments.iter().map(|part| part.ident.to_string()).collect();
         if let Some(first) = path.segments.first() {
-            self.say(first.ident.span(), What::Path(names));
+            self.push(first.ident.span(), FactKind::Path(names));
         }
         visit::visit_path(self, path);
     }
 
     fn visit_macro(&mut self, call: &'ast syn::Macro) {
         if let Some(last) = call.path.segments.last() {
-            self.say(last.ident.span(), What::Macro(last.ident.to_string()));
+            self.push(last.ident.span(), FactKind::Macro(last.ident.to_string()));
         }
         self.visit_path(&call.path);
         self.scan(call.tokens.clone());
     }
 
     fn visit_expr_method_call(&mut self, call: &'ast syn::ExprMethodCall) {
-        self.say(call.method.span(), What::Method(call.method.to_string()));
+        self.push(call.method.span(), FactKind::Method(call.method.to_string()));
         visit::visit_expr_method_call(self, call);
     }
 
     fn visit_attribute(&mut self, attribute: &'ast Attribute) {
-        if let syn::Meta::List(list) = &attribute.meta {
-            self.scan(list.tokens.clone());
+        let syn::Meta::List(list) = &attribute.meta else { return };
+        self.scan(list.tokens.clone());
+        if list.path.is_ident("serde") {
+            // `#[serde(default = "path::to::function")]`
+            for tree in list.tokens.clone() {
+                if let Ok(path) = syn::parse2::<syn::LitStr>(tree.into()).and_then(|it| it.parse())
+                {
+                    self.visit_path(&path);
+                }
+            }
         }
     }
 
-    // `pub(in crate::a)` opens a door; it imports nothing.
+    // `pub(in crate::a)` is no use of `crate::a`.
     fn visit_visibility(&mut self, _: &'ast Visibility) {}
 }
 
@@ -232,18 +294,15 @@ fn longest_path(trees: &[TokenTree], at: usize) -> (Vec<String>, usize) {
     (path, end)
 }
 
-fn is_punct(tree: &TokenTree, sign: char) -> bool {
-    matches!(tree, TokenTree::Punct(punct) if punct.as_char() == sign)
+fn is_public(visibility: &Visibility) -> bool {
+    !matches!(visibility, Visibility::Inherited)
 }
 
 /// `#[test]`, `#[cfg(test)]`, `#[cfg(all(test, …))]`, but not `#[cfg(not(test))]`.
 fn is_for_tests(attribute: &Attribute) -> bool {
-    if attribute.path().is_ident("test") {
-        return true;
-    }
     match &attribute.meta {
         syn::Meta::List(list) if list.path.is_ident("cfg") => needs_test(list.tokens.clone()),
-        _ => false,
+        meta => meta.path().is_ident("test"),
     }
 }
 
@@ -267,24 +326,57 @@ fn path_attribute(attributes: &[Attribute]) -> Option<String> {
     }
 }
 
-/// An item's attributes, and the name it gives to its module (modules are told apart).
-fn attributes_and_name(item: &Item) -> (&[Attribute], Option<&syn::Ident>) {
-    match item {
-        Item::Const(item) => (&item.attrs, Some(&item.ident)),
-        Item::Enum(item) => (&item.attrs, Some(&item.ident)),
-        Item::Fn(item) => (&item.attrs, Some(&item.sig.ident)),
-        Item::Static(item) => (&item.attrs, Some(&item.ident)),
-        Item::Struct(item) => (&item.attrs, Some(&item.ident)),
-        Item::Trait(item) => (&item.attrs, Some(&item.ident)),
-        Item::TraitAlias(item) => (&item.attrs, Some(&item.ident)),
-        Item::Type(item) => (&item.attrs, Some(&item.ident)),
-        Item::Union(item) => (&item.attrs, Some(&item.ident)),
-        Item::ExternCrate(item) => (&item.attrs, None),
-        Item::ForeignMod(item) => (&item.attrs, None),
-        Item::Impl(item) => (&item.attrs, None),
-        Item::Macro(item) => (&item.attrs, None),
-        Item::Mod(item) => (&item.attrs, None),
-        Item::Use(item) => (&item.attrs, None),
-        _ => (&[], None),
+/// An item's attributes and what it defines; modules and imports have facts of their own.
+fn describe(item: &Item) -> (&[Attribute], Option<(Span, Definition)>) {
+    use DefinitionKind::{Impl, Macro, Trait, Type, Value};
+    let (attributes, vis, name, kind) = match item {
+        Item::Const(item) => (&item.attrs, &item.vis, Some(&item.ident), Value),
+        Item::Fn(item) => (&item.attrs, &item.vis, Some(&item.sig.ident), Value),
+        Item::Static(item) => (&item.attrs, &item.vis, Some(&item.ident), Value),
+        Item::Enum(item) => (&item.attrs, &item.vis, Some(&item.ident), Type),
+        Item::Struct(item) => (&item.attrs, &item.vis, Some(&item.ident), Type),
+        Item::Type(item) => (&item.attrs, &item.vis, Some(&item.ident), Type),
+        Item::Union(item) => (&item.attrs, &item.vis, Some(&item.ident), Type),
+        Item::Trait(item) => {
+            (&item.attrs, &item.vis, Some(&item.ident), Trait(function_names(item)))
+        }
+        Item::Macro(item) if item.ident.is_some() => {
+            (&item.attrs, &Visibility::Inherited, item.ident.as_ref(), Macro)
+        }
+        Item::Impl(item) => {
+            let of_trait = item.trait_.as_ref().and_then(|(_, path, _)| last_name(path));
+            let kind = Impl { of_trait, self_type: type_name(&item.self_ty) };
+            (&item.attrs, &Visibility::Inherited, None, kind)
+        }
+        Item::ForeignMod(item) => return (&item.attrs, None),
+        Item::Macro(item) => return (&item.attrs, None),
+        Item::Mod(item) => return (&item.attrs, None),
+        Item::Use(item) => return (&item.attrs, None),
+        _ => return (&[], None),
+    };
+    let span = name.map_or_else(|| item.span(), |name| name.span());
+    let name = name.map(ToString::to_string).unwrap_or_default();
+    (attributes, Some((span, Definition { name, kind, public: is_public(vis) })))
+}
+
+fn function_names(item: &syn::ItemTrait) -> Vec<String> {
+    let functions = item.items.iter().filter_map(|item| match item {
+        TraitItem::Fn(function) => Some(function.sig.ident.to_string()),
+        _ => None,
+    });
+    functions.collect()
+}
+
+fn last_name(path: &syn::Path) -> Option<String> {
+    path.segments.last().map(|part| part.ident.to_string())
+}
+
+fn type_name(of: &Type) -> Option<String> {
+    match of {
+        Type::Path(path) => last_name(&path.path),
+        Type::Reference(reference) => type_name(&reference.elem),
+        Type::Slice(slice) => type_name(&slice.elem),
+        Type::Array(array) => type_name(&array.elem),
+        _ => None,
     }
 }

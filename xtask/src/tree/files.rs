@@ -1,38 +1,66 @@
-//! Finding and parsing the source files.
+//! Finds and reads the files of the workspace: Rust source, parsed, and Markdown documents.
 
 use std::path::Path;
 
 use super::facts::{self, Fact};
 
-/// Folders that hold no source of ours, wherever they stand.
+/// Folders without source code, at any depth.
 const SKIPPED: [&str; 3] = ["target", "demo", "node_modules"];
 
 /// One `.rs` file.
 pub struct SourceFile {
-    /// Its path from the root, with `/`.
+    /// From the workspace root, with `/`.
     pub path: String,
-    /// Its text.
     pub text: String,
-    /// What it says, or why it cannot be parsed.
+    /// The facts, or the line and message of a syntax error.
     pub facts: Result<Vec<Fact>, (usize, String)>,
-    /// Whether it is compiled only for tests, benchmarks, examples or the build.
-    pub aside: bool,
+    /// Lines in items compiled for tests only.
+    pub test_lines: usize,
+    pub role: Role,
+}
+
+/// What a file is compiled for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// A library or binary.
+    Source,
+    Test,
+    /// A benchmark, example, build script or fuzz target.
+    Auxiliary,
 }
 
 impl SourceFile {
-    /// The facts that end up in the library or program, which the rules are about.
-    pub fn shipped(&self) -> impl Iterator<Item = &Fact> {
-        let facts = self.facts.as_deref().unwrap_or_default();
-        facts.iter().filter(|fact| !fact.test && !self.aside)
+    /// All facts; none if the file does not parse.
+    pub fn facts(&self) -> &[Fact] {
+        self.facts.as_deref().unwrap_or_default()
     }
 
-    /// Whether the file stands under this folder.
-    pub fn is_in(&self, folder: &str) -> bool {
-        self.path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
+    /// The facts of code in a library or binary, without tests.
+    pub fn source_facts(&self) -> impl Iterator<Item = &Fact> {
+        self.facts().iter().filter(|fact| !fact.test && self.role == Role::Source)
+    }
+
+    /// Whether the file lies in one of these folders.
+    pub fn is_in(&self, folders: &[&str]) -> bool {
+        folders
+            .iter()
+            .any(|folder| self.path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/')))
+    }
+
+    /// The name of the package's folder: `engine` for `crates/engine/src/…`.
+    pub fn package(&self) -> &str {
+        let folder = self.path.split("/src/").next().unwrap_or_default();
+        folder.rsplit('/').next().unwrap_or_default()
     }
 }
 
-/// All files below a folder, as sorted paths from it.
+/// One `.md` file.
+pub struct Document {
+    pub path: String,
+    pub text: String,
+}
+
+/// Lists all files under `root` as sorted relative paths.
 pub fn find(root: &Path) -> Result<Vec<String>, String> {
     let mut found = Vec::new();
     find_below(root, "", &mut found)?;
@@ -59,21 +87,37 @@ fn find_below(root: &Path, folder: &str, found: &mut Vec<String>) -> Result<(), 
     Ok(())
 }
 
+/// Reads a text file; the error names it.
+pub fn read_text(root: &Path, path: &str) -> Result<String, String> {
+    std::fs::read_to_string(root.join(path)).map_err(|e| format!("{path}: {e}"))
+}
+
 /// Reads and parses every `.rs` file among the paths.
-pub fn read(root: &Path, paths: &[String]) -> Result<Vec<SourceFile>, String> {
-    paths.iter().filter(|path| path.ends_with(".rs")).map(|path| read_one(root, path)).collect()
-}
-
-fn read_one(root: &Path, path: &str) -> Result<SourceFile, String> {
-    let text = std::fs::read_to_string(root.join(path)).map_err(|e| format!("{path}: {e}"))?;
-    let facts = match syn::parse_file(&text) {
-        Ok(file) => Ok(facts::read(&file)),
-        Err(error) => Err((error.span().start().line, error.to_string())),
+pub fn read_sources(root: &Path, paths: &[String]) -> Result<Vec<SourceFile>, String> {
+    let sources = paths.iter().filter(|path| path.ends_with(".rs"));
+    let parse = |path: &String| {
+        let text = read_text(root, path)?;
+        let (facts, test_lines) = match syn::parse_file(&text).map(|file| facts::read(&file)) {
+            Ok((facts, test_lines)) => (Ok(facts), test_lines),
+            Err(error) => (Err((error.span().start().line, error.to_string())), 0),
+        };
+        Ok(SourceFile { path: path.clone(), text, facts, test_lines, role: role(path) })
     };
-    Ok(SourceFile { path: path.to_owned(), text, facts, aside: is_aside(path) })
+    sources.map(parse).collect()
 }
 
-/// Files beside `src`: tests, benchmarks, examples, build scripts, fuzz targets.
-fn is_aside(path: &str) -> bool {
-    !path.split('/').any(|part| part == "src")
+/// Reads every `.md` file among the paths.
+pub fn read_documents(root: &Path, paths: &[String]) -> Result<Vec<Document>, String> {
+    let documents = paths.iter().filter(|path| path.ends_with(".md"));
+    documents
+        .map(|path| Ok(Document { path: path.clone(), text: read_text(root, path)? }))
+        .collect()
+}
+
+fn role(path: &str) -> Role {
+    match path.split('/').find(|part| matches!(*part, "src" | "tests")) {
+        Some("src") => Role::Source,
+        Some(_) => Role::Test,
+        None => Role::Auxiliary,
+    }
 }

@@ -1,26 +1,26 @@
-//! Packages and what they depend on, from their Cargo.toml.
+//! The packages of the workspace and their dependencies, from every Cargo.toml.
 
 use std::path::Path;
 
+use toml::Spanned;
 use toml::de::{DeTable, DeValue};
+
+use super::files::read_text;
 
 /// One package's Cargo.toml.
 pub struct Manifest {
-    /// Its path from the root.
     pub path: String,
-    /// The folder of the package from the root: `crates/core`.
+    /// The package's folder: `crates/core`.
     pub folder: String,
-    /// Everything it depends on.
     pub dependencies: Vec<Dependency>,
 }
 
-/// One line of a `…dependencies` table.
+/// One entry of a `…dependencies` table.
 pub struct Dependency {
-    /// The package's name.
+    /// The package's own name, if the entry renames it.
     pub name: String,
-    /// Where it stands.
     pub line: usize,
-    /// Whether only tests and benchmarks need it.
+    /// For tests and benchmarks only.
     pub dev: bool,
 }
 
@@ -31,7 +31,7 @@ pub fn read(root: &Path, paths: &[String]) -> Result<Vec<Manifest>, String> {
 }
 
 fn read_one(root: &Path, path: &str) -> Result<Manifest, String> {
-    let text = std::fs::read_to_string(root.join(path)).map_err(|e| format!("{path}: {e}"))?;
+    let text = read_text(root, path)?;
     let table = DeTable::parse(&text).map_err(|e| format!("{path}: {e}"))?;
     let mut dependencies = Vec::new();
     collect(table.get_ref(), &text, &mut dependencies);
@@ -39,7 +39,7 @@ fn read_one(root: &Path, path: &str) -> Result<Manifest, String> {
     Ok(Manifest { path: path.to_owned(), folder, dependencies })
 }
 
-/// Tables of dependencies stand at the top and under `target.'cfg(…)'`.
+/// Dependencies are at the top and under `target.'cfg(…)'`.
 fn collect(table: &DeTable<'_>, text: &str, found: &mut Vec<Dependency>) {
     for (key, value) in table {
         let DeValue::Table(inner) = value.get_ref() else { continue };
@@ -48,21 +48,21 @@ fn collect(table: &DeTable<'_>, text: &str, found: &mut Vec<Dependency>) {
             continue;
         }
         let dev = key.get_ref().as_ref() == "dev-dependencies";
-        found.extend(inner.iter().map(|(name, how)| Dependency {
-            name: real_name(name.get_ref(), how.get_ref()),
-            line: text[..name.span().start].matches('\n').count() + 1,
+        found.extend(inner.iter().map(|(name, entry)| Dependency {
+            name: package_name(name.get_ref(), entry.get_ref()),
+            line: line_of(name, text),
             dev,
         }));
     }
 }
 
-/// `short = { package = "long" }` is about `long`.
-fn real_name(name: &str, how: &DeValue<'_>) -> String {
-    match how {
-        DeValue::Table(table) => match table.get("package").map(|value| value.get_ref()) {
-            Some(DeValue::String(package)) => package.to_string(),
-            _ => name.to_owned(),
-        },
-        _ => name.to_owned(),
-    }
+/// `short = { package = "long" }` is `long`.
+fn package_name(name: &str, entry: &DeValue<'_>) -> String {
+    let package = entry.get("package").and_then(|value| value.get_ref().as_str());
+    package.unwrap_or(name).to_owned()
+}
+
+/// The line of a TOML key or value, 1-based.
+pub fn line_of<T>(spanned: &Spanned<T>, text: &str) -> usize {
+    text[..spanned.span().start].matches('\n').count() + 1
 }

@@ -1,40 +1,47 @@
-//! The source tree as the rules see it: files, what they say, modules, manifests.
+//! The workspace as the rules see it: source files and their facts, modules, manifests, documents.
 
 pub mod facts;
 pub mod files;
 pub mod modules;
 pub mod manifest;
-pub mod document;
 
 use std::path::{Path, PathBuf};
 
-use document::Document;
-use files::SourceFile;
+use files::{Document, SourceFile};
 use manifest::Manifest;
 use modules::Crate;
 
-/// Everything a rule may look at.
+/// The parsed workspace.
 pub struct Tree {
-    /// The workspace's folder.
     pub root: PathBuf,
     /// Every `.rs` file, sorted by path.
     pub files: Vec<SourceFile>,
-    /// The module trees of all libraries and programs.
+    /// Every library and binary.
     pub crates: Vec<Crate>,
-    /// Every package's Cargo.toml.
+    /// The Cargo.toml of every package.
     pub manifests: Vec<Manifest>,
-    /// Every Markdown page.
+    /// Every Markdown file.
     pub documents: Vec<Document>,
 }
 
 impl Tree {
-    /// Reads the tree under a folder.
+    /// Reads and parses everything under `root`.
     pub fn read(root: &Path) -> Result<Self, String> {
         let paths = files::find(root)?;
-        let mut files = files::read(root, &paths)?;
+        let mut files = files::read_sources(root, &paths)?;
         let crates = modules::build(&mut files);
         let manifests = manifest::read(root, &paths)?;
-        let documents = document::read(root, &paths)?;
+        let documents = files::read_documents(root, &paths)?;
         Ok(Self { root: root.to_owned(), files, crates, manifests, documents })
+    }
+}
+
+/// Writes files, given as path and text, under `root`.
+#[cfg(test)]
+pub fn plant<'a>(root: &Path, files: impl IntoIterator<Item = &'a (&'a str, &'a str)>) {
+    for (path, text) in files {
+        let path = root.join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
     }
 }

@@ -1,68 +1,66 @@
-//! The module tree of a crate, and which module each path in it leads to.
+//! The module tree of each crate, with every path resolved to the module that defines it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::facts::{Declaration, Fact, What};
-use super::files::SourceFile;
+use super::facts::{Declaration, DefinitionKind, Fact, FactKind};
+use super::files::{Role, SourceFile};
 
-/// How many names may stand for one another before we stop following them.
-const DEPTH: usize = 16;
+/// Imports followed for one name before resolution gives up.
+const MAX_IMPORTS: usize = 16;
 
-/// A library or program.
+/// A library or binary target.
 pub struct Crate {
-    /// Its modules, the root first, parents before children.
+    /// The root first, parents before children.
     pub modules: Vec<Module>,
-    /// Everything that modules name outside tests, with the module it leads to.
+    /// The references of code outside tests.
     pub references: Vec<Reference>,
 }
 
-/// One module.
+/// One module, in a file or inline.
 pub struct Module {
-    /// Its path from the crate root: `["media", "probe"]`.
+    /// From the crate root: `["media", "probe"]`.
     pub path: Vec<String>,
-    /// The index of the file that holds its body.
+    /// An index into the tree's files.
     pub file: usize,
-    /// The inline modules around it in that file.
+    /// The enclosing inline modules in that file, itself included.
     inside: Vec<String>,
-    /// Its parent; none for the root.
+    /// None for the root.
     pub parent: Option<usize>,
-    /// Its place among its parent's children.
+    /// Position among its siblings, in order of declaration.
     pub position: usize,
-    /// Its children in the order of declaration.
     children: Vec<usize>,
-    /// Whether only tests compile it.
-    pub test: bool,
+    /// Compiled for tests only.
+    test: bool,
 }
 
-/// Where a path leads.
+/// What a path resolves to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
     /// A module of this crate.
     Module(usize),
-    /// Something defined in this module of the crate.
+    /// An item defined in this module of the crate.
     Item(usize),
-    /// Something in another crate, by its full path.
+    /// The full path of an item in another crate.
     External(Vec<String>),
 }
 
-/// One module naming something, outside tests.
+/// A path in a module, resolved.
 pub struct Reference {
-    /// The module that names it.
     pub from: usize,
-    /// What it names.
     pub to: Target,
-    /// The line.
     pub line: usize,
-    /// Whether this is a `pub use`.
-    pub facade: bool,
+    /// A `pub use`.
+    pub reexport: bool,
 }
 
-/// Builds the module tree of every crate root, and marks the files that only tests compile.
+/// Builds the module tree of every crate, and marks files declared under `#[cfg(test)]` as tests.
 pub fn build(files: &mut [SourceFile]) -> Vec<Crate> {
     let roots = (0..files.len()).filter(|&file| is_root(&files[file].path));
     let crates: Vec<Crate> = roots.map(|file| Builder::build(files, file)).collect();
     for module in crates.iter().flat_map(|krate| &krate.modules) {
-        files[module.file].aside |= module.test && module.inside.is_empty();
+        if module.test && module.inside.is_empty() {
+            files[module.file].role = Role::Test;
+        }
     }
     crates
 }
@@ -83,7 +81,7 @@ impl Builder<'_> {
         let mut builder = Builder { files, modules: Vec::new() };
         builder.add(root, None, "", false);
         builder.read_file(0);
-        let references = Names::new(&builder.modules, files).all_references();
+        let references = Resolver::new(&builder.modules, files).all_references();
         Crate { modules: builder.modules, references }
     }
 
@@ -104,12 +102,12 @@ impl Builder<'_> {
         index
     }
 
-    /// Adds every module that the file of this module declares, and theirs.
+    /// Adds the modules that the file of this module declares, recursively.
     fn read_file(&mut self, module: usize) {
         let files = self.files;
         let file = self.modules[module].file;
         for fact in files[file].facts.as_deref().unwrap_or_default() {
-            let What::Module(declaration) = &fact.what else { continue };
+            let FactKind::Module(declaration) = &fact.kind else { continue };
             self.declare(module, fact, declaration);
         }
     }
@@ -153,12 +151,7 @@ fn child(modules: &[Module], of: usize, name: &str) -> Option<usize> {
 }
 
 impl Crate {
-    /// The files of this crate.
-    pub fn files(&self) -> BTreeSet<usize> {
-        self.modules.iter().map(|module| module.file).collect()
-    }
-
-    /// How a reader would call a module: `media::probe`, or `the crate root`.
+    /// A module's name in messages: `media::probe`, or `the crate root`.
     pub fn name(&self, module: usize) -> String {
         match self.modules[module].path.as_slice() {
             [] => "the crate root".to_owned(),
@@ -166,22 +159,22 @@ impl Crate {
         }
     }
 
-    /// The module and its ancestors, the root first.
-    pub fn line_of_descent(&self, module: usize) -> Vec<usize> {
+    /// A module's ancestors, from the root to the module itself.
+    pub fn lineage(&self, module: usize) -> Vec<usize> {
         let parent = |&at: &usize| self.modules[at].parent;
-        let mut line: Vec<usize> = std::iter::successors(Some(module), parent).collect();
-        line.reverse();
-        line
+        let mut lineage: Vec<usize> = std::iter::successors(Some(module), parent).collect();
+        lineage.reverse();
+        lineage
     }
 }
 
-/// Looks up names the way the compiler does, as far as the rules need it.
-struct Names<'a> {
+/// Resolves names as the compiler does, as far as the rules need it.
+struct Resolver<'a> {
     modules: &'a [Module],
     bodies: Vec<Body<'a>>,
 }
 
-/// What a module's own body says.
+/// The facts of one module, without those of inline modules in it.
 #[derive(Default)]
 struct Body<'a> {
     facts: Vec<&'a Fact>,
@@ -190,31 +183,36 @@ struct Body<'a> {
     globs: Vec<&'a [String]>,
 }
 
-impl<'a> Names<'a> {
+impl<'a> Resolver<'a> {
     fn new(modules: &'a [Module], files: &'a [SourceFile]) -> Self {
         let bodies = modules.iter().map(|module| Body::read(module, &files[module.file]));
         Self { modules, bodies: bodies.collect() }
     }
 
     fn all_references(&self) -> Vec<Reference> {
-        let shipped = (0..self.modules.len()).filter(|&module| !self.modules[module].test);
-        shipped.flat_map(|module| self.references(module)).collect()
+        let outside_tests = (0..self.modules.len()).filter(|&module| !self.modules[module].test);
+        outside_tests.flat_map(|module| self.references(module)).collect()
     }
 
     fn references(&self, from: usize) -> Vec<Reference> {
-        let shipped = self.bodies[from].facts.iter().filter(|fact| !fact.test);
-        let named = shipped.filter_map(|fact| {
-            let (path, facade) = match &fact.what {
-                What::Path(path) => (path, false),
-                What::Import(import) => (&import.path, import.public),
+        let facts = self.bodies[from].facts.iter().filter(|fact| !fact.test);
+        let references = facts.filter_map(|fact| {
+            let (path, reexport) = match &fact.kind {
+                FactKind::Path(path) => (path, false),
+                FactKind::Import(import) => (&import.path, import.public),
                 _ => return None,
             };
-            Some(Reference { from, to: self.resolve(from, path, DEPTH), line: fact.line, facade })
+            Some(Reference {
+                from,
+                to: self.resolve(from, path, MAX_IMPORTS),
+                line: fact.line,
+                reexport,
+            })
         });
-        named.collect()
+        references.collect()
     }
 
-    /// Where a path that stands in a module leads.
+    /// Resolves a path that occurs in a module.
     fn resolve(&self, from: usize, path: &[String], depth: usize) -> Target {
         let external = || Target::External(path.to_vec());
         let Some((first, rest)) = path.split_first() else { return external() };
@@ -228,7 +226,7 @@ impl<'a> Names<'a> {
         start.map_or_else(external, |start| self.walk(start, rest, depth))
     }
 
-    /// Follows the rest of a path from where its beginning leads.
+    /// Resolves the rest of a path after its first name.
     fn walk(&self, start: Target, rest: &[String], depth: usize) -> Target {
         let Some((name, after)) = rest.split_first() else { return start };
         match start {
@@ -245,7 +243,7 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// What a name means in a module: a child, something defined there, or something brought in.
+    /// Resolves a name in a module: a child module, an item or an import.
     fn look_up(&self, module: usize, name: &str, path: &[String], depth: usize) -> Option<Target> {
         if let Some(child) = child(self.modules, module, name) {
             return Some(Target::Module(child));
@@ -254,7 +252,7 @@ impl<'a> Names<'a> {
             return Some(Target::Item(module));
         }
         if let Some(import) = self.bodies[module].imports.get(name) {
-            // `use png;` names the crate png: looking `png` up again would go in circles.
+            // `use png;` names the crate `png`; resolving `png` again would not terminate.
             let circular = import.len() == 1 && import.first() == path.first();
             return (!circular).then(|| self.resolve(module, import, depth));
         }
@@ -282,9 +280,14 @@ impl<'a> Body<'a> {
         let facts = file.facts.as_deref().unwrap_or_default();
         for fact in facts.iter().filter(|fact| fact.inside == module.inside) {
             body.facts.push(fact);
-            match &fact.what {
-                What::Item(name) => _ = body.items.insert(name),
-                What::Import(import) => match &import.name {
+            match &fact.kind {
+                FactKind::Definition(definition) => {
+                    use DefinitionKind::{Trait, Type, Value};
+                    if matches!(definition.kind, Type | Trait(_) | Value) {
+                        body.items.insert(&definition.name);
+                    }
+                }
+                FactKind::Import(import) => match &import.name {
                     Some(name) => _ = body.imports.insert(name, &import.path),
                     None => body.globs.push(&import.path),
                 },
