@@ -1,5 +1,4 @@
-//! scripts/setup.sh on machines that lack things: played with a PATH that holds only what each
-//! machine has.
+//! scripts/setup.sh on machines with missing programs, simulated by a PATH with few programs.
 #![cfg(unix)]
 
 use std::fs;
@@ -7,14 +6,14 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// What every machine has.
+/// On every machine.
 const ALWAYS: [&str; 8] = ["bash", "env", "sort", "head", "cut", "sed", "cat", "chmod"];
 
-/// A machine: a folder of programs.
+/// A folder of programs, used as the PATH.
 struct Machine(tempfile::TempDir);
 
 impl Machine {
-    /// One with everything that stitch needs, used by nobody special.
+    /// Has everything that stitch needs; the user is not root.
     fn complete() -> Self {
         let machine = Self(tempfile::tempdir().unwrap());
         for name in ALWAYS {
@@ -42,7 +41,7 @@ impl Machine {
         self
     }
 
-    /// An apt-get that notes what it was asked and brings the programs that are asked for.
+    /// Adds an apt-get that prints its arguments and installs ffmpeg on request.
     fn with_apt(&self) -> &Self {
         let folder = self.0.path().display();
         self.with(
@@ -72,20 +71,20 @@ fn real(name: &str) -> PathBuf {
     found.unwrap_or_else(|| panic!("{name} is not on the PATH"))
 }
 
-fn said(output: &Output) -> String {
+fn text(output: &Output) -> String {
     let both = [output.stdout.as_slice(), output.stderr.as_slice()].concat();
     String::from_utf8(both).unwrap()
 }
 
 #[test]
-fn needs_no_root_where_nothing_is_missing() {
+fn needs_no_root_if_nothing_is_missing() {
     let output = Machine::complete().setup(&[]);
-    assert!(output.status.success(), "{}", said(&output));
-    assert!(said(&output).contains("all there: ffmpeg version 5.1, rustc 1.95.0"));
+    assert!(output.status.success(), "{}", text(&output));
+    assert!(text(&output).contains("all there: ffmpeg version 5.1, rustc 1.95.0"));
 }
 
 #[test]
-fn prints_the_exact_command_where_it_may_not_install() {
+fn prints_the_command_if_it_may_not_install() {
     let machine = Machine::complete();
     machine.with_apt().without("ffmpeg").without("ffprobe").without("espeak-ng");
     machine.with("sudo", "exit 1");
@@ -93,21 +92,21 @@ fn prints_the_exact_command_where_it_may_not_install() {
     assert!(!output.status.success());
     let wanted = "sudo apt-get update && sudo apt-get install -y --no-install-recommends \
                   espeak-ng ffmpeg\n";
-    assert!(said(&output).ends_with(wanted), "{}", said(&output));
-    assert!(!said(&output).contains("installing"));
+    assert!(text(&output).ends_with(wanted), "{}", text(&output));
+    assert!(!text(&output).contains("installing"));
 }
 
 #[test]
-fn installs_as_root_and_by_sudo_that_asks_nothing() {
+fn installs_as_root_and_with_sudo_without_password() {
     let as_root = Machine::complete();
     as_root.with_apt().without("ffmpeg").with("id", "echo 0");
-    let by_sudo = Machine::complete();
-    by_sudo.with_apt().without("ffmpeg");
-    by_sudo.with("sudo", "[ \"$1\" = -n ] || exit 1; shift; [ \"$1\" = true ] || \"$@\"");
-    for machine in [as_root, by_sudo] {
+    let with_sudo = Machine::complete();
+    with_sudo.with_apt().without("ffmpeg");
+    with_sudo.with("sudo", "[ \"$1\" = -n ] || exit 1; shift; [ \"$1\" = true ] || \"$@\"");
+    for machine in [as_root, with_sudo] {
         let output = machine.setup(&[]);
-        assert!(output.status.success(), "{}", said(&output));
-        let text = said(&output);
+        assert!(output.status.success(), "{}", text(&output));
+        let text = text(&output);
         let update = text.find("apt-get update").unwrap();
         let install = text.find("apt-get install -q -y --no-install-recommends ffmpeg").unwrap();
         assert!(update < install, "{text}");
@@ -116,20 +115,20 @@ fn installs_as_root_and_by_sudo_that_asks_nothing() {
 }
 
 #[test]
-fn a_check_installs_nothing_even_as_root() {
+fn check_installs_nothing_even_as_root() {
     let machine = Machine::complete();
     machine.with_apt().without("ffmpeg").with("id", "echo 0");
     let output = machine.setup(&["--check"]);
     assert!(!output.status.success());
-    assert!(said(&output).contains("missing: ffmpeg; on Debian and Ubuntu run: sudo apt-get"));
+    assert!(text(&output).contains("missing: ffmpeg; on Debian and Ubuntu run: sudo apt-get"));
 }
 
 #[test]
-fn old_or_absent_rust_is_told_first() {
+fn old_or_missing_rust_is_reported_first() {
     let old = Machine::complete();
     old.with("rustc", "echo 'rustc 1.9.0 (abc 2016-05-23)'");
-    assert!(said(&old.setup(&[])).contains("1.9.0 is too old, 1.92 or later is needed"));
-    let absent = Machine::complete();
-    absent.without("cargo");
-    assert!(said(&absent.setup(&[])).contains("https://rustup.rs"));
+    assert!(text(&old.setup(&[])).contains("1.9.0 is too old, 1.92 or later is needed"));
+    let missing = Machine::complete();
+    missing.without("cargo");
+    assert!(text(&missing.setup(&[])).contains("https://rustup.rs"));
 }

@@ -1,32 +1,27 @@
-//! What the numbers were measured on.
+//! The machine that a benchmark ran on.
 
 use std::process::Command;
 
 use serde_json::{Value, json};
 
-/// The machine's facts, as they stand in the results.
-pub fn facts() -> Value {
+/// Hardware, versions and thread counts, as saved with the results.
+pub fn describe() -> Value {
     let cores = std::thread::available_parallelism().map_or(0, usize::from);
+    let threads = |name: &str| std::env::var(name).unwrap_or_else(|_| cores.to_string());
+    let cpu = proc_field("/proc/cpuinfo", "model name");
     json!({
-        "cpu": cpu_model(),
+        "cpu": cpu.unwrap_or_else(|| std::env::consts::ARCH.to_owned()),
         "cores": cores,
         "memory_gib": memory_gib(),
-        "system": said("uname", &["-sr"]),
-        "rust": said("rustc", &["--version"]),
-        "python": said("python3", &["--version"]),
-        "ffmpeg": said("ffmpeg", &["-version"]),
-        "threads": threads(cores),
+        "system": first_line("uname", &["-sr"]),
+        "rust": first_line("rustc", &["--version"]),
+        "python": first_line("python3", &["--version"]),
+        "ffmpeg": first_line("ffmpeg", &["-version"]),
+        "threads": {
+            "rayon": threads("RAYON_NUM_THREADS"),
+            "openmp": threads("OMP_NUM_THREADS"),
+        },
     })
-}
-
-/// How many threads each side may use: what the environment says, or all cores.
-fn threads(cores: usize) -> Value {
-    let read = |name: &str| std::env::var(name).unwrap_or_else(|_| cores.to_string());
-    json!({ "rayon": read("RAYON_NUM_THREADS"), "openmp": read("OMP_NUM_THREADS") })
-}
-
-fn cpu_model() -> String {
-    proc_field("/proc/cpuinfo", "model name").unwrap_or_else(|| std::env::consts::ARCH.to_owned())
 }
 
 fn memory_gib() -> Option<u64> {
@@ -40,8 +35,7 @@ fn proc_field(file: &str, field: &str) -> Option<String> {
     line.split_once(':').map(|(_, value)| value.trim().to_owned())
 }
 
-/// The first line that a program prints.
-fn said(program: &str, arguments: &[&str]) -> Option<String> {
+fn first_line(program: &str, arguments: &[&str]) -> Option<String> {
     let done = Command::new(program).args(arguments).output().ok()?;
     String::from_utf8_lossy(&done.stdout).lines().next().map(str::to_owned)
 }

@@ -1,36 +1,34 @@
-//! Benchmarks as ratios: ours against what a user would pick instead, in one run, on one machine.
+//! Benchmarks as ratios: our code against the alternative that a user has, on the same machine.
 
 mod pairs;
 mod machine;
-mod ours;
-mod theirs;
+mod sides;
 mod report;
 
 use std::path::Path;
 use std::process::ExitCode;
 
 use pairs::{PAIRS, Pair};
-use report::{Report, Result as Outcome};
+use report::{Outcome, Report};
 
-/// Prints the pairs.
+/// Prints the benchmarks.
 pub fn list() -> Result<ExitCode, String> {
     for pair in &PAIRS {
-        println!("{:10} {}", pair.name, pair.says);
+        println!("{:10} {}", pair.name, pair.summary);
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// Runs the pairs of these names (all, where none is named), prints the table and saves it.
+/// Runs the named benchmarks, or all, prints the table and saves it. Fails if a bar is missed.
 pub fn run(root: &Path, names: &[&str]) -> Result<ExitCode, String> {
-    let chosen = chosen(names)?;
-    let outcomes: Vec<Outcome> = chosen.into_iter().map(|pair| measure(root, pair)).collect();
-    let report = Report { machine: machine::facts(), outcomes };
+    let outcomes = select(names)?.into_iter().map(|pair| measure(root, pair)).collect();
+    let report = Report { machine: machine::describe(), outcomes };
     println!("\n{}", report.markdown());
     report.save(root)?;
     Ok(if report.holds() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn chosen(names: &[&str]) -> Result<Vec<&'static Pair>, String> {
+fn select(names: &[&str]) -> Result<Vec<&'static Pair>, String> {
     if names.is_empty() {
         return Ok(PAIRS.iter().collect());
     }
@@ -39,13 +37,13 @@ fn chosen(names: &[&str]) -> Result<Vec<&'static Pair>, String> {
     names.iter().map(|name| find(name).ok_or_else(|| unknown(name))).collect()
 }
 
-/// Both sides of a pair, one after the other so that neither disturbs the other.
+/// Runs one side after the other, so that they do not compete for cores.
 fn measure(root: &Path, pair: &'static Pair) -> Outcome {
     eprintln!("{}: ours", pair.name);
-    let ours = ours::run(root, pair);
-    let theirs = pair.theirs.map(|rival| {
-        eprintln!("{}: {}", pair.name, rival.what);
-        theirs::run(root, rival, pair.how)
+    let ours = sides::ours(root, pair);
+    let theirs = pair.theirs.map(|script| {
+        eprintln!("{}: {}", pair.name, script.what);
+        sides::theirs(root, script, pair.mode)
     });
     Outcome { pair, ours, theirs }
 }

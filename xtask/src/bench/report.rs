@@ -5,48 +5,41 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
-use super::ours::Numbers;
-use super::pairs::{Bar, How, Pair, Row, Unit};
+use super::pairs::{Bar, Mode, Pair, Row, Unit};
+use super::sides::Values;
 
 const FILE: &str = "benches/results.json";
 
-/// What one run measured.
+/// The outcomes of one run, in the order of the table.
 pub struct Report {
-    /// On what.
     pub machine: Value,
-    /// The pairs, in the order of the table.
-    pub outcomes: Vec<Result>,
+    pub outcomes: Vec<Outcome>,
 }
 
-/// What one pair gave.
-pub struct Result {
-    /// The pair.
+/// What the two sides of a pair printed.
+pub struct Outcome {
     pub pair: &'static Pair,
-    /// Our numbers.
-    pub ours: Numbers,
-    /// Theirs, where there is another side.
-    pub theirs: Option<Numbers>,
+    pub ours: Values,
+    pub theirs: Option<Values>,
 }
 
-/// One line of the table, computed.
+/// A row of the table with its values.
 struct Line {
-    label: &'static str,
+    row: &'static Row,
     ours: Option<f64>,
     theirs: Option<f64>,
     ratio: Option<f64>,
     holds: Option<bool>,
-    bar: Bar,
-    unit: Unit,
 }
 
-impl Result {
+impl Outcome {
     fn lines(&self) -> impl Iterator<Item = Line> {
         self.pair.rows.iter().map(|row| self.line(row))
     }
 
-    fn line(&self, row: &Row) -> Line {
-        let ours = number(self.source_of_ours(), row.ours);
-        let theirs = self.theirs.as_ref().and_then(|theirs| number(theirs, row.theirs));
+    fn line(&self, row: &'static Row) -> Line {
+        let ours = value(self.source_of_ours(), row.ours);
+        let theirs = self.theirs.as_ref().and_then(|theirs| value(theirs, row.theirs));
         let ratio = ours.zip(theirs).map(|(ours, theirs)| match row.unit {
             Unit::Seconds | Unit::Megabytes | Unit::Count => theirs / ours,
             Unit::PerSecond => ours / theirs,
@@ -57,34 +50,35 @@ impl Result {
             Bar::AtMost(most) => ours.map(|ours| ours <= most),
             Bar::AtLeast(least) => ours.map(|ours| ours >= least),
         };
-        Line { label: row.label, ours, theirs, ratio, holds, bar: row.bar, unit: row.unit }
+        Line { row, ours, theirs, ratio, holds }
     }
 
-    /// Who prints our numbers: our side, or the script that runs both.
-    fn source_of_ours(&self) -> &Numbers {
+    /// The output with our values: of our side, or of the script that runs both.
+    fn source_of_ours(&self) -> &Values {
         match &self.theirs {
-            Some(script) if self.pair.how == How::ByScript && self.ours.is_ok() => script,
+            Some(script) if self.pair.mode == Mode::Scripted && self.ours.is_ok() => script,
             _ => &self.ours,
         }
     }
 
-    /// `name (side): skipped: why` for each side, or number of a side, that is not there.
+    /// `name (side): skipped: why` for each side or value that is missing.
     fn skipped(&self) -> Vec<String> {
-        let rival = self.pair.theirs.map_or("", |rival| rival.what);
-        let mut told =
-            absent("ours", self.source_of_ours(), self.pair.rows.iter().map(|row| row.ours));
+        let what = self.pair.theirs.map_or("", |script| script.what);
+        let mut lines =
+            missing("ours", self.source_of_ours(), self.pair.rows.iter().map(|row| row.ours));
         if let Some(theirs) = &self.theirs {
-            told.extend(absent(rival, theirs, self.pair.rows.iter().map(|row| row.theirs)));
+            lines.extend(missing(what, theirs, self.pair.rows.iter().map(|row| row.theirs)));
         }
-        told.into_iter().map(|why| format!("{} {why}", self.pair.name)).collect()
+        lines.into_iter().map(|why| format!("{} {why}", self.pair.name)).collect()
     }
 
     fn json(&self, machine: &Value) -> Value {
-        let side = |numbers: &Numbers| match numbers {
-            Ok(numbers) => numbers.clone(),
+        let side = |values: &Values| match values {
+            Ok(values) => values.clone(),
             Err(why) => json!({ "skipped": why }),
         };
-        let ratios = self.lines().filter_map(|line| Some((line.label.into(), line.ratio?.into())));
+        let ratios =
+            self.lines().filter_map(|line| Some((line.row.label.into(), line.ratio?.into())));
         json!({
             "ours": side(&self.ours),
             "theirs": self.theirs.as_ref().map(side),
@@ -94,37 +88,37 @@ impl Result {
     }
 }
 
-/// Why a side gives nothing, or which of its numbers are not there.
-fn absent(side: &str, numbers: &Numbers, keys: impl Iterator<Item = &'static str>) -> Vec<String> {
-    if let Err(why) = numbers {
+/// Why a side was skipped, or which of its values are missing.
+fn missing(side: &str, values: &Values, keys: impl Iterator<Item = &'static str>) -> Vec<String> {
+    if let Err(why) = values {
         return vec![format!("({side}): skipped: {why}")];
     }
     let wanted: BTreeSet<&str> = keys.filter(|key| !key.is_empty()).collect();
-    let missing = wanted.into_iter().filter(|key| number(numbers, key).is_none());
+    let missing = wanted.into_iter().filter(|key| value(values, key).is_none());
     missing.map(|key| format!("({side}): skipped: it printed no `{key}`")).collect()
 }
 
-fn number(numbers: &Numbers, key: &str) -> Option<f64> {
-    let numbers = numbers.as_ref().ok()?;
-    let found = if key.starts_with('/') { numbers.pointer(key) } else { numbers.get(key) };
+fn value(values: &Values, key: &str) -> Option<f64> {
+    let values = values.as_ref().ok()?;
+    let found = if key.starts_with('/') { values.pointer(key) } else { values.get(key) };
     found?.as_f64()
 }
 
 impl Report {
-    /// Whether every bar that could be judged holds.
+    /// Whether no bar is missed; bars without values are not judged.
     pub fn holds(&self) -> bool {
-        self.outcomes.iter().flat_map(Result::lines).all(|line| line.holds != Some(false))
+        self.outcomes.iter().flat_map(Outcome::lines).all(|line| line.holds != Some(false))
     }
 
-    /// The table for people, which is Markdown for the documents as well.
+    /// The table, what was skipped, and the machine.
     pub fn markdown(&self) -> String {
         let mut text = String::from("| benchmark | ours | theirs | ratio | bar | |\n");
         text += "|---|---:|---:|---:|---:|---|\n";
-        for line in self.outcomes.iter().flat_map(Result::lines) {
+        for line in self.outcomes.iter().flat_map(Outcome::lines) {
             text += &line.markdown();
         }
         text += "\n";
-        self.outcomes.iter().flat_map(Result::skipped).for_each(|why| text += &format!("{why}\n"));
+        self.outcomes.iter().flat_map(Outcome::skipped).for_each(|why| text += &format!("{why}\n"));
         text + &self.machine_line()
     }
 
@@ -135,8 +129,8 @@ impl Report {
         format!("Measured on {cpu}, {cores} cores, {threads} threads, {rust}.\n")
     }
 
-    /// Saves this run; pairs that were not run keep what they had.
-    pub fn save(&self, root: &Path) -> std::result::Result<(), String> {
+    /// Saves this run; pairs that were not run keep their last results.
+    pub fn save(&self, root: &Path) -> Result<(), String> {
         let path = root.join(FILE);
         let before = std::fs::read_to_string(&path).ok();
         let before = before.and_then(|text| serde_json::from_str::<Map<String, Value>>(&text).ok());
@@ -154,21 +148,21 @@ impl Report {
 impl Line {
     fn markdown(&self) -> String {
         let shown =
-            |value: Option<f64>| value.map_or("–".to_owned(), |value| self.unit.show(value));
+            |value: Option<f64>| value.map_or("–".to_owned(), |value| self.row.unit.show(value));
         let (ours, theirs) = (shown(self.ours), shown(self.theirs));
         let ratio = self.ratio.map_or("–".to_owned(), times);
-        let bar = match self.bar {
+        let bar = match self.row.bar {
             Bar::None => "–".to_owned(),
             Bar::Times(least) => format!("≥ {}", times(least)),
-            Bar::AtMost(most) => format!("≤ {}", self.unit.show(most)),
-            Bar::AtLeast(least) => format!("≥ {}", self.unit.show(least)),
+            Bar::AtMost(most) => format!("≤ {}", self.row.unit.show(most)),
+            Bar::AtLeast(least) => format!("≥ {}", self.row.unit.show(least)),
         };
         let verdict = match self.holds {
             Some(true) => "holds",
             Some(false) => "**missed**",
             None => "",
         };
-        format!("| {} | {ours} | {theirs} | {ratio} | {bar} | {verdict} |\n", self.label)
+        format!("| {} | {ours} | {theirs} | {ratio} | {bar} | {verdict} |\n", self.row.label)
     }
 }
 
@@ -197,7 +191,7 @@ mod tests {
     fn drop_dtw(ours_s: f64) -> Report {
         let ours = Ok(json!({ "drop_dtw_10x300_s": ours_s, "greedy_20x1000_s": 0.03 }));
         let theirs = Some(Ok(json!({ "plain_10x300_s": 0.02, "numpy_10x300_s": 0.001 })));
-        let outcomes = vec![Result { pair: &PAIRS[0], ours, theirs }];
+        let outcomes = vec![Outcome { pair: &PAIRS[0], ours, theirs }];
         let machine =
             json!({ "cpu": "a CPU", "cores": 2, "threads": { "rayon": "2" }, "rust": "r" });
         Report { machine, outcomes }
@@ -220,9 +214,9 @@ mod tests {
 
     #[test]
     fn a_script_that_runs_both_sides_gives_both_numbers() {
-        let pair = PAIRS.iter().find(|pair| pair.how == How::ByScript).unwrap();
+        let pair = PAIRS.iter().find(|pair| pair.mode == Mode::Scripted).unwrap();
         let both = json!({ "stitch": { "cpu_s": 2.0 }, "moviepy": { "cpu_s": 10.0 } });
-        let outcome = Result { pair, ours: Ok(json!({})), theirs: Some(Ok(both)) };
+        let outcome = Outcome { pair, ours: Ok(json!({})), theirs: Some(Ok(both)) };
         let text = Report { machine: json!({}), outcomes: vec![outcome] }.markdown();
         assert!(
             text.contains("CPU time | 2.00 s | 10.00 s | 5.00 x | ≥ 4.00 x | holds |"),
@@ -233,13 +227,13 @@ mod tests {
     #[test]
     fn a_missed_bar_fails_and_a_missing_side_does_not() {
         assert!(!drop_dtw(10e-6).holds());
-        let ours = Err("x.rs is not there".to_owned());
+        let ours = Err("x.rs does not exist".to_owned());
         let report = Report {
             machine: json!({}),
-            outcomes: vec![Result { pair: &PAIRS[0], ours, theirs: None }],
+            outcomes: vec![Outcome { pair: &PAIRS[0], ours, theirs: None }],
         };
         assert!(report.holds());
-        assert!(report.markdown().contains("drop-dtw (ours): skipped: x.rs is not there"));
+        assert!(report.markdown().contains("drop-dtw (ours): skipped: x.rs does not exist"));
     }
 
     #[test]

@@ -4,11 +4,10 @@ use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
-use toml::de::DeTable;
 
 use super::breach::Breach;
 use crate::tree::Tree;
-use crate::tree::files::read_text;
+use crate::tree::manifest::read_strings;
 
 const FILE: &str = "deny.toml";
 /// The platform of the released binary; dependencies of other platforms are not in it.
@@ -16,20 +15,10 @@ const PLATFORM: &str = "x86_64-unknown-linux-gnu";
 
 /// Reports packages whose licence is not in deny.toml's list.
 pub fn check(tree: &Tree) -> Result<Vec<Breach>, String> {
-    let allowed = allowed(&tree.root)?;
+    let allowed = read_strings(&tree.root, FILE, "licenses", "allow")?;
     let packages = packages(&tree.root)?;
     let refused = packages.iter().filter_map(|package| refused(package, &allowed));
     Ok(refused.map(|message| Breach::at(FILE, 1, message)).collect())
-}
-
-/// `licenses.allow` of deny.toml.
-fn allowed(root: &Path) -> Result<Vec<String>, String> {
-    let text = read_text(root, FILE)?;
-    let table = DeTable::parse(&text).map_err(|e| format!("{FILE}: {e}"))?;
-    let licences = table.get_ref().get("licenses").and_then(|value| value.get_ref().get("allow"));
-    let list = licences.and_then(|value| value.get_ref().as_array());
-    let list = list.ok_or_else(|| format!("{FILE}: licenses.allow is missing"))?;
-    Ok(list.iter().filter_map(|value| value.get_ref().as_str()).map(str::to_owned).collect())
 }
 
 /// The packages of the lock file, from `cargo metadata`.

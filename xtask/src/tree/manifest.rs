@@ -1,4 +1,4 @@
-//! The packages of the workspace and their dependencies, from every Cargo.toml.
+//! Cargo.toml of every package: its dependencies; and what else is read from TOML files.
 
 use std::path::Path;
 
@@ -60,6 +60,21 @@ fn collect(table: &DeTable<'_>, text: &str, found: &mut Vec<Dependency>) {
 fn package_name(name: &str, entry: &DeValue<'_>) -> String {
     let package = entry.get("package").and_then(|value| value.get_ref().as_str());
     package.unwrap_or(name).to_owned()
+}
+
+/// Reads an array of strings in a table of a TOML file.
+pub fn read_strings(
+    root: &Path,
+    file: &str,
+    table: &str,
+    key: &str,
+) -> Result<Vec<String>, String> {
+    let text = read_text(root, file)?;
+    let top = DeTable::parse(&text).map_err(|e| format!("{file}: {e}"))?;
+    let value = top.get_ref().get(table).and_then(|value| value.get_ref().get(key));
+    let array = value.and_then(|value| value.get_ref().as_array());
+    let array = array.ok_or_else(|| format!("{file}: {table}.{key} is missing"))?;
+    Ok(array.iter().filter_map(|value| value.get_ref().as_str()).map(str::to_owned).collect())
 }
 
 /// The line of a TOML key or value, 1-based.

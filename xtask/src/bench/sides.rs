@@ -1,0 +1,125 @@
+//! Runs the two sides of a pair: a bench target of the workspace, and a Python script in a virtual
+//! environment of its own. Each prints one JSON object.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::{Map, Value};
+
+use super::pairs::{Mode, Pair, Script};
+
+/// What a side printed, or why it was skipped.
+pub type Values = Result<Value, String>;
+
+const VENV_HINT: &str = "on Debian, `sudo apt-get install python3-venv` installs what is missing";
+
+/// Builds and runs our side.
+pub fn ours(root: &Path, pair: &Pair) -> Values {
+    let (folder, target) = pair.ours;
+    require(root, &format!("{folder}/benches/{target}.rs"))?;
+    // The whole workspace is selected, so that features are those of every other build and no
+    // dependency is compiled twice; the target filter leaves one thing to run.
+    let mut command = cargo(root);
+    command.args(["bench", "--quiet", "--workspace", "--bench", target]);
+    match pair.mode {
+        Mode::Separate => values(command),
+        Mode::WithModel(name) => {
+            command.arg("--").arg(model_folder(root, name)?);
+            values(command)
+        }
+        Mode::Scripted => {
+            command.arg("--no-run");
+            output(command)?;
+            program(root).map(|_| Value::Object(Map::new()))
+        }
+    }
+}
+
+/// Installs what the script needs, once, and runs it.
+pub fn theirs(root: &Path, script: Script, mode: Mode) -> Values {
+    let path = format!("benches/{}.py", script.name.replace('-', "_"));
+    require(root, &path)?;
+    let mut command = Command::new(python(root, script.name)?);
+    command.arg(root.join(path)).current_dir(root);
+    if let Mode::WithModel(name) = mode {
+        command.arg(model_folder(root, name)?);
+    }
+    values(command)
+}
+
+fn require(root: &Path, path: &str) -> Result<(), String> {
+    if root.join(path).is_file() { Ok(()) } else { Err(format!("{path} does not exist")) }
+}
+
+/// The interpreter of a virtual environment with the script's requirements.
+fn python(root: &Path, name: &str) -> Result<PathBuf, String> {
+    let requirements = format!("benches/requirements-{name}.txt");
+    let wanted = std::fs::read_to_string(root.join(&requirements))
+        .map_err(|e| format!("{requirements}: {e}"))?;
+    let folder = target_folder(root).join("bench-venv").join(name);
+    let python = folder.join("bin/python");
+    let stamp = folder.join("installed.txt");
+    // The stamp is written last: an interrupted installation starts again.
+    if std::fs::read_to_string(&stamp).is_ok_and(|installed| installed == wanted) {
+        return Ok(python);
+    }
+    let mut venv = Command::new("python3");
+    venv.args(["-m", "venv"]).arg(&folder);
+    output(venv).map_err(|why| format!("{why}; {VENV_HINT}"))?;
+    let mut pip = Command::new(&python);
+    pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r"]);
+    pip.arg(root.join(requirements));
+    output(pip)?;
+    std::fs::write(&stamp, wanted).map_err(|e| format!("{}: {e}", stamp.display()))?;
+    Ok(python)
+}
+
+/// A model's folder, as `stitch` finds it.
+fn model_folder(root: &Path, name: &str) -> Result<PathBuf, String> {
+    let mut command = Command::new(program(root)?);
+    command.args(["models", "path", name]).current_dir(root);
+    Ok(PathBuf::from(String::from_utf8_lossy(&output(command)?).trim()))
+}
+
+/// Builds `stitch` and returns its path.
+fn program(root: &Path) -> Result<PathBuf, String> {
+    let mut command = cargo(root);
+    command.args(["build", "--quiet", "--release", "--workspace", "--bin", "stitch"]);
+    output(command)?;
+    Ok(target_folder(root).join("release/stitch"))
+}
+
+fn target_folder(root: &Path) -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from)
+}
+
+fn cargo(root: &Path) -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.current_dir(root);
+    command
+}
+
+/// Runs a command and parses the JSON object it prints; `{"skipped": "why"}` is an error.
+fn values(command: Command) -> Values {
+    let printed = output(command)?;
+    let text = String::from_utf8_lossy(&printed);
+    let object = text.find('{').zip(text.rfind('}')).and_then(|(from, to)| text.get(from..=to));
+    let object = object.ok_or("it printed no JSON object")?;
+    let value: Value = serde_json::from_str(object).map_err(|e| format!("invalid JSON: {e}"))?;
+    match value["skipped"].as_str() {
+        Some(why) => Err(why.to_owned()),
+        None => Ok(value),
+    }
+}
+
+/// Runs a command and returns its standard output, or the last line of its standard error.
+fn output(mut command: Command) -> Result<Vec<u8>, String> {
+    let name = Path::new(command.get_program()).display().to_string();
+    let done = command.stdin(Stdio::null()).output().map_err(|e| format!("{name}: {e}"))?;
+    if done.status.success() {
+        return Ok(done.stdout);
+    }
+    let errors = String::from_utf8_lossy(&done.stderr);
+    let last = errors.lines().rev().map(str::trim).find(|line| !line.is_empty());
+    Err(last.map_or_else(|| format!("{name}: {}", done.status), str::to_owned))
+}
