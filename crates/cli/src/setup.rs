@@ -11,14 +11,14 @@ use stitch_engine::encoder::precomputed::TextsOf;
 use stitch_engine::encoder::{
     Encoder, Narration, Precomputed, TextTower, TwoTowers, clip, foreign, mini,
 };
-use stitch_engine::evaluator::Evaluators;
 use stitch_engine::library::Library;
 use stitch_engine::listen::Listener;
 use stitch_engine::media::Decode;
 use stitch_engine::models::{ModelError, Store, hash_of, hub};
 use stitch_engine::onnx;
 use stitch_engine::progress::Progress;
-use stitch_engine::scorer::{AverageSimilarity, Scorer};
+use stitch_engine::scorer::{Scorer, ScorerModels};
+use stitch_engine::scorers::{self, SCORERS};
 use stitch_engine::sentence::SentenceEncoder;
 
 use crate::bars::Shown;
@@ -230,30 +230,22 @@ impl Setup {
         encoder: &dyn Encoder,
         sentences: &Sentences,
     ) -> Result<Box<dyn Scorer>, Failure> {
-        let domain = wanted.domain.as_deref();
-        let evaluators = match wanted.scorer.as_deref() {
-            Some("average-similarity") => None,
-            _ => Evaluators::find(&self.store(), encoder.id(), domain, &sentences.encoder)?,
+        let with = ScorerModels {
+            store: &self.store(),
+            encoder: encoder.id(),
+            domain: wanted.domain.as_deref(),
+            sentence: &sentences.encoder,
         };
-        match (wanted.scorer.as_deref(), evaluators) {
-            (_, Some(evaluators)) => Ok(Box::new(evaluators)),
-            (Some("evaluator"), None) => Err(Failure::new(format!(
-                "there is no evaluator for the encoder `{}`; leave out `--scorer evaluator`, or make one \
-                 with `stitch train`",
-                encoder.id().name
-            ))),
-            _ => Ok(Box::new(AverageSimilarity)),
-        }
+        Ok(scorers::load(wanted.scorer.as_deref(), &with)?)
     }
 }
 
 /// What decides between candidates.
 #[derive(Args, Default)]
 pub struct ScorerArguments {
-    /// What decides between candidates: evaluator or average-similarity [default: the evaluator
-    /// where there is one for the library's encoder]
+    /// What ranks candidates [default: the evaluator where there is one for the library's encoder]
     #[arg(long, value_name = "NAME", help_heading = "Choosing",
-        value_parser = ["evaluator", "average-similarity"])]
+        value_parser = SCORERS.map(|scorer| scorer.name))]
     pub scorer: Option<String>,
     /// Whose evaluator: cooking, woodworking, gardening, or what `stitch train --domain` was told
     /// [default: the one whose description is nearest to the procedure]

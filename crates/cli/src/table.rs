@@ -32,18 +32,3 @@ pub fn clipped(text: &str, most: usize) -> String {
     let kept: String = line.chars().take(most.saturating_sub(1)).collect();
     format!("{}…", kept.trim_end())
 }
-
-/// A probability: `87 %`.
-pub fn percent(probability: f32) -> String {
-    format!("{:.0} %", probability * 100.0)
-}
-
-/// Milliseconds as a clock: `m:ss.t`.
-pub fn clock(ms: u64) -> String {
-    format!("{}:{:02}.{}", ms / 60_000, ms / 1000 % 60, ms / 100 % 10)
-}
-
-/// `1 video`, `2 videos`.
-pub fn count(number: usize, noun: &str) -> String {
-    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
-}

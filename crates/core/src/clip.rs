@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::format::clock;
+
 /// A video of the library, by its number there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct VideoId(pub u32);
@@ -61,8 +63,7 @@ impl Span {
 impl fmt::Display for Span {
     /// `m:ss.t-m:ss.t`
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let clock = |ms: u64| format!("{}:{:02}.{}", ms / 60_000, ms / 1000 % 60, ms / 100 % 10);
-        write!(f, "{}-{}", clock(self.start), clock(self.end))
+        write!(f, "{}-{}", clock(self.start, 1), clock(self.end, 1))
     }
 }
 

@@ -61,6 +61,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod format;
 pub mod procedure;
 pub mod clip;
 pub mod features;

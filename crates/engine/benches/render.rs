@@ -11,8 +11,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use stitch_engine::demonstrate::Demonstration;
-use stitch_engine::export::thumbnails::Thumbnails;
-use stitch_engine::export::{Export, Format, write};
+use stitch_engine::export::{Export, FORMATS};
 use stitch_engine::progress::Silent;
 use stitch_engine::render::{Aspect, Captions, Plan, RenderOptions, render};
 
@@ -42,11 +41,10 @@ fn exports(
     out: &Path,
     cache: &Path,
 ) -> Result<(), Box<dyn Error>> {
-    let thumbnails = Thumbnails::gather(demonstration, cache, &Silent)?;
     let video = out.file_name().unwrap_or_default().to_string_lossy();
-    let export = Export { demonstration, plan, video: &video, thumbnails: &thumbnails };
-    for format in Format::ALL {
-        write(format, &export, &out.with_extension(format.ending()))?;
+    let export = Export { demonstration, plan, video: &video, cache, progress: &Silent };
+    for format in &FORMATS {
+        format.write(&export, &out.with_extension(format.extension))?;
     }
     Ok(())
 }

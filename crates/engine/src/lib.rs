@@ -5,6 +5,7 @@
 //! takes long reports to a [`progress::Progress`] and can be stopped through it.
 
 pub mod progress;
+pub mod options;
 pub mod files;
 pub mod fonts;
 pub mod media;
@@ -23,6 +24,7 @@ pub mod library;
 pub mod index;
 pub mod scorer;
 pub mod evaluator;
+pub mod scorers;
 pub mod demonstrate;
 pub mod render;
 pub mod export;

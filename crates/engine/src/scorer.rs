@@ -7,6 +7,10 @@ use stitch_core::features::{Features, similarity};
 use stitch_core::map::StepMap;
 use stitch_core::pool::Pool;
 
+use crate::encoder::EncoderId;
+use crate::models::Store;
+use crate::sentence::SentenceEncoder;
+
 /// The procedure as a scorer sees it; row i of both features belongs to step i.
 #[derive(Clone, Copy, Debug)]
 pub struct Query<'a> {
@@ -52,6 +56,20 @@ pub enum ScorerError {
         /// What the scorer takes.
         scorer: usize,
     },
+    /// The scorer asked for has no model for this encoder.
+    #[error(
+        "there is no {scorer} for the encoder `{encoder}`; leave out `--scorer {scorer}`, or make \
+        one with `stitch train`"
+    )]
+    NoModel {
+        /// The scorer's name.
+        scorer: &'static str,
+        /// The encoder's name.
+        encoder: String,
+    },
+    /// The scorer's model cannot be loaded.
+    #[error(transparent)]
+    Load(Box<dyn std::error::Error + Send + Sync>),
     /// The scorer failed by itself.
     #[error("the candidates could not be scored: {0}")]
     Failed(#[from] Box<dyn std::error::Error + Send + Sync>),
@@ -69,6 +87,28 @@ pub trait Scorer: Send + Sync {
         pool: &Pool,
         candidates: &[Sequence],
     ) -> Result<Vec<f32>, ScorerError>;
+}
+
+/// What scorers are loaded from.
+#[derive(Clone, Copy)]
+pub struct ScorerModels<'a> {
+    /// The models on this machine.
+    pub store: &'a Store,
+    /// The encoder whose features are scored.
+    pub encoder: &'a EncoderId,
+    /// The domain to load models of; all of them where none is named.
+    pub domain: Option<&'a str>,
+    /// Encodes descriptions of domains.
+    pub sentence: &'a SentenceEncoder,
+}
+
+/// A scorer that can be chosen by name.
+#[derive(Clone, Copy, Debug)]
+pub struct ScorerEntry {
+    /// What [`Scorer::name`] says.
+    pub name: &'static str,
+    /// Loads it; none where there is no model for the encoder.
+    pub load: fn(&ScorerModels) -> Result<Option<Box<dyn Scorer>>, ScorerError>,
 }
 
 impl Query<'_> {
@@ -110,9 +150,15 @@ impl Query<'_> {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AverageSimilarity;
 
+impl AverageSimilarity {
+    /// Needs no model.
+    pub const ENTRY: ScorerEntry =
+        ScorerEntry { name: "average-similarity", load: |_| Ok(Some(Box::new(Self))) };
+}
+
 impl Scorer for AverageSimilarity {
     fn name(&self) -> &str {
-        "average-similarity"
+        Self::ENTRY.name
     }
 
     fn score(

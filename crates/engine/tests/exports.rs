@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 
 use common::{choice, demonstration};
 use stitch_engine::demonstrate::{Demonstration, Elsewhere};
-use stitch_engine::export::thumbnails::Thumbnails;
-use stitch_engine::export::{Export, Format, json, text};
+use stitch_engine::export::{Export, Format, json};
 use stitch_engine::media::Probe;
 use stitch_engine::media::probe::Audio;
+use stitch_engine::progress::Silent;
 use stitch_engine::render::{Plan, RenderOptions};
 
 /// Two sources, one step that nothing shows, one clip at another speed.
@@ -56,26 +56,31 @@ fn plan(demonstration: &Demonstration, options: &RenderOptions) -> Plan {
     Plan::with_sources(demonstration, options, sources).unwrap()
 }
 
-fn exported(demonstration: &Demonstration, crossfade_ms: u64, format: Format) -> String {
+fn exported(demonstration: &Demonstration, crossfade_ms: u64, extension: &str) -> String {
     let plan = plan(demonstration, &RenderOptions { crossfade_ms, ..RenderOptions::default() });
-    let thumbnails = Thumbnails::default();
-    let export =
-        Export { demonstration, plan: &plan, video: "my demo.mp4", thumbnails: &thumbnails };
-    text(format, &export).unwrap()
+    let cache = tempfile::tempdir().unwrap();
+    let export = Export {
+        demonstration,
+        plan: &plan,
+        video: "my demo.mp4",
+        cache: cache.path(),
+        progress: &Silent,
+    };
+    Format::by_extension(extension).unwrap().text(&export).unwrap()
 }
 
 #[test]
 fn text_formats() {
-    for format in [Format::Srt, Format::Vtt, Format::Edl, Format::Credits, Format::Otio] {
-        insta::assert_snapshot!(format.ending(), exported(&example(), 0, format));
+    for extension in ["srt", "vtt", "edl", "credits.txt", "otio"] {
+        insta::assert_snapshot!(extension, exported(&example(), 0, extension));
     }
-    insta::assert_snapshot!("faded edl", exported(&example(), 500, Format::Edl));
+    insta::assert_snapshot!("faded edl", exported(&example(), 500, "edl"));
 }
 
 #[test]
 fn json_comes_back_and_other_versions_are_refused() {
     let example = example();
-    let written = exported(&example, 0, Format::Json);
+    let written = exported(&example, 0, "json");
     assert_eq!(json::read(written.as_bytes()).unwrap(), example);
     let newer = written.replacen("\"version\": 1", "\"version\": 2", 1);
     let refused = json::read(newer.as_bytes()).unwrap_err().to_string();
@@ -100,7 +105,7 @@ fn the_page_holds_everything_and_no_text_becomes_markup() {
             choice.narration = evil.into();
         }
     }
-    let page = exported(&demonstration, 0, Format::Html);
+    let page = exported(&demonstration, 0, "html");
     assert_eq!(page.matches("<script").count(), 1, "only our own");
     assert_eq!(page.matches("<img").count(), 0);
     assert!(!page.contains("href=\"javascript:"));
@@ -109,7 +114,7 @@ fn the_page_holds_everything_and_no_text_becomes_markup() {
 
 #[test]
 fn the_page_tells_times_sources_words_and_gaps() {
-    let page = exported(&example(), 0, Format::Html);
+    let page = exported(&example(), 0, "html");
     let expected = [
         "<b>3</b> steps",
         "<b>2</b> sources",
@@ -136,10 +141,10 @@ fn beside_a_clip_only_others_that_may_show_the_step_are_told() {
     for (probability, told) in [(0.3, true), (0.001, false)] {
         other.similarity.probability = probability;
         demonstration.steps[0].alternatives = vec![other.clone()];
-        let page = exported(&demonstration, 0, Format::Html);
+        let page = exported(&demonstration, 0, "html");
         assert_eq!(page.contains("Runners-up"), told, "{probability}");
     }
     demonstration.steps[0].chosen = None;
-    let page = exported(&demonstration, 0, Format::Html);
+    let page = exported(&demonstration, 0, "html");
     assert_eq!(page.matches("Nearest, but not near enough").count(), 2, "a gap tells its nearest");
 }

@@ -8,6 +8,7 @@ use stitch_engine::demonstrate::DemonstrateError;
 use stitch_engine::export::ExportError;
 use stitch_engine::library::LibraryError;
 use stitch_engine::media::MediaError;
+use stitch_engine::options::OptionError;
 use stitch_engine::recipe::RecipeError;
 use stitch_engine::render::RenderError;
 use utoipa::ToSchema;
@@ -102,6 +103,12 @@ impl From<DemonstrateError> for Problem {
             }
             error => Self::broken(error),
         }
+    }
+}
+
+impl From<OptionError> for Problem {
+    fn from(error: OptionError) -> Self {
+        Self::wrong(error.to_string())
     }
 }
 

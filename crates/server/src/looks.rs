@@ -37,16 +37,7 @@ pub struct Search {
 impl Search {
     /// An error where a number makes no sense.
     pub fn check(&self) -> Result<(), Problem> {
-        let within = |name: &str, value: Option<f64>, least: f64, most: f64| match value {
-            Some(value) if !(least..=most).contains(&value) => {
-                Err(Problem::wrong(format!("{name} must be from {least} to {most}")))
-            }
-            _ => Ok(()),
-        };
-        within("length_s", self.length_s, 1.0, 86_400.0)?;
-        within("step_length_s", self.step_length_s, 1.0, 86_400.0)?;
-        within("speed_up", self.speed_up, 1.0, 8.0)?;
-        within("threshold", self.threshold.map(f64::from), 0.0, 1.0)?;
+        self.options().validate()?;
         let lists = [&self.only, &self.without, &self.licences];
         match lists.iter().any(|list| list.len() > 20 || list.iter().any(|s| s.len() > 500)) {
             true => Err(Problem::wrong("at most 20 short entries may be named per source option")),
@@ -143,14 +134,10 @@ impl Default for Looks {
 impl Looks {
     /// An error where a number makes no sense.
     pub fn check(&self) -> Result<(), Problem> {
-        if self.crossfade_ms > 3000 {
-            return Err(Problem::wrong("crossfade_ms must be from 0 to 3000"));
+        if self.width.is_some() != self.height.is_some() {
+            return Err(Problem::wrong("give both width and height, or neither"));
         }
-        match (self.width, self.height) {
-            (None, None) => Ok(()),
-            (Some(w @ 64..=7680), Some(h @ 64..=4320)) if w % 2 == 0 && h % 2 == 0 => Ok(()),
-            _ => Err(Problem::wrong("width and height must be even, from 64x64 to 7680x4320")),
-        }
+        Ok(self.options().validate()?)
     }
 
     /// The same as rendering takes it.

@@ -1,5 +1,7 @@
 //! What is said: greetings, chatter, and a step's wording turned into a narrator's speech.
 
+use stitch_engine::render::cues::{self, Cue};
+
 use super::dice::Dice;
 use super::task::Task;
 use super::vocabulary::Domain;
@@ -238,17 +240,12 @@ const GOODBYES: [&str; 6] = [
 
 /// The narration as SubRip subtitles, one cue a sentence.
 pub fn srt(lines: &[Line]) -> String {
-    let cue = |(number, line): (usize, &Line)| {
-        let (start, end) = (clock(line.start_ms), clock(line.end_ms));
-        format!("{}\n{start} --> {end}\n{}\n\n", number + 1, two_lines(&line.text))
+    let cue = |line: &Line| Cue {
+        start_ms: line.start_ms,
+        end_ms: line.end_ms,
+        text: two_lines(&line.text),
     };
-    lines.iter().enumerate().map(cue).collect()
-}
-
-/// `hh:mm:ss,mmm`
-fn clock(ms: u64) -> String {
-    let (s, m, h) = (ms / 1000 % 60, ms / 60_000 % 60, ms / 3_600_000);
-    format!("{h:02}:{m:02}:{s:02},{:03}", ms % 1000)
+    cues::srt(&lines.iter().map(cue).collect::<Vec<_>>())
 }
 
 /// A long sentence broken at the space nearest to its middle, as subtitles are.

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde_json::json;
+use stitch_core::format::count;
 use stitch_engine::files::{FileError, write_whole};
 use stitch_lab::suite::annotations::detours::{self, DetourProcedure};
 use stitch_lab::suite::annotations::{self, Annotations};
@@ -12,7 +13,6 @@ use stitch_lab::suite::plain::set::{Complaint, Set};
 
 use crate::failure::Failure;
 use crate::setup::Setup;
-use crate::table::count;
 
 #[derive(Args)]
 pub struct ConvertArguments {

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::json;
+use stitch_core::format::count;
 use stitch_engine::library::Library;
 use stitch_engine::progress::Progress;
 use stitch_lab::dataset::language::LanguageModel;
@@ -18,7 +19,6 @@ use super::show::{self, ShowArguments};
 use crate::chat::{ChatArguments, Domain};
 use crate::failure::Failure;
 use crate::setup::Setup;
-use crate::table::count;
 
 #[derive(Subcommand)]
 pub enum DatasetCommand {

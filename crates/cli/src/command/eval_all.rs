@@ -5,6 +5,7 @@ use std::path::Path;
 
 use serde_json::json;
 use stitch_core::clip::VideoId;
+use stitch_core::format::count;
 use stitch_engine::encoder::Encoder;
 use stitch_engine::evaluator::Channels;
 use stitch_engine::library::Library;
@@ -29,7 +30,7 @@ use stitch_world::vocabulary::Domain;
 use super::eval_data::{self, DataArguments};
 use crate::failure::Failure;
 use crate::setup::{Sentences, Setup};
-use crate::table::{self, count};
+use crate::table;
 
 /// How many scripts the toy of `--quick` has.
 const SCRIPTS: usize = 150;

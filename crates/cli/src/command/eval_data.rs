@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use serde_json::json;
+use stitch_core::format::count;
 use stitch_engine::encoder::{Encoder, EncoderId};
 use stitch_engine::media::Decode;
 use stitch_engine::progress::Progress;
@@ -19,7 +20,7 @@ use stitch_lab::suite::test_set::TestSet;
 
 use crate::failure::Failure;
 use crate::setup::{Sentences, Setup};
-use crate::table::{self, count};
+use crate::table;
 
 #[derive(Args)]
 pub struct DataArguments {

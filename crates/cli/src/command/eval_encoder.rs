@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use serde_json::json;
+use stitch_core::format::count;
 use stitch_engine::media::Decode;
 use stitch_engine::progress::Progress;
 use stitch_lab::suite::encoder::{self, Report};
@@ -11,7 +12,7 @@ use stitch_lab::suite::plain::set::{Needs, Set};
 
 use crate::failure::Failure;
 use crate::setup::Setup;
-use crate::table::{self, count};
+use crate::table;
 
 /// Ask an encoder which picture shows which step, on videos with steps and pictures
 ///

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
+use stitch_core::format::count;
 use stitch_engine::encoder::precomputed::{About, Folder};
 use stitch_engine::encoder::{Encoder, Precomputed, mini};
 use stitch_engine::index::{Given, Indexer, LocaliseOptions, Report};
@@ -14,7 +15,6 @@ use stitch_engine::progress::Progress;
 use crate::chat::{ChatArguments, Domain};
 use crate::failure::Failure;
 use crate::setup::{Sentences, Setup};
-use crate::table::count;
 
 /// Read videos into the library, once; run it again for new ones
 #[derive(Args)]

@@ -3,12 +3,13 @@
 use clap::Subcommand;
 use serde_json::json;
 use stitch_core::clip::VideoId;
+use stitch_core::format::clock;
 use stitch_core::pool::Agreement;
 use stitch_engine::library::{Library, VideoRecord, VideoStatus};
 
 use crate::failure::Failure;
 use crate::setup::Setup;
-use crate::table::{self, clipped, clock};
+use crate::table::{self, clipped};
 
 #[derive(Subcommand)]
 pub enum LibraryCommand {
@@ -65,7 +66,7 @@ fn list(library: &Library, setup: &Setup) -> Result<u8, Failure> {
             video.id.to_string(),
             status.to_owned(),
             video.clips.to_string(),
-            clock(video.video.length_ms),
+            clock(video.video.length_ms, 1),
             clipped(&name, 40),
             clipped(&note, 60),
         ]

@@ -3,20 +3,23 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Args, ValueEnum};
 use serde_json::json;
+use stitch_core::format::{clock, count, percent};
 use stitch_core::procedure::Procedure;
 use stitch_engine::demonstrate::{self, Choice, Demonstration, Options, SourceFilter, demonstrate};
-use stitch_engine::export::thumbnails::Thumbnails;
-use stitch_engine::export::{self, Export, Format};
+use stitch_engine::export::{Export, FORMATS, Format};
 use stitch_engine::files::FileError;
+use stitch_engine::options::OptionError;
 use stitch_engine::progress::Progress;
 use stitch_engine::recipe;
 use stitch_engine::render::{self, Aspect, Captions, Plan, RenderOptions};
+use stitch_engine::scorers::SCORERS;
 
 use crate::failure::{Failure, GAPS};
 use crate::setup::{ScorerArguments, Setup};
-use crate::table::{self, clipped, clock, count};
+use crate::table::{self, clipped};
 
 /// Make one video that shows every step of a procedure
 #[derive(Args)]
@@ -28,8 +31,8 @@ pub struct MakeArguments {
     #[arg(long, short, default_value = "demo.mp4", value_name = "FILE")]
     output: PathBuf,
     /// What else to write
-    #[arg(long, value_enum, value_delimiter = ',', value_name = "KINDS")]
-    with: Vec<Extra>,
+    #[arg(long, value_parser = format_names(), value_delimiter = ',', value_name = "KINDS")]
+    with: Vec<String>,
     /// Find the clips and write demo.json, but no video
     #[arg(long)]
     no_video: bool,
@@ -38,11 +41,12 @@ pub struct MakeArguments {
     strict: bool,
 
     /// The longest the video may be, in seconds
-    #[arg(long, value_name = "SECONDS", help_heading = "Choosing")]
-    length: Option<f64>,
+    #[arg(long, value_name = "SECONDS", value_parser = milliseconds, help_heading = "Choosing")]
+    length: Option<u64>,
     /// The longest one step may be, in seconds
-    #[arg(long, value_name = "SECONDS", default_value_t = 20.0, help_heading = "Choosing")]
-    step_length: f64,
+    #[arg(long, value_name = "SECONDS", value_parser = milliseconds, default_value = "20",
+        help_heading = "Choosing")]
+    step_length: u64,
     /// How much faster a clip may play to fit its length; 1 cuts it off instead
     #[arg(long, value_name = "TIMES", default_value_t = 1.0, help_heading = "Choosing")]
     speed_up: f64,
@@ -78,19 +82,26 @@ pub struct MakeArguments {
     #[arg(long, value_enum, default_value_t = CaptionsName::Soft, help_heading = "Looks")]
     captions: CaptionsName,
     /// Seconds over which one clip fades into the next
-    #[arg(long, value_name = "SECONDS", default_value_t = 0.0, help_heading = "Looks")]
-    crossfade: f64,
+    #[arg(long, value_name = "SECONDS", value_parser = milliseconds, default_value = "0",
+        help_heading = "Looks")]
+    crossfade: u64,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Extra {
-    Html,
-    Srt,
-    Vtt,
-    Otio,
-    Edl,
-    Credits,
-    All,
+/// Every format but the first, which is always written.
+const ALL: &str = "all";
+
+fn format_names() -> PossibleValuesParser {
+    let name = |format: &Format| PossibleValue::new(format.name).help(format.about);
+    let all = PossibleValue::new(ALL).help("all of these");
+    PossibleValuesParser::new(FORMATS[1..].iter().map(name).chain([all]))
+}
+
+/// Seconds as milliseconds.
+fn milliseconds(text: &str) -> Result<u64, String> {
+    match text.parse::<f64>() {
+        Ok(seconds) if seconds >= 0.0 => Ok((seconds * 1000.0) as u64),
+        _ => Err("give a number of seconds".into()),
+    }
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -117,25 +128,23 @@ enum CaptionsName {
 fn size(text: &str) -> Result<(u32, u32), String> {
     let parts =
         text.split_once(['x', 'X']).and_then(|(w, h)| Some((w.parse().ok()?, h.parse().ok()?)));
-    match parts {
-        Some((w @ 64..=7680, h @ 64..=4320)) if w % 2 == 0 && h % 2 == 0 => Ok((w, h)),
-        Some(_) => Err("width and height must be even, from 64x64 to 7680x4320".into()),
-        None => Err("write it as 1280x720".into()),
-    }
+    parts.ok_or_else(|| "write it as 1280x720".into())
 }
 
 /// Runs the command.
 pub fn run(arguments: &MakeArguments, setup: &Setup) -> Result<u8, Failure> {
-    arguments.check()?;
+    let (options, looks) = (arguments.options(), arguments.render_options());
+    let wrong = |error: OptionError| Failure::from(error).with_code(2);
+    options.validate().and(looks.validate()).map_err(wrong)?;
     let procedure = read(&arguments.procedure)?;
     let opened = setup.open(&arguments.scorer)?;
     setup.progress.begin("choosing clips", 0);
-    let demonstration = demonstrate(&opened.demonstrator(), &procedure, &arguments.options())?;
+    let demonstration = demonstrate(&opened.demonstrator(), &procedure, &options)?;
     let gaps = demonstration.gaps().count();
     if gaps == demonstration.steps.len() {
         return Err(nothing_shown().with_code(GAPS));
     }
-    let files = write(&demonstration, arguments, setup)?;
+    let files = write(&demonstration, &looks, arguments, setup)?;
     setup.progress.finish();
     print(&demonstration, &files, &arguments.scorer, setup);
     Ok(if arguments.strict && gaps > 0 { GAPS } else { 0 })
@@ -162,32 +171,6 @@ fn read(path: &Path) -> Result<Procedure, Failure> {
 }
 
 impl MakeArguments {
-    /// Refuses numbers that make no sense before any work is done.
-    fn check(&self) -> Result<(), Failure> {
-        let wrong = |what: &str| Err(Failure::new(what).with_code(2));
-        match self {
-            Self { length: Some(length), .. } if !(1.0..=86_400.0).contains(length) => {
-                wrong("--length must be from 1 to 86400 seconds")
-            }
-            Self { step_length, .. } if !(1.0..=86_400.0).contains(step_length) => {
-                wrong("--step-length must be from 1 to 86400 seconds")
-            }
-            Self { speed_up, .. } if !(1.0..=8.0).contains(speed_up) => {
-                wrong("--speed-up must be from 1 to 8")
-            }
-            Self { crossfade, .. } if !(0.0..=3.0).contains(crossfade) => {
-                wrong("--crossfade must be from 0 to 3 seconds")
-            }
-            Self { threshold: Some(threshold), .. } if !(0.0..=1.0).contains(threshold) => {
-                wrong("--threshold must be from 0 to 1")
-            }
-            Self { candidates, .. } if !(1..=10_000).contains(candidates) => {
-                wrong("--candidates must be from 1 to 10000")
-            }
-            _ => Ok(()),
-        }
-    }
-
     fn options(&self) -> Options {
         let sources = SourceFilter {
             allow: self.only.clone(),
@@ -196,13 +179,13 @@ impl MakeArguments {
         };
         let mut options = Options {
             candidates: self.candidates,
-            length_ms: self.length.map(|seconds| (seconds * 1000.0) as u64),
+            length_ms: self.length,
+            threshold: self.threshold,
             sources,
             seed: self.seed,
             ..Options::default()
         };
-        options.threshold = self.threshold;
-        options.timeline.longest_ms = (self.step_length * 1000.0) as u64;
+        options.timeline.longest_ms = self.step_length;
         options.timeline.fastest = self.speed_up;
         options
     }
@@ -220,54 +203,43 @@ impl MakeArguments {
                 CaptionsName::Soft => Captions::Soft,
                 CaptionsName::None => Captions::None,
             },
-            crossfade_ms: (self.crossfade * 1000.0) as u64,
+            crossfade_ms: self.crossfade,
             ..RenderOptions::default()
         }
     }
 
-    fn formats(&self) -> Vec<Format> {
-        let all = self.with.contains(&Extra::All);
-        let wanted = |extra: Extra| all || self.with.contains(&extra);
-        let table = [
-            (Extra::Srt, Format::Srt),
-            (Extra::Vtt, Format::Vtt),
-            (Extra::Otio, Format::Otio),
-            (Extra::Edl, Format::Edl),
-            (Extra::Credits, Format::Credits),
-            (Extra::Html, Format::Html),
-        ];
-        table.into_iter().filter(|(extra, _)| wanted(*extra)).map(|(_, format)| format).collect()
+    /// The first of all formats, and those asked for.
+    fn formats(&self) -> impl Iterator<Item = &'static Format> {
+        let wanted = |name: &str| self.with.iter().any(|with| with == name || with == ALL);
+        let (always, others) = FORMATS.split_at(1);
+        always.iter().chain(others.iter().filter(move |format| wanted(format.name)))
     }
 }
 
 /// Writes the video and what was asked for beside it; the files, in the order of interest.
 fn write(
     demonstration: &Demonstration,
+    options: &RenderOptions,
     arguments: &MakeArguments,
     setup: &Setup,
 ) -> Result<Vec<PathBuf>, Failure> {
-    let (output, options) = (&arguments.output, arguments.render_options());
+    let output = &arguments.output;
     let (cache, progress) = (setup.cache.join("cuts"), &setup.progress);
     if let Some(folder) = output.parent().filter(|folder| !folder.as_os_str().is_empty()) {
         std::fs::create_dir_all(folder).map_err(FileError::at(folder))?;
     }
     let mut files = Vec::new();
     let plan = if arguments.no_video {
-        Plan::new(demonstration, &options, progress)?
+        Plan::new(demonstration, options, progress)?
     } else {
         files.push(output.clone());
-        render::render(demonstration, &options, output, &cache, progress)?.plan
-    };
-    let formats = arguments.formats();
-    let thumbnails = match formats.contains(&Format::Html) {
-        true => Thumbnails::gather(demonstration, &cache, progress)?,
-        false => Thumbnails::default(),
+        render::render(demonstration, options, output, &cache, progress)?.plan
     };
     let video = output.file_name().unwrap_or_default().to_string_lossy();
-    let export = Export { demonstration, plan: &plan, video: &video, thumbnails: &thumbnails };
-    for format in std::iter::once(Format::Json).chain(formats) {
-        let file = output.with_extension(format.ending());
-        export::write(format, &export, &file)?;
+    let export = Export { demonstration, plan: &plan, video: &video, cache: &cache, progress };
+    for format in arguments.formats() {
+        let file = output.with_extension(format.extension);
+        format.write(&export, &file)?;
         files.push(file);
     }
     Ok(files)
@@ -285,9 +257,7 @@ fn print(
     }
     let row = |(number, step): (usize, &demonstrate::Step)| {
         let (source, when, fit) = match &step.chosen {
-            Some(choice) => {
-                (name(choice), when(choice), table::percent(choice.similarity.probability))
-            }
+            Some(choice) => (name(choice), when(choice), percent(choice.similarity.probability)),
             None => ("nothing in the library shows this".into(), String::new(), String::new()),
         };
         vec![(number + 1).to_string(), clipped(&step.text, 44), source, when, fit]
@@ -297,8 +267,9 @@ fn print(
     table::print(&["", "step", "shown by", "when", "likely"], &right, &rows);
     println!();
     println!("{}", summary(demonstration));
-    if let (None, "average-similarity") = (&scorer.scorer, demonstration.scorer.as_str()) {
-        println!("There is no evaluator for the library's encoder, so average similarity decided.");
+    if scorer.scorer.is_none() && demonstration.scorer != SCORERS[0].name {
+        let (best, used) = (SCORERS[0].name, &demonstration.scorer);
+        println!("There is no {best} for the library's encoder; {used} ranked the candidates.");
     }
     files.iter().for_each(|file| println!("  {}", file.display()));
 }
@@ -308,7 +279,7 @@ fn name(choice: &Choice) -> String {
 }
 
 fn when(choice: &Choice) -> String {
-    format!("{}-{}", clock(choice.cut.start_ms), clock(choice.cut.end_ms))
+    format!("{}-{}", clock(choice.cut.start_ms, 1), clock(choice.cut.end_ms, 1))
 }
 
 fn summary(demonstration: &Demonstration) -> String {

@@ -2,6 +2,7 @@
 
 use clap::Args;
 use serde_json::json;
+use stitch_core::format::percent;
 use stitch_core::map::Match;
 use stitch_core::pool::Pool;
 use stitch_engine::demonstrate::Stock;
@@ -53,7 +54,7 @@ fn print(found: &[Match], pool: &Pool, library: &Library, setup: &Setup) -> Resu
             );
         }
         rows.push(vec![
-            table::percent(m.probability()),
+            percent(m.probability()),
             clip.span.to_string(),
             clipped(&clip.text, 48),
             clipped(&video.path.file_name().unwrap_or_default().to_string_lossy(), 36),

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde_json::json;
 use stitch_core::clip::VideoId;
+use stitch_core::format::count;
 use stitch_core::procedure::Procedure;
 use stitch_engine::demonstrate::{Fixed, Options, Place, Wish, Wishes, demonstrate};
 use stitch_engine::library::Library;
@@ -15,7 +16,7 @@ use stitch_lab::dataset::{self, Example, Split};
 
 use crate::failure::Failure;
 use crate::setup::{ScorerArguments, Setup};
-use crate::table::{self, clipped, count};
+use crate::table::{self, clipped};
 
 #[derive(Args)]
 pub struct ShowArguments {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
+use stitch_core::format::count;
 use stitch_core::procedure::Procedure;
 use stitch_engine::demonstrate::{Demonstration, Demonstrator, Options, demonstrate};
 use stitch_engine::export::json;
@@ -11,13 +12,13 @@ use stitch_engine::files::FileError;
 use stitch_engine::progress::Progress;
 use stitch_engine::recipe;
 use stitch_engine::render::{self, RenderOptions};
-use stitch_engine::scorer::Scorer;
+use stitch_engine::scorer::{AverageSimilarity, Scorer};
+use stitch_engine::scorers::SCORERS;
 use stitch_lab::study::{Judgement, Preference, Report};
 use stitch_server::study::{Plan, Rendered, Sample, Study};
 
 use crate::failure::Failure;
 use crate::setup::{Opened, ScorerArguments, Setup};
-use crate::table::count;
 
 #[derive(Subcommand)]
 pub enum StudyCommand {
@@ -129,16 +130,17 @@ impl NewArguments {
                 false => Err(Failure::new(format!("`{name}` is no name; use letters and digits"))),
             };
         }
+        let names = SCORERS.map(|scorer| scorer.name);
         let scorer = match text {
             "most-similar" => {
                 (options.k_best.switch_cost, options.k_best.order_cost) = (0.0, 0.0);
-                "average-similarity"
+                AverageSimilarity::ENTRY.name
             }
-            "evaluator" | "average-similarity" => text,
+            _ if names.contains(&text) => text,
             _ => {
                 return Err(Failure::new(format!(
-                    "there is no method `{text}`; there are evaluator, average-similarity, \
-                     most-similar, and NAME=DIR"
+                    "there is no method `{text}`; there are {}, most-similar, and NAME=DIR",
+                    names.join(", ")
                 )));
             }
         };

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use serde_json::json;
+use stitch_core::format::clock;
 use stitch_engine::encoder::EncoderId;
 use stitch_engine::evaluator::{Channels, Config, Precision};
 use stitch_engine::media::Decode;
@@ -412,7 +413,7 @@ fn told(line: &Line, epochs: usize, setup: &Setup) {
 
 fn in_words(epoch: &Epoch, epochs: usize) -> String {
     let Epoch { epoch: number, loss, rate, medr, r50, samples_per_s, left_s, .. } = epoch;
-    let left = table::clock((left_s * 1000.0) as u64);
+    let left = clock((left_s * 1000.0) as u64, 1);
     format!(
         "epoch {number:2} of {epochs}  loss {loss:.4}  rate {rate:.1e}  held out: MedR {medr:5.1}  \
          R@50 {r50:.3}  {samples_per_s:.0} samples/s  {left} left"

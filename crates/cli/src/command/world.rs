@@ -5,13 +5,12 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use serde::Serialize;
+use stitch_core::format::count;
 use stitch_engine::progress::Progress;
 use stitch_world::frames::{FramesSummary, render_frames};
 use stitch_world::render::{Summary, render};
 use stitch_world::settings::{Settings, WorldError};
 use stitch_world::sheet::{SheetSummary, sheet};
-
-use crate::table::count;
 
 /// What can be done with the made-up library.
 #[derive(Debug, Subcommand)]

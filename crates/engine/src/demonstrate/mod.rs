@@ -20,6 +20,7 @@ use stitch_core::timeline::{self, Room, TimelineOptions};
 use crate::calibration::Calibration;
 use crate::encoder::{Encoder, EncoderError};
 use crate::library::{Library, LibraryError};
+use crate::options::{OptionError, seconds, within};
 use crate::scorer::{Query, Scorer, ScorerError};
 use crate::sentence::SentenceEncoder;
 pub use demonstration::{Choice, Demonstration, Elsewhere, Interval, Similarity, Source, Step};
@@ -88,6 +89,20 @@ impl Default for Options {
             near_misses: false,
             seed: 0,
         }
+    }
+}
+
+impl Options {
+    /// An error for the first value that is out of range.
+    pub fn validate(&self) -> Result<(), OptionError> {
+        const LENGTH_S: [f64; 2] = [1.0, 86_400.0];
+        if let Some(length) = self.length_ms {
+            within("length", seconds(length), LENGTH_S, " seconds")?;
+        }
+        within("step length", seconds(self.timeline.longest_ms), LENGTH_S, " seconds")?;
+        within("speed-up", self.timeline.fastest, [1.0, 8.0], "")?;
+        within("threshold", self.threshold.map_or(0.0, f64::from), [0.0, 1.0], "")?;
+        within("candidates", self.candidates as f64, [1.0, 10_000.0], "")
     }
 }
 

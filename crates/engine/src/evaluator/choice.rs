@@ -12,7 +12,7 @@ use super::{Config, Evaluator, EvaluatorError};
 use crate::encoder::EncoderId;
 use crate::models::weights;
 use crate::models::{Card, Store};
-use crate::scorer::{AverageSimilarity, Query, Scorer, ScorerError};
+use crate::scorer::{AverageSimilarity, Query, Scorer, ScorerEntry, ScorerError, ScorerModels};
 use crate::sentence::SentenceEncoder;
 
 /// The evaluators of one encoder, by domain. Each query is judged by those of the domain whose
@@ -47,6 +47,15 @@ impl Place {
 }
 
 impl Evaluators {
+    /// The evaluators that were trained on the encoder's features.
+    pub const ENTRY: ScorerEntry = ScorerEntry { name: "evaluator", load: Self::load_entry };
+
+    fn load_entry(with: &ScorerModels) -> Result<Option<Box<dyn Scorer>>, ScorerError> {
+        let found = Self::find(with.store, with.encoder, with.domain, with.sentence);
+        let found = found.map_err(|error| ScorerError::Load(error.into()))?;
+        Ok(found.map(|evaluators| Box::new(evaluators) as Box<dyn Scorer>))
+    }
+
     /// Those of the store that were trained on this encoder's features, and for domains that it has
     /// none of those that come with the program; of one domain where it is asked for; none if there is
     /// none. Folders of other models are passed over.
@@ -142,7 +151,7 @@ impl Evaluators {
 
 impl Scorer for Evaluators {
     fn name(&self) -> &str {
-        "evaluator"
+        Self::ENTRY.name
     }
 
     /// The log odds; where M was made, its mean log probability and a share of them.

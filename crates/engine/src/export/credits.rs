@@ -2,8 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use super::Export;
+use super::{Export, ExportError, Format};
 use crate::demonstrate::Source;
+
+pub(super) const FORMAT: Format = Format {
+    name: "credits",
+    extension: "credits.txt",
+    media_type: "text/plain; charset=utf-8",
+    about: "who made the sources, under which licences",
+    write,
+};
 
 /// A source and the steps it shows, from 1.
 pub struct Credit<'a> {
@@ -35,8 +43,7 @@ pub fn steps(credit: &Credit) -> String {
     format!("{word} {}", numbers.join(", "))
 }
 
-/// The credits as text.
-pub fn write(export: &Export) -> String {
+fn write(export: &Export) -> Result<String, ExportError> {
     let title = &export.demonstration.title;
     let mut text =
         if title.is_empty() { "Sources\n".into() } else { format!("{title}: sources\n") };
@@ -54,7 +61,7 @@ pub fn write(export: &Export) -> String {
         text.push_str(&format!("  licence: {licence}\n"));
         text.push_str(&format!("  file: {}\n", flat(&source.path.to_string_lossy())));
     }
-    text
+    Ok(text)
 }
 
 fn flat(text: &str) -> String {

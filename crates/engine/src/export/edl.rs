@@ -4,15 +4,24 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::Export;
+use stitch_core::format;
+
+use super::{Export, ExportError, Format};
 use crate::demonstrate::Choice;
 use crate::render::{Entry, Shown};
+
+pub(super) const FORMAT: Format = Format {
+    name: "edl",
+    extension: "edl",
+    media_type: "text/plain; charset=utf-8",
+    about: "a CMX 3600 edit decision list, for video editors",
+    write,
+};
 
 /// Records begin at one hour, as is the custom.
 const FIRST_HOUR: u64 = 3600;
 
-/// The list.
-pub fn write(export: &Export) -> String {
+fn write(export: &Export) -> Result<String, ExportError> {
     let reels = reels(export);
     let title = one_line(&export.demonstration.title);
     let title = if title.is_empty() { "stitch".into() } else { title };
@@ -29,7 +38,7 @@ pub fn write(export: &Export) -> String {
         list.push_str(&comments(export, entry));
         before = Some(entry);
     }
-    list
+    Ok(list)
 }
 
 /// How an entry meets the one before. A dissolve is two lines: the end of what fades out, with no
@@ -142,6 +151,5 @@ fn one_line(text: &str) -> String {
 
 /// `hh:mm:ss:ff`
 fn timecode(frame: u64, fps: u64) -> String {
-    let (seconds, frame) = (frame / fps, frame % fps);
-    format!("{:02}:{:02}:{:02}:{frame:02}", seconds / 3600, seconds / 60 % 60, seconds % 60)
+    format!("{}:{:02}", format::timecode(frame / fps * 1000), frame % fps)
 }

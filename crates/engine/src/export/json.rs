@@ -2,7 +2,16 @@
 
 use serde::Deserialize;
 
+use super::{Export, ExportError, Format};
 use crate::demonstrate::Demonstration;
+
+pub(super) const FORMAT: Format = Format {
+    name: "json",
+    extension: "json",
+    media_type: "application/json",
+    about: "the demonstration itself",
+    write,
+};
 
 /// Why a file is no demonstration.
 #[derive(Debug, thiserror::Error)]
@@ -24,11 +33,11 @@ pub enum ReadError {
 }
 
 /// Pretty JSON with a newline at its end; the same demonstration always gives the same bytes.
-pub fn write(demonstration: &Demonstration) -> Result<String, serde_json::Error> {
-    serde_json::to_string_pretty(demonstration).map(|json| json + "\n")
+fn write(export: &Export) -> Result<String, ExportError> {
+    Ok(serde_json::to_string_pretty(export.demonstration)? + "\n")
 }
 
-/// Reads what [`write`] wrote.
+/// Reads what was written.
 pub fn read(bytes: &[u8]) -> Result<Demonstration, ReadError> {
     #[derive(Deserialize)]
     struct Versioned {

@@ -1,6 +1,6 @@
 //! The demonstration for other programs: JSON, subtitles, OTIO, EDL, credits, a page.
 //!
-//! Every format is one function from an [`Export`] to text; [`write`] picks it and writes the file.
+//! A format is one [`Format`] in a file of its own and one line in [`FORMATS`].
 
 pub mod json;
 pub mod subtitles;
@@ -14,63 +14,66 @@ use std::path::Path;
 
 use crate::demonstrate::{Choice, Demonstration};
 use crate::files::{FileError, write_whole};
+use crate::media::MediaError;
+use crate::progress::Progress;
 use crate::render::Plan;
-use thumbnails::Thumbnails;
 
-/// A format to export to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Format {
-    /// The demonstration itself.
-    Json,
-    /// SubRip subtitles.
-    Srt,
-    /// WebVTT subtitles.
-    Vtt,
-    /// OpenTimelineIO, for video editors.
-    Otio,
-    /// A CMX 3600 edit decision list, for video editors.
-    Edl,
-    /// Who made the sources, as text.
-    Credits,
-    /// One page with everything.
-    Html,
+/// A file format to export to.
+#[derive(Clone, Copy, Debug)]
+pub struct Format {
+    /// What a person calls it.
+    pub name: &'static str,
+    /// What follows the name of the video and a dot in the name of its file.
+    pub extension: &'static str,
+    /// As in HTTP's `Content-Type`.
+    pub media_type: &'static str,
+    /// One line of help.
+    pub about: &'static str,
+    write: fn(&Export) -> Result<String, ExportError>,
 }
 
-impl Format {
-    /// All of them.
-    pub const ALL: [Self; 7] =
-        [Self::Json, Self::Srt, Self::Vtt, Self::Otio, Self::Edl, Self::Credits, Self::Html];
+/// Every format; `stitch make` always writes the first.
+pub static FORMATS: [Format; 8] = [
+    json::FORMAT,
+    subtitles::SRT,
+    subtitles::VTT,
+    subtitles::CHAPTERS,
+    otio::FORMAT,
+    edl::FORMAT,
+    credits::FORMAT,
+    page::FORMAT,
+];
 
-    /// The ending of its files.
-    pub fn ending(self) -> &'static str {
-        match self {
-            Self::Json => "json",
-            Self::Srt => "srt",
-            Self::Vtt => "vtt",
-            Self::Otio => "otio",
-            Self::Edl => "edl",
-            Self::Credits => "credits.txt",
-            Self::Html => "html",
-        }
+impl Format {
+    /// The format whose files have this extension.
+    pub fn by_extension(extension: &str) -> Option<&'static Self> {
+        FORMATS.iter().find(|format| format.extension == extension)
     }
 
-    /// The format with this ending.
-    pub fn from_ending(ending: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|format| format.ending() == ending)
+    /// The export as text.
+    pub fn text(&self, export: &Export) -> Result<String, ExportError> {
+        (self.write)(export)
+    }
+
+    /// Writes the export to a file.
+    pub fn write(&self, export: &Export, path: &Path) -> Result<(), ExportError> {
+        Ok(write_whole(path, self.text(export)?.as_bytes())?)
     }
 }
 
 /// What exports are made of.
 #[derive(Clone, Copy)]
 pub struct Export<'a> {
-    /// The demonstration.
+    /// What is exported.
     pub demonstration: &'a Demonstration,
     /// When what is shown in the result.
     pub plan: &'a Plan,
     /// The name of the video file beside the export.
     pub video: &'a str,
-    /// Pictures for the page.
-    pub thumbnails: &'a Thumbnails,
+    /// The folder where thumbnails are kept.
+    pub cache: &'a Path,
+    /// Where the making of thumbnails is reported.
+    pub progress: &'a dyn Progress,
 }
 
 impl<'a> Export<'a> {
@@ -94,25 +97,10 @@ pub enum ExportError {
         UTF-8 and index them again"
     )]
     Json(#[from] serde_json::Error),
-    /// The file could not be written.
+    /// A file could not be written.
     #[error(transparent)]
     File(#[from] FileError),
-}
-
-/// The export as text.
-pub fn text(format: Format, export: &Export) -> Result<String, ExportError> {
-    Ok(match format {
-        Format::Json => json::write(export.demonstration)?,
-        Format::Srt => subtitles::srt(export),
-        Format::Vtt => subtitles::vtt(export),
-        Format::Otio => otio::write(export)?,
-        Format::Edl => edl::write(export),
-        Format::Credits => credits::write(export),
-        Format::Html => page::write(export),
-    })
-}
-
-/// Writes the export to a file.
-pub fn write(format: Format, export: &Export, path: &Path) -> Result<(), ExportError> {
-    Ok(write_whole(path, text(format, export)?.as_bytes())?)
+    /// Thumbnails could not be made.
+    #[error(transparent)]
+    Media(#[from] MediaError),
 }

@@ -6,12 +6,19 @@
 
 use serde_json::{Value, json};
 
-use super::Export;
+use super::{Export, ExportError, Format};
 use crate::demonstrate::Choice;
 use crate::render::{Entry, Shown};
 
-/// The timeline as JSON.
-pub fn write(export: &Export) -> Result<String, serde_json::Error> {
+pub(super) const FORMAT: Format = Format {
+    name: "otio",
+    extension: "otio",
+    media_type: "application/json",
+    about: "OpenTimelineIO, for video editors",
+    write,
+};
+
+fn write(export: &Export) -> Result<String, ExportError> {
     let title = &export.demonstration.title;
     let timeline = json!({
         "OTIO_SCHEMA": "Timeline.1",
@@ -29,7 +36,7 @@ pub fn write(export: &Export) -> Result<String, serde_json::Error> {
             "children": [track(export, "Video"), track(export, "Audio")],
         },
     });
-    serde_json::to_string_pretty(&timeline).map(|json| json + "\n")
+    Ok(serde_json::to_string_pretty(&timeline)? + "\n")
 }
 
 fn track(export: &Export, kind: &str) -> Value {

@@ -4,25 +4,48 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::Export;
+use stitch_core::format::clock;
+
 use super::credits::{self, Credit};
-use super::thumbnails::{alternatives, data_url};
+use super::thumbnails::{Thumbnails, alternatives, data_url};
+use super::{Export, ExportError, Format};
 use crate::demonstrate::{Choice, Elsewhere, Step};
 use crate::render::Shown;
 
 const STYLE: &str = include_str!("../../assets/page/page.css");
 const SCRIPT: &str = include_str!("../../assets/page/page.js");
 
-/// The page.
-pub fn write(export: &Export) -> String {
+pub(super) const FORMAT: Format = Format {
+    name: "html",
+    extension: "html",
+    media_type: "text/html; charset=utf-8",
+    about: "one page with video, steps, sources and alternatives",
+    write,
+};
+
+/// What the parts of the page are made of.
+struct Page<'a> {
+    export: &'a Export<'a>,
+    thumbnails: Thumbnails,
+    /// The colour of each source, in degrees.
+    hues: BTreeMap<&'a Path, u32>,
+}
+
+fn write(export: &Export) -> Result<String, ExportError> {
+    let thumbnails = Thumbnails::gather(export.demonstration, export.cache, export.progress)?;
+    let credits = credits::credits(export);
+    let page = Page { export, thumbnails, hues: hues(&credits) };
+    Ok(html(&page, &credits))
+}
+
+fn html(page: &Page, credits: &[Credit]) -> String {
+    let export = page.export;
     let title = match export.demonstration.title.trim() {
         "" => "Demonstration",
         title => title,
     };
-    let credits = credits::credits(export);
-    let hues = hues(&credits);
     let steps = export.demonstration.steps.iter().enumerate();
-    let steps: String = steps.map(|(i, step)| self::step(export, &hues, i, step)).collect();
+    let steps: String = steps.map(|(i, step)| self::step(page, i, step)).collect();
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
@@ -33,8 +56,8 @@ pub fn write(export: &Export) -> String {
          {credits}{footer}</div>\n<script>\n{SCRIPT}</script>\n</body>\n</html>\n",
         title = escape(title),
         summary = summary(export, credits.len()),
-        stage = stage(export, &hues),
-        credits = credit_list(&credits, &hues),
+        stage = stage(page),
+        credits = credit_list(credits, &page.hues),
         footer = footer(export),
     )
 }
@@ -61,17 +84,17 @@ fn summary(export: &Export, sources: usize) -> String {
         count(demonstration.steps.len(), "step"),
         count(sources, "source"),
         count(demonstration.source_changes, "source change"),
-        clock(export.plan.ms(export.plan.frames()))
+        clock(export.plan.ms(export.plan.frames()), 0)
     )
 }
 
 /// The player and the strip of clips below it.
-fn stage(export: &Export, hues: &BTreeMap<&Path, u32>) -> String {
-    let plan = export.plan;
+fn stage(page: &Page) -> String {
+    let (export, plan) = (page.export, page.export.plan);
     let part = |entry: &crate::render::Entry| {
         let step = entry.shown.step();
         let label = step.map_or("Title".into(), |i| format!("{}. {}", i + 1, export.text(i)));
-        let hue = step.and_then(|i| export.chosen(i)).and_then(|c| hues.get(&*c.source.path));
+        let hue = step.and_then(|i| export.chosen(i)).and_then(|c| page.hues.get(&*c.source.path));
         let class = if matches!(entry.shown, Shown::Clip(_)) { "" } else { " class=\"gap\"" };
         format!(
             "<button type=\"button\"{class} style=\"--hue:{};flex-grow:{}\" data-start=\"{}\" \
@@ -88,7 +111,7 @@ fn stage(export: &Export, hues: &BTreeMap<&Path, u32>) -> String {
          style=\"height:auto\" src=\"{}\"></video>\n\
          <p class=\"absent\">The video {} is not beside this page.</p>\n\
          <div class=\"strip\">{}</div>\n<p class=\"now\" aria-live=\"polite\"></p>\n",
-        poster(export),
+        poster(page),
         plan.canvas.width,
         plan.canvas.height,
         relative_url(export.video),
@@ -98,22 +121,22 @@ fn stage(export: &Export, hues: &BTreeMap<&Path, u32>) -> String {
 }
 
 /// A picture to look at before the video plays: the first clip's.
-fn poster(export: &Export) -> String {
-    let mut chosen = export.demonstration.steps.iter().filter_map(|step| step.chosen.as_ref());
-    let picture = chosen.find_map(|choice| export.thumbnails.get(choice));
+fn poster(page: &Page) -> String {
+    let mut chosen = page.export.demonstration.steps.iter().filter_map(|step| step.chosen.as_ref());
+    let picture = chosen.find_map(|choice| page.thumbnails.get(choice));
     picture.map_or(String::new(), |jpeg| format!(" poster=\"{}\"", data_url(jpeg)))
 }
 
-fn step(export: &Export, hues: &BTreeMap<&Path, u32>, i: usize, step: &Step) -> String {
-    let times = export.plan.step_ms(i);
+fn step(page: &Page, i: usize, step: &Step) -> String {
+    let times = page.export.plan.step_ms(i);
     let attributes = times.map_or(String::new(), |(start, end)| {
         format!(" data-start=\"{start}\" data-end=\"{end}\"")
     });
     let class = if step.chosen.is_some() { "step" } else { "step gap" };
     let at = times.map(|(start, _)| start);
-    let shot = step.chosen.as_ref().map_or(String::new(), |choice| shot(export, choice, at));
+    let shot = step.chosen.as_ref().map_or(String::new(), |choice| shot(page, choice, at));
     let why = match &step.chosen {
-        Some(choice) => why(choice, step.join, hues),
+        Some(choice) => why(choice, step.join, &page.hues),
         None => "<div class=\"why\"><p class=\"note\">Nothing in this library shows this step.</p>\
                  </div>\n"
             .to_owned(),
@@ -130,16 +153,16 @@ fn step(export: &Export, hues: &BTreeMap<&Path, u32>, i: usize, step: &Step) -> 
     format!(
         "<li class=\"{class}\" id=\"step-{}\"{attributes}>\n{heading}\n{why}{}</li>\n",
         i + 1,
-        others(export, step)
+        others(page, step)
     )
 }
 
 /// A picture of a clip, with its time in the result where it has one.
-fn shot(export: &Export, choice: &Choice, at: Option<u64>) -> String {
-    let picture = export.thumbnails.get(choice).map_or(String::new(), |jpeg| {
+fn shot(page: &Page, choice: &Choice, at: Option<u64>) -> String {
+    let picture = page.thumbnails.get(choice).map_or(String::new(), |jpeg| {
         format!("<img alt=\"\" loading=\"lazy\" src=\"{}\">", data_url(jpeg))
     });
-    let time = at.map_or(String::new(), |ms| format!("<time>{}</time>", clock(ms)));
+    let time = at.map_or(String::new(), |ms| format!("<time>{}</time>", clock(ms, 0)));
     format!("<span class=\"shot\" style=\"display:block\">{picture}{time}</span>")
 }
 
@@ -147,7 +170,7 @@ fn shot(export: &Export, choice: &Choice, at: Option<u64>) -> String {
 fn why(choice: &Choice, join: Option<f32>, hues: &BTreeMap<&Path, u32>) -> String {
     let source = &choice.source;
     let hue = hues.get(source.path.as_path()).unwrap_or(&0);
-    let cut = format!("{}\u{2013}{}", tenths(choice.cut.start_ms), tenths(choice.cut.end_ms));
+    let cut = format!("{}\u{2013}{}", clock(choice.cut.start_ms, 1), clock(choice.cut.end_ms, 1));
     let speed = match choice.speed {
         1.0 => String::new(),
         speed => format!(", at {speed:.2}\u{d7} speed"),
@@ -173,7 +196,8 @@ fn why(choice: &Choice, join: Option<f32>, hues: &BTreeMap<&Path, u32>) -> Strin
 
 /// Where else the library has the same footage.
 fn copies(choice: &Choice) -> String {
-    let place = |copy: &Elsewhere| format!("{} at {}", escape(&copy.title), tenths(copy.start_ms));
+    let place =
+        |copy: &Elsewhere| format!("{} at {}", escape(&copy.title), clock(copy.start_ms, 1));
     match choice.copies.iter().map(place).collect::<Vec<_>>().join(", ") {
         none if none.is_empty() => none,
         places => format!("<p>The same footage: {places}</p>"),
@@ -181,13 +205,13 @@ fn copies(choice: &Choice) -> String {
 }
 
 /// The runners-up.
-fn others(export: &Export, step: &Step) -> String {
+fn others(page: &Page, step: &Step) -> String {
     let other = |choice: &Choice| {
         format!(
             "<li>{}<span class=\"name\">{}</span>{} \u{b7} {}{}</li>",
-            shot(export, choice, None),
+            shot(page, choice, None),
             escape(&choice.source.title),
-            tenths(choice.cut.start_ms),
+            clock(choice.cut.start_ms, 1),
             percent(choice.similarity.probability),
             meter(choice)
         )
@@ -289,16 +313,6 @@ fn relative_url(name: &str) -> String {
         }
     }
     url
-}
-
-/// `m:ss`
-fn clock(ms: u64) -> String {
-    format!("{}:{:02}", ms / 60_000, ms / 1000 % 60)
-}
-
-/// `m:ss.t`
-fn tenths(ms: u64) -> String {
-    format!("{}.{}", clock(ms), ms / 100 % 10)
 }
 
 #[cfg(test)]

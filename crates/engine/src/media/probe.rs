@@ -4,6 +4,7 @@ use std::io::Read;
 use std::path::Path;
 
 use serde::Deserialize;
+use stitch_core::format::timecode;
 
 use super::child::{run, url};
 use super::program::{MediaError, Program};
@@ -167,8 +168,8 @@ fn end_is_there(path: &Path, claimed_s: f64, progress: &dyn Progress) -> Result<
     }
     let reason = format!(
         "says it lasts {} but its data ends at {}; it was cut off, get it again",
-        clock(claimed_s),
-        clock(last)
+        timecode((claimed_s * 1000.0) as u64),
+        timecode((last * 1000.0) as u64)
     );
     Err(unusable(path, reason))
 }
@@ -213,12 +214,6 @@ fn walk(path: &Path, progress: &dyn Progress) -> Result<u64, MediaError> {
 pub(super) fn last_value(report: &str, name: &str) -> Option<i64> {
     let mut pairs = report.lines().rev().filter_map(|line| line.split_once('='));
     pairs.find_map(|(key, value)| value.trim().parse().ok().filter(|_| key == name))
-}
-
-/// `h:mm:ss`
-fn clock(seconds: f64) -> String {
-    let whole = seconds as u64;
-    format!("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60)
 }
 
 /// ffprobe's report, as far as it is needed.

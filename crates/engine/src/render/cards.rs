@@ -1,5 +1,7 @@
 //! The look of captions and cards.
 
+use stitch_core::format::count;
+
 use super::letters::{Drawing, Letters, Weight, drawable};
 use super::options::Canvas;
 
@@ -40,8 +42,7 @@ pub fn gap(canvas: Canvas, number: usize, text: &str) -> String {
 
 /// A card with the title of the whole.
 pub fn title(canvas: Canvas, title: &str, steps: usize, sources: usize) -> String {
-    let plural = |n: usize, one: &str| format!("{n} {one}{}", if n == 1 { "" } else { "s" });
-    let note = format!("{} from {}", plural(steps, "step"), plural(sources, "video"));
+    let note = format!("{} from {}", count(steps, "step"), count(sources, "video"));
     card(canvas, "", title, &note)
 }
 

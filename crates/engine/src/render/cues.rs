@@ -1,5 +1,7 @@
 //! Step texts at their times in the result: SRT, WebVTT and chapters.
 
+use stitch_core::format::timecode;
+
 use super::plan::{Plan, Shown};
 use crate::demonstrate::Demonstration;
 
@@ -50,10 +52,9 @@ fn cues(plan: &Plan, text: impl Fn(usize, bool) -> Option<String>) -> Vec<Cue> {
     entries.collect()
 }
 
-/// `h:mm:ss` with milliseconds after the mark that the format wants.
+/// `hh:mm:ss` and milliseconds after the mark that the format wants.
 fn clock(ms: u64, mark: char) -> String {
-    let (hours, minutes, seconds) = (ms / 3_600_000, ms / 60_000 % 60, ms / 1000 % 60);
-    format!("{hours:02}:{minutes:02}:{seconds:02}{mark}{:03}", ms % 1000)
+    format!("{}{mark}{:03}", timecode(ms), ms % 1000)
 }
 
 /// The lines of a text, without empty ones, which would end a cue.

@@ -1,6 +1,7 @@
 //! What a user may choose about the video.
 
 pub use crate::media::cut::{Aspect, Canvas, Quality};
+use crate::options::{OptionError, seconds, within};
 
 /// How the step texts are shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -58,9 +59,44 @@ impl Default for RenderOptions {
 const MOST_WORKERS: usize = 3;
 
 impl RenderOptions {
+    /// An error for the first value that is out of range.
+    pub fn validate(&self) -> Result<(), OptionError> {
+        let even = |(width, height): (u32, u32)| {
+            width % 2 == 0
+                && height % 2 == 0
+                && (64..=7680).contains(&width)
+                && (64..=4320).contains(&height)
+        };
+        if !self.size.is_none_or(even) {
+            let allowed = "even, from 64x64 to 7680x4320".into();
+            return Err(OptionError { option: "width and height", allowed });
+        }
+        within("crossfade", seconds(self.crossfade_ms), [0.0, 3.0], " seconds")
+    }
+
     /// How many clips are encoded at once.
     pub fn workers(&self) -> usize {
         let cores = || std::thread::available_parallelism().map_or(1, usize::from);
         self.workers.unwrap_or_else(|| cores().min(MOST_WORKERS)).max(1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn out_of_range_is_an_error_that_names_the_option() {
+        let size =
+            |width, height| RenderOptions { size: Some((width, height)), ..Default::default() };
+        assert_eq!(RenderOptions::default().validate(), Ok(()));
+        assert_eq!(size(1280, 720).validate(), Ok(()));
+        for wrong in [size(101, 77), size(62, 64), size(64, 4322)] {
+            let error = wrong.validate().unwrap_err().to_string();
+            assert_eq!(error, "width and height must be even, from 64x64 to 7680x4320");
+        }
+        let slow = RenderOptions { crossfade_ms: 3001, ..RenderOptions::default() };
+        let error = slow.validate().unwrap_err().to_string();
+        assert_eq!(error, "crossfade must be from 0 to 3 seconds");
     }
 }

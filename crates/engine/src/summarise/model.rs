@@ -1,5 +1,7 @@
 //! Steps out of narration by a language model, in windows, its answers parsed strictly.
 
+use stitch_core::format::timecode;
+
 use super::answer::{Answer, parse_answer};
 use super::chat::{Chat, ChatError, Message};
 use super::{Summary, SummaryStep};
@@ -170,12 +172,10 @@ fn user(title: &str, window: &[Sentence]) -> String {
     format!("Video: {title}\n\n{}", lines.join("\n"))
 }
 
+/// `mm:ss`, or `hh:mm:ss` from one hour on.
 fn clock(ms: u64) -> String {
-    let seconds = ms / 1000;
-    match seconds / 3600 {
-        0 => format!("{:02}:{:02}", seconds / 60, seconds % 60),
-        hours => format!("{hours}:{:02}:{:02}", seconds / 60 % 60, seconds % 60),
-    }
+    let timecode = timecode(ms);
+    timecode.strip_prefix("00:").unwrap_or(&timecode).to_owned()
 }
 
 /// Adds a window's steps; those that the window before already gave are left out.

@@ -4,10 +4,9 @@ use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
-use stitch_engine::export::thumbnails::Thumbnails;
-use stitch_engine::export::{self, Export, Format};
+use stitch_engine::export::{Export, Format};
 use stitch_engine::progress::Silent;
-use stitch_engine::render::{Plan, cues};
+use stitch_engine::render::Plan;
 use utoipa::ToSchema;
 
 use super::extract::{Json, Path, blocking};
@@ -157,20 +156,10 @@ pub async fn render(
     Ok((StatusCode::ACCEPTED, Json(blocking(&state, begin).await?)))
 }
 
-/// Media type of an export.
-fn media_type(name: &str) -> &'static str {
-    match name {
-        "json" | "otio" => "application/json",
-        "vtt" | "chapters.vtt" => "text/vtt; charset=utf-8",
-        "html" => "text/html; charset=utf-8",
-        _ => "text/plain; charset=utf-8",
-    }
-}
-
 /// A demonstration for another program
 #[utoipa::path(get, path = "/api/demonstrations/{id}/exports/{name}", tag = "demonstrations",
     params(("id" = i64, Path),
-        ("name" = String, Path, description = "json, srt, vtt, chapters.vtt, otio, edl, credits.txt or html")),
+        ("name" = String, Path, description = "the file extension of a format, as `json`, `otio` or `credits.txt`")),
     responses((status = 200, description = "the file", content_type = "*/*", body = Vec<u8>),
         (status = 404, description = "no such demonstration or format", body = Problem),
         (status = 409, description = "it is still being found", body = Problem),
@@ -179,40 +168,25 @@ pub async fn export(
     State(state): State<Shared>,
     Path((id, name)): Path<(i64, String)>,
 ) -> Result<Response, Problem> {
-    let kind = media_type(&name);
-    let disposition = format!("attachment; filename=\"demonstration-{id}.{}\"", ending(&name)?);
-    let text = blocking(&state, move |state| export_text(state, id, &name)).await?;
-    let headers =
-        [(header::CONTENT_TYPE, kind.to_owned()), (header::CONTENT_DISPOSITION, disposition)];
+    let format = Format::by_extension(&name).ok_or_else(|| Problem::missing("format"))?;
+    let text = blocking(&state, move |state| export_text(state, id, format)).await?;
+    let disposition = format!("attachment; filename=\"demonstration-{id}.{}\"", format.extension);
+    let headers = [
+        (header::CONTENT_TYPE, format.media_type.to_owned()),
+        (header::CONTENT_DISPOSITION, disposition),
+    ];
     Ok((headers, text).into_response())
 }
 
-const CHAPTERS: &str = "chapters.vtt";
-
-/// The ending of an export's file; an error for a name that is none.
-fn ending(name: &str) -> Result<&'static str, Problem> {
-    if name == CHAPTERS {
-        return Ok(CHAPTERS);
-    }
-    Format::from_ending(name).map(Format::ending).ok_or_else(|| Problem::missing("format"))
-}
-
-fn export_text(state: &Server, id: i64, name: &str) -> Result<String, Problem> {
+fn export_text(state: &Server, id: i64, format: &Format) -> Result<String, Problem> {
     let (_, revision) = finding::standing(state, id)?;
     let looks = looks_of(state, id)?;
     let demonstration = &revision.answer;
     let plan = Plan::new(demonstration, &looks.options(), &Silent)?;
-    if name == CHAPTERS {
-        return Ok(cues::vtt(&cues::chapters(demonstration, &plan)));
-    }
-    let format = Format::from_ending(name).ok_or_else(|| Problem::missing("format"))?;
-    let thumbnails = match format {
-        Format::Html => Thumbnails::gather(demonstration, &state.cuts(), &Silent)?,
-        _ => Thumbnails::default(),
-    };
-    let video = format!("demonstration-{id}.mp4");
-    let export = Export { demonstration, plan: &plan, video: &video, thumbnails: &thumbnails };
-    Ok(export::text(format, &export)?)
+    let (video, cache) = (format!("demonstration-{id}.mp4"), state.cuts());
+    let export =
+        Export { demonstration, plan: &plan, video: &video, cache: &cache, progress: &Silent };
+    Ok(format.text(&export)?)
 }
 
 /// How the demonstration was last rendered: its exports have the same times.

@@ -1,8 +1,10 @@
 //! A demonstration: watched, and changed where a person disagrees.
 
 use maud::{Markup, html};
+use stitch_core::format::{clock, count, percent};
+use stitch_engine::export::FORMATS;
 
-use super::layout::{Place, clock, count, exact, hue, icon, page, percent, picture};
+use super::layout::{Place, hue, icon, page, picture};
 use super::library::name;
 use crate::demonstrations::Record;
 use crate::error::Problem;
@@ -83,7 +85,7 @@ fn heading(record: &Record, view: &DemonstrationView) -> Markup {
                     li { b { (view.steps.len() - gaps) } " of " (count(view.steps.len(), "step")) " shown" }
                     li { b { (view.sources().len()) } " " (if view.sources().len() == 1 { "source" } else { "sources" }) }
                     li { b { (view.source_changes) } " " (if view.source_changes == 1 { "change" } else { "changes" }) " of source" }
-                    li { (clock(length)) }
+                    li { (clock(length, 0)) }
                     li { "chosen from " b { (view.candidates) } " by " (view.scorer) " in " (view.took_ms) " ms" }
                     @if gaps > 0 { li.missing { b { (gaps) } " " (if gaps == 1 { "step" } else { "steps" }) " that nothing shows" } }
                 }
@@ -179,7 +181,7 @@ fn card(sources: &[u32], number: usize, step: &StepView) -> Markup {
                     button.shot type="button" data-action="seek" {
                         img src=(picture(clip.clip.video, clip.cut_start_ms.midpoint(clip.cut_end_ms)))
                             alt={ "Play step " (number + 1) } width="320" height="180" loading="lazy";
-                        time { (clock(shown_ms(step))) }
+                        time { (clock(shown_ms(step), 0)) }
                     }
                 }
                 div.words {
@@ -219,7 +221,7 @@ fn evidence(clip: &ClipView, place: Option<usize>) -> Markup {
         p.from {
             span.dot.(place.map_or(String::new(), hue)) {}
             span { (clip.title) }
-            span.soft { (exact(clip.cut_start_ms)) "–" (exact(clip.cut_end_ms)) }
+            span.soft { (clock(clip.cut_start_ms, 1)) "–" (clock(clip.cut_end_ms, 1)) }
             @if clip.speed > 1.01 { span.soft { (format!("{:.1}×", clip.speed)) } }
             span.likely { (percent(clip.probability)) " likely" }
         }
@@ -263,7 +265,7 @@ fn why(clip: &ClipView) -> Markup {
                 dt { "Text likeness" } dd { (number(clip.text_similarity)) }
                 dt { "Rare words shared" } dd { (number(clip.words)) }
                 dt { "Picture likeness" } dd { (number(clip.clip_similarity)) }
-                dt { "Clip in the library" } dd { (exact(clip.clip.start_ms)) "–" (exact(clip.clip.end_ms)) " of " (clip.file) }
+                dt { "Clip in the library" } dd { (clock(clip.clip.start_ms, 1)) "–" (clock(clip.clip.end_ms, 1)) " of " (clip.file) }
                 @if let Some(uploader) = &clip.uploader { dt { "By" } dd { (uploader) } }
                 @if let Some(licence) = &clip.licence { dt { "Licence" } dd { (licence) } }
             }
@@ -280,8 +282,8 @@ fn trimmer(number: usize, clip: &ClipView) -> Markup {
         html! {
             label { (which)
                 input type="range" data-trim=(which) min=(from) max=(to) step="100" value=(value)
-                    aria-valuetext=(exact(value));
-                output { (exact(value)) }
+                    aria-valuetext=(clock(value, 1));
+                output { (clock(value, 1)) }
             }
         }
     };
@@ -323,15 +325,6 @@ fn alternatives(number: usize, step: &StepView) -> Markup {
 }
 
 fn export(view: &DemonstrationView, render: Option<&Job>) -> Markup {
-    let formats = [
-        ("otio", "OTIO"),
-        ("edl", "EDL"),
-        ("srt", "SRT"),
-        ("vtt", "VTT"),
-        ("json", "JSON"),
-        ("credits.txt", "Credits"),
-        ("html", "Page"),
-    ];
     html! {
         section.card.export aria-labelledby="export-title" {
             h2 #export-title { "Take it with you" }
@@ -351,8 +344,9 @@ fn export(view: &DemonstrationView, render: Option<&Job>) -> Markup {
             }
             div #rendered { @if let Some(job) = render { (rendered(view, job)) } }
             p.downloads {
-                @for (ending, label) in formats {
-                    a.button href={ "/api/demonstrations/" (view.id) "/exports/" (ending) } download { (label) }
+                @for format in &FORMATS {
+                    a.button href={ "/api/demonstrations/" (view.id) "/exports/" (format.extension) } download
+                        title=(format.about) { (format.name) }
                 }
             }
             p.soft { a href="/api/choices.jsonl" download { "What people chose, as training pairs" } }

@@ -133,26 +133,6 @@ pub fn icon(name: &str) -> Markup {
     }
 }
 
-/// `m:ss`.
-pub fn clock(ms: u64) -> String {
-    format!("{}:{:02}", ms / 60_000, ms / 1000 % 60)
-}
-
-/// `m:ss.t`.
-pub fn exact(ms: u64) -> String {
-    format!("{}.{}", clock(ms), ms / 100 % 10)
-}
-
-/// `87 %`.
-pub fn percent(probability: f32) -> String {
-    format!("{:.0} %", probability * 100.0)
-}
-
-/// `1 video`, `2 videos`.
-pub fn count(number: usize, noun: &str) -> String {
-    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
-}
-
 /// The class of a source's colour.
 pub fn hue(place: usize) -> String {
     format!("hue{}", place % 8)

@@ -1,8 +1,9 @@
 //! The library: what was asked for, what there is, what could not be read, and how to add to it.
 
 use maud::{Markup, html};
+use stitch_core::format::{clock, count, percent};
 
-use super::layout::{Place, clock, count, exact, icon, page, percent, picture};
+use super::layout::{Place, icon, page, picture};
 use crate::api::library::{Hit, Hits, VideoView, find, videos};
 use crate::demonstrations::{self, Record};
 use crate::error::Problem;
@@ -172,7 +173,7 @@ fn card(video: &VideoView) -> Markup {
             button.shot type="button" data-action="watch" data-video=(video.id) data-start="0"
                 data-title=(video.title) {
                 img src=(picture(video.id, at)) alt={ "Watch " (video.title) } width="320" height="180" loading="lazy" decoding="async";
-                time { (clock(video.length_ms)) }
+                time { (clock(video.length_ms, 0)) }
             }
             (timeline(video))
             h3 { (video.title) }
@@ -185,7 +186,7 @@ fn card(video: &VideoView) -> Markup {
                             button type="button" data-action="watch" data-video=(video.id)
                                 data-start=(step.start_ms) data-end=(step.end_ms) data-title=(video.title)
                                 data-text=(step.text) {
-                                time { (clock(step.start_ms)) } " "
+                                time { (clock(step.start_ms, 0)) } " "
                                 (if step.text.is_empty() { "a scene without words" } else { step.text.as_str() })
                             }
                         }
@@ -207,11 +208,11 @@ fn timeline(video: &VideoView) -> Markup {
     let at = |ms: u64| (ms.min(length) * 1000 / length).to_string();
     html! {
         svg.timeline viewBox="0 0 1000 10" preserveAspectRatio="none" role="img"
-            aria-label={ (count(video.steps.len(), "step")) " in " (clock(video.length_ms)) } {
+            aria-label={ (count(video.steps.len(), "step")) " in " (clock(video.length_ms, 0)) } {
             @for step in &video.steps {
                 rect x=(at(step.start_ms)) y="0" height="10" rx="2"
                     width=(at(step.end_ms.saturating_sub(step.start_ms).max(length / 200))) {
-                    title { (clock(step.start_ms)) " " (step.text) }
+                    title { (clock(step.start_ms, 0)) " " (step.text) }
                 }
             }
         }
@@ -232,7 +233,7 @@ pub fn hits(state: &State, wanted: &str) -> Result<Markup, Problem> {
                     span {
                         b { (if hit.text.is_empty() { "a scene without words" } else { hit.text.as_str() }) }
                         span.soft {
-                            (hit.title) " · " (exact(hit.clip.start_ms)) "–" (exact(hit.clip.end_ms))
+                            (hit.title) " · " (clock(hit.clip.start_ms, 1)) "–" (clock(hit.clip.end_ms, 1))
                             @if let Some(probability) = hit.probability { " · " (percent(probability)) " likely" }
                         }
                     }

@@ -1,8 +1,9 @@
 //! The preference study as raters see it: what it is about, pair after pair, and thanks.
 
 use maud::{Markup, html};
+use stitch_core::format::{clock, count};
 
-use super::layout::{Place, clock, count, page};
+use super::layout::{Place, page};
 use crate::api::study::{PairView, open, pair_view, rater, standing};
 use crate::error::Problem;
 use crate::state::State;
@@ -111,7 +112,7 @@ fn step_table(pair: &PairView) -> Markup {
         html! {
             @if let Some([start, end]) = times {
                 button.quiet type="button" data-action="jump" data-side=(side) data-start=(start) data-end=(end) {
-                    (clock(start)) span.hidden { " on the " (side) }
+                    (clock(start, 0)) span.hidden { " on the " (side) }
                 }
             } @else { span.soft { "–" } }
         }
