@@ -24,6 +24,29 @@ impl Failure {
         Self { message: message.into(), causes: Vec::new(), code: 1 }
     }
 
+    /// A failure by an error and its causes; exit code 130 where the work was asked to stop.
+    pub fn of(error: &(dyn Error + 'static)) -> Self {
+        let message = error.to_string();
+        let mut code = if error.is::<Stopped>() { INTERRUPTED } else { 1 };
+        let mut causes: Vec<String> = Vec::new();
+        let mut next = error.source();
+        while let Some(cause) = next {
+            if cause.is::<Stopped>() {
+                code = INTERRUPTED;
+            }
+            let text = cause.to_string();
+            // Messages that already quote their cause are not said twice.
+            if !message.contains(&text) && !causes.iter().any(|said| said.contains(&text)) {
+                causes.push(text);
+            }
+            next = cause.source();
+        }
+        if message == Stopped.to_string() {
+            code = INTERRUPTED;
+        }
+        Self { message, causes, code }
+    }
+
     /// The same with another exit code.
     pub fn with_code(mut self, code: u8) -> Self {
         self.code = code;
@@ -48,24 +71,6 @@ impl Failure {
 
 impl<E: Error + 'static> From<E> for Failure {
     fn from(error: E) -> Self {
-        let message = error.to_string();
-        let mut code = if (&error as &dyn Error).is::<Stopped>() { INTERRUPTED } else { 1 };
-        let mut causes: Vec<String> = Vec::new();
-        let mut next = error.source();
-        while let Some(cause) = next {
-            if cause.is::<Stopped>() {
-                code = INTERRUPTED;
-            }
-            let text = cause.to_string();
-            // Messages that already quote their cause are not said twice.
-            if !message.contains(&text) && !causes.iter().any(|said| said.contains(&text)) {
-                causes.push(text);
-            }
-            next = cause.source();
-        }
-        if message == Stopped.to_string() {
-            code = INTERRUPTED;
-        }
-        Self { message, causes, code }
+        Self::of(&error)
     }
 }

@@ -6,4 +6,5 @@ pub mod negatives;
 pub mod suite;
 pub mod train;
 pub mod ablations;
+pub mod evaluation;
 pub mod study;

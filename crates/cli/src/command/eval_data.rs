@@ -5,21 +5,18 @@ use std::path::PathBuf;
 use clap::Args;
 use serde_json::json;
 use stitch_core::format::count;
-use stitch_engine::encoder::{Encoder, EncoderId};
 use stitch_engine::media::Decode;
+use stitch_engine::models::Store;
 use stitch_engine::progress::Progress;
-use stitch_engine::scorer::Scorer;
 use stitch_engine::sentence::SentenceEncoder;
-use stitch_lab::dataset::{MineOptions, Split};
 use stitch_lab::suite::compare::{Comparison, Extra, Method, Miss, Options, compare};
-use stitch_lab::suite::evaluators;
-use stitch_lab::suite::mixing::mixed;
+use stitch_lab::suite::evaluators::EvaluatorSource;
+use stitch_lab::suite::mixing::with_mixed;
 use stitch_lab::suite::plain::gather::{Holdings, Senses, gather};
 use stitch_lab::suite::plain::set::{Needs, Set};
-use stitch_lab::suite::test_set::TestSet;
 
 use crate::failure::Failure;
-use crate::setup::{Sentences, Setup};
+use crate::setup::Setup;
 use crate::table;
 
 #[derive(Args)]
@@ -33,16 +30,16 @@ pub struct DataArguments {
     domain: Option<String>,
     /// The encoder: a name, or the folder of a model
     #[arg(long, value_name = "NAME", default_value = "mini")]
-    encoder: String,
+    pub encoder: String,
     /// The folder of the evaluator, instead of the one in the store
     #[arg(long, value_name = "DIR")]
-    pub evaluator: Option<PathBuf>,
+    evaluator: Option<PathBuf>,
     /// The seed of distractors, parts and bootstrap samples
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
     /// Into how many parts the videos are divided for the methods that learn
     #[arg(long, value_name = "NUMBER", default_value_t = 5)]
-    pub folds: usize,
+    folds: usize,
     /// The most procedures to measure, chosen by the seed
     #[arg(long, value_name = "NUMBER")]
     pub most: Option<usize>,
@@ -52,7 +49,7 @@ pub struct DataArguments {
     pub mixed: usize,
     /// Leave out the methods that first learn on the set, which takes most of the time
     #[arg(long)]
-    pub untrained: bool,
+    untrained: bool,
     /// Run every experiment on the sets named and on the library, and write a report; the same command
     /// goes on where it was stopped
     #[arg(long, conflicts_with = "quick")]
@@ -93,24 +90,19 @@ pub fn run(arguments: &DataArguments, setup: &Setup) -> Result<u8, Failure> {
     let set = Set::open(data, Needs::Text)?;
     setup.progress.begin("loading models", 0);
     let sentences = setup.sentence()?;
-    let encoder = encoder(arguments, &sentences, setup)?;
+    let encoder = setup.encoder(&arguments.encoder, &sentences, Decode::Exact)?;
     let senses = Senses { encoder: encoder.as_ref(), sentence: &sentences.encoder };
     let domain = arguments.domain.as_deref();
     let (set, holdings) = gather(set, &senses, domain, &setup.progress)?;
-    let set = with_mixed(set, arguments);
+    let set = with_mixed(set, arguments.mixed, arguments.seed);
     // A set that has procedures of several videos is measured on these.
     let mixed = set.measuring(false);
     let set = if mixed.measured().is_empty() { set } else { mixed };
-    let evaluator = evaluator(arguments, domain, &set.encoder, &sentences.encoder, setup);
+    let store = setup.store();
+    let evaluators = arguments.evaluators(&store, &sentences.encoder);
+    let evaluator = evaluators.find(domain, &set.encoder);
     let extra: [Extra; 1] = [("evaluator", evaluator.as_deref().map_err(Clone::clone))];
-    let options = Options {
-        seed: arguments.seed,
-        folds: arguments.folds,
-        most: arguments.most.unwrap_or(usize::MAX),
-        trained: !arguments.untrained,
-        ..Options::default()
-    };
-    let comparison = compare(&set, &extra, &options, &setup.progress)?;
+    let comparison = compare(&set, &extra, &arguments.options(), &setup.progress)?;
     setup.progress.finish();
     let first = comparison.methods.first().map_or("", |method| method.name.as_str());
     let misses = comparison.misses(&set, first, arguments.errors);
@@ -121,37 +113,25 @@ pub fn run(arguments: &DataArguments, setup: &Setup) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// The set with procedures mixed out of its videos, where they were asked for.
-pub fn with_mixed(mut set: TestSet, arguments: &DataArguments) -> TestSet {
-    if arguments.mixed == 0 {
-        return set;
+impl DataArguments {
+    /// How methods are compared.
+    pub fn options(&self) -> Options {
+        Options {
+            seed: self.seed,
+            folds: self.folds,
+            most: self.most.unwrap_or(usize::MAX),
+            trained: !self.untrained,
+            ..Options::default()
+        }
     }
-    let mine = MineOptions { seed: arguments.seed, most: arguments.mixed, ..<_>::default() };
-    let mixed = mixed(&set.collection, Split::HeldOut, &mine, arguments.mixed);
-    set.collection.instances.extend(mixed);
-    set
-}
 
-/// The encoder that was asked for.
-pub fn encoder(
-    arguments: &DataArguments,
-    sentences: &Sentences,
-    setup: &Setup,
-) -> Result<Box<dyn Encoder>, Failure> {
-    setup.encoder(&arguments.encoder, sentences, Decode::Exact)
-}
-
-/// The evaluator by its folder, or the one in the store for these features; else why there is none.
-pub fn evaluator(
-    arguments: &DataArguments,
-    domain: Option<&str>,
-    encoder: &EncoderId,
-    sentence: &SentenceEncoder,
-    setup: &Setup,
-) -> Result<Box<dyn Scorer>, String> {
-    match &arguments.evaluator {
-        Some(folder) => evaluators::named(folder, encoder),
-        None => evaluators::stored(&setup.store(), encoder, domain, sentence),
+    /// Where the evaluator is looked for.
+    pub fn evaluators<'a>(
+        &'a self,
+        store: &'a Store,
+        sentence: &'a SentenceEncoder,
+    ) -> EvaluatorSource<'a> {
+        EvaluatorSource { store, folder: self.evaluator.as_deref(), sentence }
     }
 }
 

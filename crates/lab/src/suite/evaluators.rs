@@ -1,4 +1,4 @@
-//! Which evaluator is measured: the one that was named, or those in the store for these features.
+//! Which evaluator is measured: the one in a named folder, or those of the store.
 
 use std::path::Path;
 
@@ -8,33 +8,69 @@ use stitch_engine::models::Store;
 use stitch_engine::scorer::Scorer;
 use stitch_engine::sentence::SentenceEncoder;
 
-/// The evaluator in this folder; its features must have the length of these.
-pub fn named(folder: &Path, encoder: &EncoderId) -> Result<Box<dyn Scorer>, String> {
-    let found = Evaluator::load(folder).map_err(|error| error.to_string())?;
-    // Who names an evaluator may know that features of another name are the same ones.
-    if found.config().encoder.dim != encoder.dim {
-        found.check_encoder(encoder).map_err(|error| error.to_string())?;
-    }
-    Ok(Box::new(found))
+/// Where the evaluator to measure is looked for.
+#[derive(Clone, Copy)]
+pub struct EvaluatorSource<'a> {
+    /// The models on this machine.
+    pub store: &'a Store,
+    /// The folder of one evaluator, instead of the store.
+    pub folder: Option<&'a Path>,
+    /// Encodes descriptions of domains.
+    pub sentence: &'a SentenceEncoder,
 }
 
-/// The evaluators, in the store or part of the program, that were trained on features of this encoder, of the domain where one
-/// is asked for and there is such a one; else each procedure is judged by that of its domain.
-pub fn stored(
-    store: &Store,
-    encoder: &EncoderId,
-    domain: Option<&str>,
-    sentence: &SentenceEncoder,
-) -> Result<Box<dyn Scorer>, String> {
-    let found = match Evaluators::find(store, encoder, domain, sentence) {
-        Err(EvaluatorError::NoDomain { .. }) => Evaluators::find(store, encoder, None, sentence),
-        found => found,
-    };
-    match found.map_err(|error| error.to_string())? {
-        Some(found) => Ok(Box::new(found)),
-        None => Err(format!(
-            "there is none for {encoder}; train one with `stitch train`, or name its folder with \
-             --evaluator"
-        )),
+impl EvaluatorSource<'_> {
+    /// The evaluator of the domain for features of this encoder, or why there is none. Where the store
+    /// has none of the domain, each procedure is scored by the evaluator of its own domain.
+    pub fn find(
+        &self,
+        domain: Option<&str>,
+        encoder: &EncoderId,
+    ) -> Result<Box<dyn Scorer>, String> {
+        let found = match self.folder {
+            Some(folder) => named(folder, encoder).map(Some),
+            None => self.stored(domain, encoder),
+        };
+        found.map_err(|error| error.to_string())?.ok_or_else(|| {
+            format!(
+                "there is none for {encoder}; train one with `stitch train`, or name its folder with \
+                 --evaluator"
+            )
+        })
     }
+
+    fn stored(
+        &self,
+        domain: Option<&str>,
+        encoder: &EncoderId,
+    ) -> Result<Option<Box<dyn Scorer>>, EvaluatorError> {
+        let find = |domain| Evaluators::find(self.store, encoder, domain, self.sentence);
+        let found = match find(domain) {
+            Err(EvaluatorError::NoDomain { .. }) => find(None),
+            found => found,
+        };
+        Ok(found?.map(|found| Box::new(found) as Box<dyn Scorer>))
+    }
+
+    /// What tells one choice of evaluators from another: the sizes and times of the models' files.
+    pub fn files(&self) -> String {
+        let mut folders = self.store.folders();
+        folders.extend(self.folder.map(Path::to_owned));
+        let file = |folder: std::path::PathBuf| {
+            let path = folder.join("model.safetensors");
+            let about = path.metadata().ok()?;
+            Some((path.display().to_string(), about.len(), about.modified().ok()))
+        };
+        format!("{:?}", folders.into_iter().filter_map(file).collect::<Vec<_>>())
+    }
+}
+
+/// The evaluator in a folder. Who names one may know that features of another name are the same, so
+/// only their length is checked.
+fn named(folder: &Path, encoder: &EncoderId) -> Result<Box<dyn Scorer>, EvaluatorError> {
+    let found = Evaluator::load(folder)?;
+    if found.config().encoder.dim != encoder.dim {
+        found.check_encoder(encoder)?;
+    }
+    Ok(Box::new(found))
 }

@@ -6,9 +6,19 @@ use std::collections::{HashMap, HashSet};
 use stitch_core::clip::ClipId;
 use stitch_core::features::Features;
 
+use super::test_set::TestSet;
 use crate::collection::{Collection, Instance};
 use crate::dataset::rules::Rules;
 use crate::dataset::{MineOptions, MixedStep, Mixer, Recipe, Split, groups};
+
+/// The set with at most `most` procedures mixed out of its held-out videos.
+pub fn with_mixed(mut set: TestSet, most: usize, seed: u64) -> TestSet {
+    if most > 0 {
+        let mine = MineOptions { seed, most, ..MineOptions::default() };
+        set.collection.instances.extend(mixed(&set.collection, Split::HeldOut, &mine, most));
+    }
+    set
+}
 
 /// At most `most` procedures of one part, mixed out of whole videos that are about the same. Each step is
 /// asked for in the words of the clip that shows it.
