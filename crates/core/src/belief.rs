@@ -14,6 +14,10 @@ pub struct Evidence {
     pub words: Option<f32>,
     /// The cosine of the step's text with what F_M makes of the clip.
     pub clip: Option<f32>,
+    /// As `text`, of the step understood in its procedure; `text` stands in where it is unknown.
+    pub context: Option<f32>,
+    /// As `clip`, of the step understood in its procedure; `clip` stands in where it is unknown.
+    pub context_clip: Option<f32>,
 }
 
 /// The log-odds that a clip shows a step: a sum of what the senses say, each with its weight.
@@ -27,6 +31,10 @@ pub struct Logit {
     pub words: f32,
     /// Of [`Evidence::clip`].
     pub clip: f32,
+    /// Of [`Evidence::context`].
+    pub context: f32,
+    /// Of [`Evidence::context_clip`].
+    pub context_clip: f32,
 }
 
 /// A model for each set of senses that spoke.
@@ -57,7 +65,9 @@ impl Belief {
         let part = |weight: f32, says: Option<f32>| weight * says.unwrap_or(0.0);
         let sum = part(logit.text, evidence.text)
             + part(logit.words, evidence.words)
-            + part(logit.clip, evidence.clip);
+            + part(logit.clip, evidence.clip)
+            + part(logit.context, evidence.context.or(evidence.text))
+            + part(logit.context_clip, evidence.context_clip.or(evidence.clip));
         Some(logit.bias + sum)
     }
 }
@@ -78,7 +88,7 @@ mod tests {
     use super::*;
 
     fn belief() -> Belief {
-        let logit = |bias, text, words, clip| Logit { bias, text, words, clip };
+        let logit = |bias, text, words, clip| Logit { bias, text, words, clip, ..Logit::default() };
         Belief {
             both: logit(-3.0, 2.0, 1.0, 4.0),
             text: logit(-1.0, 3.0, 1.0, 0.0),
@@ -88,12 +98,25 @@ mod tests {
 
     #[test]
     fn each_set_of_senses_has_its_model() {
-        let says = |text, words, clip| belief().log_odds(&Evidence { text, words, clip });
+        let says = |text, words, clip| {
+            belief().log_odds(&Evidence { text, words, clip, ..Evidence::default() })
+        };
         assert_eq!(says(Some(0.5), Some(1.0), Some(0.5)), Some(1.0));
         assert_eq!(says(Some(0.5), Some(1.0), None), Some(1.5));
         assert_eq!(says(Some(0.5), None, None), Some(0.5));
         assert_eq!(says(None, None, Some(0.5)), Some(-2.0));
         assert_eq!(says(None, None, None), None);
+    }
+
+    #[test]
+    fn a_step_without_context_is_taken_as_written() {
+        let logit =
+            Logit { text: 1.0, clip: 1.0, context: 10.0, context_clip: 100.0, ..Logit::default() };
+        let written = Evidence { text: Some(1.0), clip: Some(1.0), ..Evidence::default() };
+        let understood = Evidence { context: Some(0.5), context_clip: Some(0.25), ..written };
+        let model = Belief::always(logit);
+        assert_eq!(model.log_odds(&written), Some(112.0));
+        assert_eq!(model.log_odds(&understood), Some(32.0));
     }
 
     #[test]

@@ -28,7 +28,7 @@
 //! use stitch_core::clip::{Clip, Span, VideoId};
 //! use stitch_core::cover::{KBestOptions, k_best};
 //! use stitch_core::features::Features;
-//! use stitch_core::map::{MapOptions, Steps, Thresholds, map};
+//! use stitch_core::map::{MapOptions, Steps, map};
 //! use stitch_core::pool::Pool;
 //! use stitch_core::procedure::Procedure;
 //! use stitch_core::timeline::{TimelineOptions, timeline};
@@ -46,11 +46,14 @@
 //! let rows = Features::new(3, vec![1.0, 0.0, 0.0, 0.1, 0.9, 0.0, 0.0, 1.0, 0.0])?;
 //! let pool = Pool::new(clips.to_vec(), rows.clone(), rows)?;
 //!
-//! let belief = Belief::always(Logit { bias: -5.0, text: 5.0, words: 1.0, clip: 5.0 });
-//! let options = MapOptions { top: 10, threshold: Thresholds::always(0.5), margin: 1.0 };
-//! let query = Steps { texts: procedure.steps(), text: &steps, clip: &steps };
-//! let step_map = map(&query, &pool, |_| true, &belief, &options)?;
-//! assert_eq!(step_map.gaps(), [2]); // said plainly: nothing shows "Add honey"
+//! let logit = Logit { bias: -5.0, text: 5.0, words: 1.0, clip: 5.0, ..Logit::default() };
+//! let options = MapOptions { top: 10, margin: 1.0 };
+//! let query = Steps { texts: procedure.steps(), text: &steps, clip: &steps, context: None };
+//! let mut step_map = map(&query, &pool, |_, _| true, &Belief::always(logit), &options)?;
+//!
+//! // Nothing shows "Add honey": its best clip is unlikely, so the step is a gap.
+//! step_map.steps.iter_mut().for_each(|found| found.retain(|m| m.probability() > 0.5));
+//! assert_eq!(step_map.gaps(), [2]);
 //!
 //! let costs = KBestOptions { switch_cost: 0.5, order_cost: 0.2 };
 //! let candidates = k_best(&step_map, &pool, 5, &costs);
@@ -72,4 +75,5 @@ pub mod words;
 pub mod belief;
 pub mod map;
 pub mod cover;
+pub mod gaps;
 pub mod timeline;

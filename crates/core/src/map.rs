@@ -12,38 +12,9 @@ use std::cmp::Ordering;
 pub struct MapOptions {
     /// S: the most matches of a step.
     pub top: usize,
-    /// How likely the best clip must show its step; below that the step is a gap.
-    pub threshold: Thresholds,
     /// How much less than the best clip another may be worth and still be a match: one that costs
     /// more than leaving for the best and coming back is never chosen.
     pub margin: f32,
-}
-
-/// Probabilities below which a step is a gap, 0 to 1, by the senses that spoke for its best clip: a
-/// sense that tells steps apart less well is less sure of right clips too.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Thresholds {
-    /// Text and clip.
-    pub both: f32,
-    /// Text alone.
-    pub text: f32,
-    /// The clip alone.
-    pub clip: f32,
-}
-
-impl Thresholds {
-    /// One threshold whichever senses spoke.
-    pub const fn always(threshold: f32) -> Self {
-        Self { both: threshold, text: threshold, clip: threshold }
-    }
-
-    fn of(&self, evidence: &Evidence) -> f32 {
-        match (evidence.text, evidence.clip) {
-            (Some(_), Some(_)) => self.both,
-            (Some(_), None) => self.text,
-            _ => self.clip,
-        }
-    }
 }
 
 /// The query as M needs it; row i of both features belongs to text i.
@@ -55,6 +26,17 @@ pub struct Steps<'a> {
     pub text: &'a Features,
     /// The texts by F_M's text tower.
     pub clip: &'a Features,
+    /// The steps understood in their procedure, where they were.
+    pub context: Option<Context<'a>>,
+}
+
+/// The steps understood in their procedure; row i belongs to step i.
+#[derive(Clone, Copy, Debug)]
+pub struct Context<'a> {
+    /// In the space of the sentence encoder.
+    pub text: &'a Features,
+    /// In the space of F_M's clips, where its text tower stands on the sentence encoder.
+    pub clip: Option<&'a Features>,
 }
 
 /// A clip that may show a step, and why.
@@ -79,17 +61,15 @@ pub struct StepMap {
 /// Why no map can be made.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum MapError {
-    /// The two encoders saw different steps.
-    #[error(
-        "{texts} steps have {text} sentence features and {clip} multimodal ones: encode all alike"
-    )]
+    /// An encoder saw other steps.
+    #[error("{texts} steps have {rows} {which} features: encode all alike")]
     Steps {
         /// How many steps there are.
         texts: usize,
-        /// How many steps the sentence encoder gave.
-        text: usize,
-        /// How many steps F_M gave.
-        clip: usize,
+        /// Sentence or clip features.
+        which: &'static str,
+        /// How many of them there are.
+        rows: usize,
     },
     /// The query and the pool come from different encoders.
     #[error(
@@ -104,11 +84,9 @@ pub enum MapError {
         /// The length of a pool feature.
         pool: usize,
     },
-    /// The threshold is no probability, or the margin no distance.
-    #[error("thresholds ({threshold:?}) must be from 0 to 1, the margin ({margin}) at least 0")]
-    Limits {
-        /// The thresholds.
-        threshold: Thresholds,
+    /// The margin is no distance.
+    #[error("the margin ({margin}) must be at least 0")]
+    Margin {
         /// The margin.
         margin: f32,
     },
@@ -127,6 +105,11 @@ impl Match {
         self.worth.exp()
     }
 
+    /// The log-odds that the clip shows the step.
+    pub fn log_odds(&self) -> f32 {
+        self.worth - (-self.worth.exp_m1()).max(f32::MIN_POSITIVE).ln()
+    }
+
     /// Best first; among equals the clip that stands first in the pool.
     fn order(&self, other: &Self) -> Ordering {
         other.worth.total_cmp(&self.worth).then(self.clip.cmp(&other.clip))
@@ -136,19 +119,8 @@ impl Match {
 /// Words can raise a clip: so many times more matches than are kept are taken by meaning first.
 const WIDER: usize = 4;
 
-/// The best allowed clips of the pool for each step.
+/// The best clips of the pool for each step, among those that it may be shown by.
 pub fn map(
-    steps: &Steps<'_>,
-    pool: &Pool,
-    allowed: impl Fn(ClipId) -> bool,
-    belief: &Belief,
-    options: &MapOptions,
-) -> Result<StepMap, MapError> {
-    map_where(steps, pool, |_, clip| allowed(clip), belief, options)
-}
-
-/// The same where each step, by number, has clips of its own that it may be shown by.
-pub fn map_where(
     steps: &Steps<'_>,
     pool: &Pool,
     allowed: impl Fn(usize, ClipId) -> bool,
@@ -158,7 +130,7 @@ pub fn map_where(
     check(steps, pool, options)?;
     let mut found = by_meaning(steps, pool, allowed, belief, options.top.saturating_mul(WIDER));
     by_words(&mut found, steps.texts, pool, belief);
-    found.iter_mut().for_each(|matches| keep_what_shows(matches, options));
+    found.iter_mut().for_each(|matches| keep_candidates(matches, options));
     Ok(StepMap { steps: found })
 }
 
@@ -181,9 +153,16 @@ fn by_meaning(
         let text = there(pool.text_features().row(row));
         let picture = there(pool.clip_features().row(row));
         for step in wanted {
-            let text = text.map(|row| similarity(steps.text.row(step), row));
-            let picture = picture.map(|row| similarity(steps.clip.row(step), row));
-            let evidence = Evidence { text, words: None, clip: picture };
+            let text_cosine = |of: &Features| text.map(|row| similarity(of.row(step), row));
+            let clip_cosine = |of: &Features| picture.map(|row| similarity(of.row(step), row));
+            let context = steps.context;
+            let evidence = Evidence {
+                text: text_cosine(steps.text),
+                words: None,
+                clip: clip_cosine(steps.clip),
+                context: context.and_then(|context| text_cosine(context.text)),
+                context_clip: context.and_then(|context| clip_cosine(context.clip?)),
+            };
             if let Some(log_odds) = belief.log_odds(&evidence) {
                 best[step].offer(Match { clip, evidence, worth: log_probability(log_odds) });
             }
@@ -212,33 +191,32 @@ fn by_words(found: &mut [Vec<Match>], texts: &[String], pool: &Pool, belief: &Be
     }
 }
 
-/// Nothing if the best is too unlikely; else those that may pay.
-fn keep_what_shows(matches: &mut Vec<Match>, options: &MapOptions) {
-    let shows = |best: &&Match| best.probability() >= options.threshold.of(&best.evidence);
-    let best = matches.first().filter(shows);
-    let least = best.map_or(f32::INFINITY, |best| best.worth - options.margin);
+/// Those that may pay: near enough to the best one, and not too many.
+fn keep_candidates(matches: &mut Vec<Match>, options: &MapOptions) {
+    let least = matches.first().map_or(f32::INFINITY, |best| best.worth - options.margin);
     matches.retain(|found| found.worth >= least);
     matches.truncate(options.top);
 }
 
 fn check(steps: &Steps<'_>, pool: &Pool, options: &MapOptions) -> Result<(), MapError> {
-    let (texts, text, clip) = (steps.texts.len(), steps.text.len(), steps.clip.len());
-    if text != texts || clip != texts {
-        return Err(MapError::Steps { texts, text, clip });
-    }
-    let same = |which, query: &Features, pool: &Features| match query.dim() == pool.dim() {
-        true => Ok(()),
-        false => Err(MapError::Dimensions { which, query: query.dim(), pool: pool.dim() }),
+    let texts = steps.texts.len();
+    let same = |which, query: &Features, pool: &Features| {
+        if query.len() != texts {
+            return Err(MapError::Steps { texts, which, rows: query.len() });
+        }
+        match query.dim() == pool.dim() {
+            true => Ok(()),
+            false => Err(MapError::Dimensions { which, query: query.dim(), pool: pool.dim() }),
+        }
     };
     same("sentence", steps.text, pool.text_features())?;
     same("clip", steps.clip, pool.clip_features())?;
-    let MapOptions { threshold, margin, .. } = *options;
-    let Thresholds { both, text, clip } = threshold;
-    let probable = [both, text, clip].iter().all(|each| (0.0..=1.0).contains(each));
-    if !probable || !(0.0..=f32::INFINITY).contains(&margin) {
-        return Err(MapError::Limits { threshold, margin });
+    if let Some(Context { text, clip }) = steps.context {
+        same("sentence", text, pool.text_features())?;
+        clip.map_or(Ok(()), |clip| same("clip", clip, pool.clip_features()))?;
     }
-    Ok(())
+    let margin = options.margin;
+    if (0.0..=f32::INFINITY).contains(&margin) { Ok(()) } else { Err(MapError::Margin { margin }) }
 }
 
 /// The best matches of one step so far, and at most as many that may yet prove worse.
@@ -286,7 +264,14 @@ mod tests {
     use crate::clip::{Clip, Span, VideoId};
     use proptest::prelude::*;
 
-    const BELIEF: Belief = Belief::always(Logit { bias: -2.0, text: 3.0, words: 2.0, clip: 2.0 });
+    const BELIEF: Belief = Belief::always(Logit {
+        bias: -2.0,
+        text: 3.0,
+        words: 2.0,
+        clip: 2.0,
+        context: 1.5,
+        context_clip: 0.5,
+    });
 
     fn pool(text: Features, clip: Features) -> Pool {
         let span = Span::new(0, 1000).unwrap();
@@ -326,6 +311,10 @@ mod tests {
                         words: text.map(|_| rarity.shared(&steps.texts[step], &clip.text)),
                         clip: there(pool.clip_features().row(row))
                             .map(|row| similarity(steps.clip.row(step), row)),
+                        context: there(pool.text_features().row(row))
+                            .map(|row| similarity(steps.context.unwrap().text.row(step), row)),
+                        context_clip: there(pool.clip_features().row(row))
+                            .map(|row| similarity(steps.context.unwrap().text.row(step), row)),
                     };
                     let worth = log_probability(BELIEF.log_odds(&evidence)?);
                     Some(Match { clip: ClipId(row as u32), evidence, worth })
@@ -333,8 +322,7 @@ mod tests {
                 .collect();
             all.sort_by(|a, b| b.worth.total_cmp(&a.worth).then_with(|| a.clip.cmp(&b.clip)));
             let best = all.first().map_or(f32::NEG_INFINITY, |best| best.worth);
-            let shown = best.exp() >= options.threshold.both; // all alike here
-            all.retain(|found| shown && found.worth >= best - options.margin);
+            all.retain(|found| found.worth >= best - options.margin);
             all.truncate(options.top);
             all
         };
@@ -345,33 +333,37 @@ mod tests {
         #[test]
         fn the_same_as_sorting_everything(
             steps in features(1..4), rows in features(100..300),
-            top in 75usize..120, threshold in 0.0f32..1.0, margin in 0.0f32..3.0
+            top in 75usize..120, margin in 0.0f32..3.0
         ) {
             let mut turned = rows.as_slice().to_vec();
             turned.rotate_left(1);
             let pool = pool(rows.clone(), Features::new(3, turned).unwrap());
-            let threshold = Thresholds::always(threshold);
-            let options = MapOptions { top, threshold, margin };
-            let allowed = |clip: ClipId| clip.row() % 5 != 4;
-            let steps = Steps { texts: &texts(steps.len()), text: &steps, clip: &steps };
+            let options = MapOptions { top, margin };
+            let allowed = |_: usize, clip: ClipId| clip.row() % 5 != 4;
+            let mut understood = steps.as_slice().to_vec();
+            understood.rotate_left(3);
+            let understood = Features::new(3, understood).unwrap();
+            let context = Some(Context { text: &understood, clip: Some(&understood) });
+            let texts = texts(steps.len());
+            let steps = Steps { texts: &texts, text: &steps, clip: &steps, context };
             let found = map(&steps, &pool, allowed, &BELIEF, &options).unwrap();
             prop_assert_eq!(found.steps, naive(&steps, &pool, &options));
         }
     }
 
     #[test]
-    fn what_no_sense_knows_is_never_a_match_and_an_unlikely_step_is_a_gap() {
+    fn what_no_sense_knows_is_never_a_match() {
         let rows = Features::new(2, vec![1.0, 0.0, 0.8, 0.6, 0.0, 0.0]).unwrap();
-        let steps = Features::new(2, vec![1.0, 0.0, 0.0, -1.0]).unwrap();
-        let steps = Steps { texts: &["x".into(), "y".into()], text: &steps, clip: &steps };
-        let options = MapOptions { top: 5, threshold: Thresholds::always(0.5), margin: 9.0 };
+        let steps = Features::new(2, vec![1.0, 0.0]).unwrap();
+        let texts = ["x".into()];
+        let steps = Steps { texts: &texts, text: &steps, clip: &steps, context: None };
+        let options = MapOptions { top: 5, margin: 9.0 };
         let pool = pool(rows.clone(), rows);
-        let found = map(&steps, &pool, |_| true, &BELIEF, &options).unwrap();
-        assert_eq!(found.gaps(), [1]);
+        let found = map(&steps, &pool, |_, _| true, &BELIEF, &options).unwrap();
         let clips: Vec<ClipId> = found.steps[0].iter().map(|found| found.clip).collect();
         assert_eq!(clips, [ClipId(0), ClipId(1)]);
         let near = MapOptions { margin: 0.01, ..options };
-        let found = map(&steps, &pool, |_| true, &BELIEF, &near).unwrap();
+        let found = map(&steps, &pool, |_, _| true, &BELIEF, &near).unwrap();
         assert_eq!(found.steps[0].len(), 1);
     }
 
@@ -380,21 +372,20 @@ mod tests {
         let rows = Features::new(2, vec![1.0, 0.0]).unwrap();
         let pool = pool(rows.clone(), rows.clone());
         let wide = Features::new(3, vec![1.0; 3]).unwrap();
-        let options = MapOptions { top: 5, threshold: Thresholds::always(0.0), margin: 1.0 };
+        let options = MapOptions { top: 5, margin: 1.0 };
         let texts = texts(1);
-        let steps = Steps { texts: &texts, text: &rows, clip: &wide };
+        let asked = |text: &Features, clip: &Features, options: &MapOptions| {
+            let steps = Steps { texts: &texts, text, clip, context: None };
+            map(&steps, &pool, |_, _| true, &BELIEF, options)
+        };
         let dimensions = MapError::Dimensions { which: "clip", query: 3, pool: 2 };
-        assert_eq!(map(&steps, &pool, |_| true, &BELIEF, &options), Err(dimensions));
+        assert_eq!(asked(&rows, &wide, &options), Err(dimensions));
+        let counts = MapError::Steps { texts: 1, which: "clip", rows: 0 };
         let none = Features::empty(2);
-        let counts = MapError::Steps { texts: 1, text: 1, clip: 0 };
-        let steps = Steps { texts: &texts, text: &rows, clip: &none };
-        assert_eq!(map(&steps, &pool, |_| true, &BELIEF, &options), Err(counts));
-        let steps = Steps { texts: &texts, text: &rows, clip: &rows };
-        for (threshold, margin) in [(f32::NAN, 1.0), (1.5, 1.0), (0.5, -1.0), (0.5, f32::NAN)] {
-            let threshold = Thresholds { text: threshold, ..options.threshold };
-            let wrong = MapOptions { threshold, margin, ..options };
-            let found = map(&steps, &pool, |_| true, &BELIEF, &wrong);
-            assert!(matches!(found, Err(MapError::Limits { .. })), "{threshold:?} {margin}");
+        assert_eq!(asked(&rows, &none, &options), Err(counts));
+        for margin in [-1.0, f32::NAN] {
+            let found = asked(&rows, &rows, &MapOptions { margin, ..options });
+            assert!(matches!(found, Err(MapError::Margin { .. })), "{margin}");
         }
     }
 }

@@ -102,13 +102,16 @@ pub struct ScorerModels<'a> {
     pub sentence: &'a SentenceEncoder,
 }
 
+/// Makes a scorer, if the models for it are there.
+pub type LoadScorer = fn(&ScorerModels) -> Result<Option<Box<dyn Scorer>>, ScorerError>;
+
 /// A scorer that can be chosen by name.
 #[derive(Clone, Copy, Debug)]
 pub struct ScorerEntry {
     /// What [`Scorer::name`] says.
     pub name: &'static str,
     /// Loads it; none where there is no model for the encoder.
-    pub load: fn(&ScorerModels) -> Result<Option<Box<dyn Scorer>>, ScorerError>,
+    pub load: LoadScorer,
 }
 
 impl Query<'_> {

@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use rayon::prelude::*;
 use stitch_core::features::{Features, FeaturesError};
-use stitch_nn::mpnet::{Mpnet, Sizes};
+use stitch_nn::mpnet::{Adapter, Mpnet, PooledText, Sizes};
 use stitch_nn::tokenizer;
 use tokenizers::Tokenizer;
 
@@ -43,7 +43,17 @@ pub struct SentenceEncoder {
     sizes: Sizes,
     network: Mutex<Network>,
     remembered: Mutex<HashMap<String, Vec<f32>>>,
+    /// None where the adapter was trained for a model of another size.
+    adapter: OnceLock<Option<Adapter>>,
 }
+
+/// The low-rank update with which the model reads a step in its procedure, trained by
+/// `recipes/context`.
+const CONTEXT_ADAPTER: &[u8] = include_bytes!("../../../models/context/adapter.safetensors");
+
+/// The most tokens of a step, and of the step with its context; those of training.
+const STEP_TOKENS: usize = 64;
+const CONTEXT_TOKENS: usize = 128;
 
 /// The network, read when the first text comes: videos in which nothing is said may need none.
 enum Network {
@@ -65,7 +75,13 @@ impl SentenceEncoder {
         let sizes = Sizes::read(folder)?;
         let network = Mutex::new(Network::Unread(Weights::open(folder)?));
         let tokenizer = load_tokenizer(folder.join("tokenizer.json"), sizes.longest)?;
-        Ok(Self { tokenizer, sizes, network, remembered: Mutex::default() })
+        Ok(Self {
+            tokenizer,
+            sizes,
+            network,
+            remembered: Mutex::default(),
+            adapter: OnceLock::new(),
+        })
     }
 
     /// The length of a vector.
@@ -109,6 +125,37 @@ impl SentenceEncoder {
         Ok(Features::new(self.dim(), data.copied().collect())?)
     }
 
+    /// One vector of length 1 per step, each understood in its procedure: read with the title and the
+    /// steps before it, it lies near plain wordings of what is done to what. None where the model is
+    /// another than the adapter was trained for.
+    pub fn encode_in_context(
+        &self,
+        title: &str,
+        steps: &[impl AsRef<str>],
+    ) -> Result<Option<Features>, SentenceError> {
+        let read = || {
+            let weights =
+                Weights::from_bytes("context/adapter.safetensors", CONTEXT_ADAPTER).ok()?;
+            Adapter::read(&weights, &self.sizes).ok().filter(|adapter| !adapter.is_empty())
+        };
+        let Some(adapter) = self.adapter.get_or_init(read) else { return Ok(None) };
+        let title = (!title.is_empty()).then_some(title);
+        let texts: Vec<&str> = title.into_iter().chain(steps.iter().map(AsRef::as_ref)).collect();
+        let marked = self.tokenise(texts)?;
+        let (title, steps) = marked.split_at(usize::from(title.is_some()));
+        let read: Vec<(Vec<u32>, usize)> =
+            (0..steps.len()).map(|step| in_context(title.first(), &steps[..=step])).collect();
+        let network = self.network()?;
+        let rows: Result<Vec<Vec<f32>>, SentenceError> = read
+            .par_iter()
+            .map(|(tokens, pooled)| {
+                let input = PooledText { tokens, pooled: *pooled };
+                Ok(network.forward(std::iter::once(input), Some(adapter))?)
+            })
+            .collect();
+        Ok(Some(Features::new(self.dim(), rows?.concat())?))
+    }
+
     /// The vectors of texts that were asked for before.
     fn recall(&self, texts: &[&str]) -> Vec<Option<Vec<f32>>> {
         let remembered = self.remembered.lock().unwrap_or_else(PoisonError::into_inner);
@@ -149,7 +196,7 @@ impl SentenceEncoder {
             .par_iter()
             .map(|batch| {
                 progress.check()?;
-                let rows = network.forward(batch.iter().map(|text| tokens[*text].as_slice()))?;
+                let rows = network.forward(batch.iter().map(|text| whole(&tokens[*text])), None)?;
                 progress.advance(batch.len() as u64);
                 Ok(rows)
             })
@@ -163,6 +210,30 @@ impl SentenceEncoder {
         })?;
         Ok(encoded.iter().map(|text| text.get_ids().to_vec()).collect())
     }
+}
+
+/// A text whose tokens all count.
+fn whole(tokens: &[u32]) -> PooledText<'_> {
+    PooledText { tokens, pooled: tokens.len() }
+}
+
+/// The tokens of the last step followed by the title and the steps before it, nearest first, and how
+/// many of them are the step's own. Every text ends with the end mark and begins with the start mark,
+/// which only the first keeps.
+fn in_context(title: Option<&Vec<u32>>, steps: &[Vec<u32>]) -> (Vec<u32>, usize) {
+    let Some((step, before)) = steps.split_last() else { return (Vec::new(), 0) };
+    let mut tokens = step.clone();
+    if tokens.len() > STEP_TOKENS {
+        let end = tokens[tokens.len() - 1];
+        tokens.truncate(STEP_TOKENS - 1);
+        tokens.push(end);
+    }
+    let pooled = tokens.len();
+    for text in title.into_iter().chain(before.iter().rev()) {
+        tokens.extend(&text[1.min(text.len())..]);
+    }
+    tokens.truncate(CONTEXT_TOKENS);
+    (tokens, pooled)
 }
 
 /// The tokenizer, cutting texts at the model's longest instead of whatever its file says.
@@ -229,6 +300,18 @@ mod tests {
         let (texts, places) = distinct(&["b", "a", "b", ""]);
         assert_eq!(texts, ["b", "a", ""]);
         assert_eq!(places, [0, 1, 0, 2]);
+    }
+
+    #[test]
+    fn a_step_is_followed_by_title_and_earlier_steps_nearest_first() {
+        let text = |words: &[u32]| [&[0], words, &[2]].concat();
+        let steps = [text(&[10]), text(&[11, 12]), text(&[13])];
+        let (tokens, pooled) = in_context(Some(&text(&[9])), &steps);
+        assert_eq!((tokens, pooled), (vec![0, 13, 2, 9, 2, 11, 12, 2, 10, 2], 3));
+        let long: Vec<u32> = (100..300).collect();
+        let (tokens, pooled) = in_context(None, &[text(&long), text(&long)]);
+        assert_eq!((tokens.len(), pooled), (CONTEXT_TOKENS, STEP_TOKENS));
+        assert_eq!((tokens[STEP_TOKENS - 1], tokens[STEP_TOKENS]), (2, 100));
     }
 
     #[test]

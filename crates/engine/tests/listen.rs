@@ -68,7 +68,7 @@ fn any_number_of_channels_and_any_rate_is_heard_whole() {
 fn a_language_is_detected_or_fixed_by_the_user() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("voice.wav");
-    let raw = data("voice.s16");
+    let raw = data("../../../nn/tests/data/voice.s16");
     ffmpeg(&["-f", "s16le", "-ar", "16000", "-ac", "1", "-i", &raw.to_string_lossy()], &path);
     let heard_as = |listener: Listener| {
         let listened = listener.listen(&path, "", &Silent).unwrap();
@@ -203,7 +203,7 @@ fn slow_six_hours_of_sound_are_heard_to_their_end() {
     const HOURS_MS: u64 = 6 * 3_600_000;
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("long.flac");
-    let raw = data("voice.s16");
+    let raw = data("../../../nn/tests/data/voice.s16");
     let late = format!("adelay={}:all=1,apad=whole_dur={}", HOURS_MS - 60_000, HOURS_MS / 1000);
     let voice = ["-f", "s16le", "-ar", "16000", "-ac", "1", "-i", &raw.to_string_lossy()];
     ffmpeg(&[&voice[..], &["-af", &late, "-compression_level", "0"]].concat(), &path);

@@ -1,4 +1,4 @@
-//! MPNet with mean pooling: tokens of texts to one row for each.
+//! MPNet with mean pooling: tokens of texts to one row for each, with an optional low-rank adapter.
 
 use std::path::Path;
 
@@ -73,6 +73,79 @@ pub struct Mpnet {
     layers: Vec<Layer>,
 }
 
+/// A text's tokens, and how many of them, from the first, are averaged: what follows is context.
+#[derive(Clone, Copy, Debug)]
+pub struct PooledText<'a> {
+    /// Never empty.
+    pub tokens: &'a [u32],
+    /// At least 1, at most all.
+    pub pooled: usize,
+}
+
+/// Low-rank updates (LoRA) of some layers, over the same base weights.
+pub struct Adapter {
+    /// By layer; none where the layer stays as it is.
+    layers: Vec<Option<LayerAdapter>>,
+}
+
+struct LayerAdapter {
+    qkv: [LowRank; 3],
+    out: LowRank,
+    narrow: LowRank,
+}
+
+/// x·a·b is added to a linear layer's output.
+struct LowRank {
+    a: Tensor, // [in, rank]
+    b: Tensor, // [rank, out]
+}
+
+impl LowRank {
+    fn read(weights: &Weights, name: &str, into: usize, out: usize) -> Result<Self, WeightsError> {
+        let rank = weights.shape(&format!("{name}.b"))?.first().copied().unwrap_or(0);
+        Ok(Self {
+            a: weights.tensor(&format!("{name}.a"), &[into, rank], &Device::Cpu)?,
+            b: weights.tensor(&format!("{name}.b"), &[rank, out], &Device::Cpu)?,
+        })
+    }
+
+    fn forward(&self, x: &Tensor) -> candle_core::Result<Tensor> {
+        x.matmul(&self.a)?.matmul(&self.b) // [N, out]
+    }
+}
+
+impl Adapter {
+    /// Whether it changes anything; one made for a deeper network may not.
+    pub fn is_empty(&self) -> bool {
+        self.layers.iter().all(Option::is_none)
+    }
+
+    /// Reads the updates of a network of these sizes; layers without tensors are left as they are.
+    pub fn read(weights: &Weights, sizes: &Sizes) -> Result<Self, WeightsError> {
+        let (d, wide) = (sizes.config.hidden_size, sizes.config.intermediate_size);
+        let layer = |number: usize| {
+            let name = |part: &str| format!("encoder.layer.{number}.{part}");
+            if weights.shape(&name("attention.attn.q.a")).is_err() {
+                return Ok(None);
+            }
+            let low_rank = |part: &str, into| LowRank::read(weights, &name(part), into, d);
+            let [q, k, v] =
+                ["q", "k", "v"].map(|part| low_rank(&format!("attention.attn.{part}"), d));
+            let (out, narrow) = (low_rank("attention.attn.o", d)?, low_rank("output.dense", wide)?);
+            Ok(Some(LayerAdapter { qkv: [q?, k?, v?], out, narrow }))
+        };
+        let layers = (0..sizes.config.num_hidden_layers).map(layer);
+        Ok(Self { layers: layers.collect::<Result<_, WeightsError>>()? })
+    }
+}
+
+impl LayerAdapter {
+    fn qkv(&self, x: &Tensor) -> candle_core::Result<Tensor> {
+        let [q, k, v] = &self.qkv;
+        Tensor::cat(&[q.forward(x)?, k.forward(x)?, v.forward(x)?], 1) // [N, 3·d]
+    }
+}
+
 struct Layer {
     qkv: Linear, // [3·d, d]
     out: Linear, // [d, d]
@@ -105,22 +178,27 @@ impl Mpnet {
     /// the other as N rows, so that nothing is spent on padding.
     pub fn forward<'a>(
         &self,
-        texts: impl Iterator<Item = &'a [u32]>,
+        texts: impl Iterator<Item = PooledText<'a>>,
+        adapter: Option<&Adapter>,
     ) -> candle_core::Result<Vec<f32>> {
-        let (mut tokens, mut places, mut spans) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut tokens, mut places) = (Vec::new(), Vec::new());
+        let (mut spans, mut pooled) = (Vec::new(), Vec::new());
         for text in texts {
-            spans.push((tokens.len(), text.len()));
-            tokens.extend_from_slice(text);
+            let length = text.tokens.len();
+            spans.push((tokens.len(), length));
+            pooled.push((tokens.len(), text.pooled));
+            tokens.extend_from_slice(text.tokens);
             // Positions count from the one after the padding token's.
-            places.extend((0..text.len()).map(|i| (i + self.config.pad_token_id + 1) as u32));
+            places.extend((0..length).map(|i| (i + self.config.pad_token_id + 1) as u32));
         }
         let words = self.words.embedding(&Tensor::new(tokens, &Device::Cpu)?)?; // [N, d]
         let positions = self.positions.embedding(&Tensor::new(places, &Device::Cpu)?)?; // [N, d]
         let mut x = self.norm.forward_owned((words + positions)?)?; // [N, d]
-        for layer in &self.layers {
-            x = layer.forward(&x, self.attention(&spans))?;
+        for (number, layer) in self.layers.iter().enumerate() {
+            let adapter = adapter.and_then(|adapter| adapter.layers.get(number)?.as_ref());
+            x = layer.forward(&x, self.attention(&spans), adapter)?;
         }
-        mean(&x, &spans)?.flatten_all()?.to_vec1() // [texts, d]
+        mean(&x, &pooled)?.flatten_all()?.to_vec1() // [texts, d]
     }
 
     fn attention<'a>(&'a self, spans: &'a [(usize, usize)]) -> Attention<'a> {
@@ -143,12 +221,24 @@ impl Layer {
         })
     }
 
-    fn forward(&self, x: &Tensor, attention: Attention) -> candle_core::Result<Tensor> {
-        let qkv = self.qkv.forward(x)?; // [N, 3·d]
+    fn forward(
+        &self,
+        x: &Tensor,
+        attention: Attention,
+        adapter: Option<&LayerAdapter>,
+    ) -> candle_core::Result<Tensor> {
+        let added = |y: Tensor, update: Option<candle_core::Result<Tensor>>| match update {
+            Some(update) => y + update?,
+            None => Ok(y),
+        };
+        let qkv = added(self.qkv.forward(x)?, adapter.map(|a| a.qkv(x)))?; // [N, 3·d]
         let attended = attention.forward(&qkv)?; // [N, d]
-        let x = self.attention_norm.forward_owned(self.out.forward_added(&attended, x)?)?; // [N, d]
+        let out = self.out.forward_added(&attended, x)?; // [N, d]
+        let out = added(out, adapter.map(|a| a.out.forward(&attended)))?;
+        let x = self.attention_norm.forward_owned(out)?; // [N, d]
         let wide = self.wide.forward_activated(&x, Activation::Gelu)?; // [N, 4·d]
-        self.norm.forward_owned(self.narrow.forward_added(&wide, &x)?) // [N, d]
+        let narrow = self.narrow.forward_added(&wide, &x)?; // [N, d]
+        self.norm.forward_owned(added(narrow, adapter.map(|a| a.narrow.forward(&wide)))?)
     }
 }
 

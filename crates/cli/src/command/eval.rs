@@ -11,9 +11,9 @@ use stitch_world::library::mixed;
 use stitch_world::truth::Truth;
 
 use super::eval_all;
-use super::eval_calibrate::{self, CalibrateArguments};
 use super::eval_data::{self, DataArguments};
 use super::eval_encoder::{self, EncoderArguments};
+use super::eval_natural::{self, NaturalArguments};
 use super::eval_speech::{self, SpeechArguments};
 use crate::failure::Failure;
 use crate::setup::{ScorerArguments, Setup};
@@ -48,7 +48,7 @@ pub enum EvalCommand {
     World(WorldArguments),
     Encoder(EncoderArguments),
     Speech(SpeechArguments),
-    Calibrate(CalibrateArguments),
+    Natural(NaturalArguments),
 }
 
 /// Answer mixed procedures from the made-up library and judge every step by its truth
@@ -90,7 +90,7 @@ pub fn run(arguments: &EvalArguments, setup: &Setup) -> Result<u8, Failure> {
         EvalCommand::World(arguments) => run_world(arguments, setup),
         EvalCommand::Encoder(arguments) => eval_encoder::run(arguments, setup),
         EvalCommand::Speech(arguments) => eval_speech::run(arguments, setup),
-        EvalCommand::Calibrate(arguments) => eval_calibrate::run(arguments, setup),
+        EvalCommand::Natural(arguments) => eval_natural::run(arguments, setup),
     }
 }
 

@@ -8,7 +8,9 @@ use clap::{Args, ValueEnum};
 use serde_json::json;
 use stitch_core::format::{clock, count, percent};
 use stitch_core::procedure::Procedure;
-use stitch_engine::demonstrate::{self, Choice, Demonstration, Options, SourceFilter, demonstrate};
+use stitch_engine::demonstrate::{
+    self, Choice, Demonstration, GapPolicy, Options, SourceFilter, demonstrate,
+};
 use stitch_engine::export::{Export, FORMATS, Format};
 use stitch_engine::files::FileError;
 use stitch_engine::options::OptionError;
@@ -66,6 +68,9 @@ pub struct MakeArguments {
     /// measured for the library's encoder]
     #[arg(long, value_name = "PROBABILITY", help_heading = "Choosing")]
     threshold: Option<f32>,
+    /// When a step is called a gap
+    #[arg(long, value_enum, default_value_t = GapsName::Balanced, help_heading = "Choosing")]
+    gaps: GapsName,
     #[command(flatten)]
     scorer: ScorerArguments,
     /// The seed of everything random
@@ -101,6 +106,26 @@ fn milliseconds(text: &str) -> Result<u64, String> {
     match text.parse::<f64>() {
         Ok(seconds) if seconds >= 0.0 => Ok((seconds * 1000.0) as u64),
         _ => Err("give a number of seconds".into()),
+    }
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub enum GapsName {
+    /// Rather a gap than a wrong clip
+    Strict,
+    /// As calibrated
+    Balanced,
+    /// Always the likeliest clip
+    Never,
+}
+
+impl From<GapsName> for GapPolicy {
+    fn from(name: GapsName) -> Self {
+        match name {
+            GapsName::Strict => Self::Strict,
+            GapsName::Balanced => Self::Balanced,
+            GapsName::Never => Self::Never,
+        }
     }
 }
 
@@ -153,7 +178,7 @@ pub fn run(arguments: &MakeArguments, setup: &Setup) -> Result<u8, Failure> {
 fn nothing_shown() -> Failure {
     Failure::new(
         "no video of the library shows any of these steps; add videos with `stitch index`, see what \
-         there is with `stitch library list`, or lower `--threshold`",
+         there is with `stitch library list`, or take the likeliest clips with `--gaps never`",
     )
 }
 
@@ -181,6 +206,7 @@ impl MakeArguments {
             candidates: self.candidates,
             length_ms: self.length,
             threshold: self.threshold,
+            gaps: self.gaps.into(),
             sources,
             seed: self.seed,
             ..Options::default()

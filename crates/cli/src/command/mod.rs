@@ -11,7 +11,7 @@ pub mod convert;
 pub mod show;
 pub mod dataset;
 pub mod train;
-pub mod eval_calibrate;
+pub mod eval_natural;
 pub mod eval_data;
 pub mod eval_all;
 pub mod eval_encoder;

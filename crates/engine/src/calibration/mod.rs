@@ -1,7 +1,7 @@
 //! What an encoder's cosines are worth: the weights with which the senses become a probability that
 //! a clip shows a step, and below which probability a step is a gap.
 //!
-//! `weights.json` beside this file holds them by encoder, as `stitch eval calibrate` prints them; it
+//! `weights.json` beside this file holds them by encoder; recipes/context fits them, and the file
 //! says for each what it was learnt from.
 
 use std::collections::BTreeMap;
@@ -9,8 +9,8 @@ use std::ops::Range;
 use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
-use stitch_core::belief::{Belief, Logit};
-use stitch_core::map::Thresholds;
+use stitch_core::belief::{Belief, Evidence, Logit};
+use stitch_core::gaps::{FEATURES, GapModel};
 use stitch_core::pool::Agreement;
 
 /// What is known of an encoder.
@@ -28,6 +28,23 @@ pub struct Calibration {
     pub text: Weights,
     /// Where only the clip does.
     pub clip: Weights,
+    /// What decides, of a whole solution, whether a chosen clip shows its step.
+    pub gaps: GapWeights,
+}
+
+/// A [`GapModel`] as it stands in the file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GapWeights {
+    /// The log-odds when every feature is 0.
+    pub bias: f32,
+    /// In the order of `stitch_core::gaps::features`.
+    pub weights: [f32; FEATURES],
+}
+
+impl From<GapWeights> for GapModel {
+    fn from(GapWeights { bias, weights }: GapWeights) -> Self {
+        Self { bias, weights }
+    }
 }
 
 /// A [`Logit`] as it stands in the file.
@@ -42,7 +59,11 @@ pub struct Weights {
     pub words: f32,
     /// Of the clip's cosine.
     pub clip: f32,
-    /// How likely the best clip must show its step, or the step is a gap.
+    /// Of the texts' cosine, the step understood in its procedure.
+    pub context: f32,
+    /// Of the clip's cosine, the step understood in its procedure.
+    pub context_clip: f32,
+    /// How likely the chosen clip must show its step, all considered, or the step is a gap.
     pub threshold: f32,
 }
 
@@ -56,8 +77,7 @@ const UNKNOWN: &str = "unknown";
 impl Calibration {
     /// Of the encoder of this name; a cautious one where nobody has measured it.
     pub fn of(encoder: &str) -> &'static Self {
-        let all = &*ALL;
-        all.get(encoder).or_else(|| all.get(UNKNOWN)).unwrap_or(&LAST_RESORT)
+        ALL.get(encoder).unwrap_or(&ALL[UNKNOWN])
     }
 
     /// What it is in a library whose words and pictures agree so far: eyes that tell its clips apart are
@@ -69,10 +89,13 @@ impl Calibration {
         Self { both: self.both.towards(agreeing, trust.clamp(0.0, 1.0)), ..self.clone() }
     }
 
-    /// Below which probability a step is a gap.
-    pub fn thresholds(&self) -> Thresholds {
-        let [both, text, clip] = [self.both, self.text, self.clip].map(|each| each.threshold);
-        Thresholds { both, text, clip }
+    /// Below which probability a step whose clip has this evidence is a gap.
+    pub fn threshold(&self, evidence: &Evidence) -> f32 {
+        match (evidence.text, evidence.clip) {
+            (Some(_), Some(_)) => self.both.threshold,
+            (Some(_), None) => self.text.threshold,
+            _ => self.clip.threshold,
+        }
     }
 
     /// The model.
@@ -90,35 +113,28 @@ impl Weights {
             text: between(self.text, other.text),
             words: between(self.words, other.words),
             clip: between(self.clip, other.clip),
+            context: between(self.context, other.context),
+            context_clip: between(self.context_clip, other.context_clip),
             threshold: between(self.threshold, other.threshold),
         }
     }
 }
 
 impl From<Weights> for Logit {
-    fn from(Weights { bias, text, words, clip, .. }: Weights) -> Self {
-        Self { bias, text, words, clip }
+    fn from(weights: Weights) -> Self {
+        let Weights { bias, text, words, clip, context, context_clip, .. } = weights;
+        Self { bias, text, words, clip, context, context_clip }
     }
 }
 
-static ALL: LazyLock<BTreeMap<String, Calibration>> =
-    LazyLock::new(|| serde_json::from_str(include_str!("weights.json")).unwrap_or_default());
-
-/// Never used while the file can be read, which a test makes sure of.
-static LAST_RESORT: LazyLock<Calibration> = LazyLock::new(|| {
-    let weights = Weights { bias: -10.0, text: 10.0, words: 5.0, clip: 2.0, threshold: 0.3 };
-    Calibration {
-        from: "nothing".into(),
-        both: weights,
-        agreeing: None,
-        text: weights,
-        clip: weights,
-    }
+static ALL: LazyLock<BTreeMap<String, Calibration>> = LazyLock::new(|| {
+    // cannot fail: a test reads the same text
+    serde_json::from_str(include_str!("weights.json")).unwrap()
 });
 
 #[cfg(test)]
 mod tests {
-    use stitch_core::belief::{Evidence, probability};
+    use stitch_core::belief::probability;
 
     use super::*;
 
@@ -131,8 +147,10 @@ mod tests {
         for (name, found) in &*ALL {
             for weights in [found.both, found.text, found.clip].into_iter().chain(found.agreeing) {
                 assert!((0.01..0.95).contains(&weights.threshold), "{name}");
-                let all = [weights.text, weights.words, weights.clip];
+                let all = [weights.text + weights.context, weights.words];
+                let clip = weights.clip + weights.context_clip;
                 assert!(all.iter().all(|w| (0.0..60.0).contains(w)), "{name}: {weights:?}");
+                assert!((0.0..60.0).contains(&clip), "{name}: {weights:?}");
             }
         }
     }
@@ -140,11 +158,11 @@ mod tests {
     #[test]
     fn eyes_are_worth_more_where_they_agree_with_the_words() {
         let mini = &ALL["mini"];
-        let clip = |suits, of| mini.in_library(Agreement { suits, of }).both.clip;
-        assert_eq!(clip(0, 0), mini.both.clip);
-        assert_eq!(clip(600, 1000), mini.both.clip);
-        assert_eq!(clip(990, 1000), mini.agreeing.unwrap().clip);
-        assert!(clip(840, 1000) > mini.both.clip && clip(840, 1000) < clip(900, 1000));
+        let clip = |suits, of| mini.in_library(Agreement { suits, of }).both.context_clip;
+        assert_eq!(clip(0, 0), mini.both.context_clip);
+        assert_eq!(clip(600, 1000), mini.both.context_clip);
+        assert_eq!(clip(990, 1000), mini.agreeing.unwrap().context_clip);
+        assert!(clip(840, 1000) > mini.both.context_clip && clip(840, 1000) < clip(900, 1000));
     }
 
     #[test]
@@ -152,7 +170,8 @@ mod tests {
         for found in ALL.values() {
             let likely = |says: f32| {
                 let says = Some(says);
-                let evidence = Evidence { text: says, words: says, clip: says };
+                let evidence =
+                    Evidence { text: says, words: says, clip: says, ..Evidence::default() };
                 probability(found.belief().log_odds(&evidence).unwrap())
             };
             assert!(likely(0.0) < 0.01 && likely(0.9) > 0.9, "{}", found.from);

@@ -34,6 +34,9 @@ pub struct Demonstration {
 pub struct Step {
     /// The step in the words of the procedure.
     pub text: String,
+    /// How sure the answer is.
+    #[serde(default)]
+    pub confidence: Confidence,
     /// The clip that shows it; none is an honest gap.
     pub chosen: Option<Choice>,
     /// Other clips that could show it, best first.
@@ -42,6 +45,34 @@ pub struct Step {
     /// clip, after a gap, and where nobody looked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub join: Option<f32>,
+}
+
+/// How sure it is that the step is shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Confidence {
+    /// By the chosen clip.
+    #[default]
+    Shown,
+    /// The chosen clip is played, and may be a wrong one.
+    Perhaps,
+    /// Nothing shows it.
+    NotShown,
+}
+
+impl Confidence {
+    /// Clips less likely than this are doubtful. Of such clips a fifth and more were wrong on natural
+    /// procedures (`stitch eval natural`).
+    pub const PERHAPS_BELOW: f32 = 0.8;
+
+    /// Of a step with this clip.
+    pub fn of(chosen: Option<&Choice>) -> Self {
+        match chosen {
+            None => Self::NotShown,
+            Some(choice) if choice.similarity.probability < Self::PERHAPS_BELOW => Self::Perhaps,
+            Some(_) => Self::Shown,
+        }
+    }
 }
 
 /// A clip put forward for a step.

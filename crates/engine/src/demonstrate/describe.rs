@@ -12,11 +12,21 @@ use stitch_core::timeline::Cut;
 use super::copies::Copies;
 use super::wishes::Kept;
 use super::{
-    Choice, DemonstrateError, Demonstration, Demonstrator, Elsewhere, Interval, Options, Place,
-    Similarity, Source, Step, Stock, Wishes,
+    Choice, Confidence, DemonstrateError, Demonstration, Demonstrator, Elsewhere, Interval,
+    Options, Place, Similarity, Source, Step, Stock, Wishes,
 };
 use crate::library::{Library, LibraryError};
 use crate::sentence::SentenceEncoder;
+
+/// What was found for a procedure.
+pub(super) struct Solution<'a> {
+    /// The candidates with their scores, best first.
+    pub ranked: &'a [(Sequence, f32)],
+    /// How likely each chosen clip shows its step.
+    pub shown: &'a [Option<f32>],
+    /// What is cut from where.
+    pub cuts: &'a [Cut],
+}
 
 /// The record of the answer. `ranked` holds the candidates best first and is never empty.
 pub(super) fn describe(
@@ -24,24 +34,29 @@ pub(super) fn describe(
     stock: &Stock,
     procedure: &Procedure,
     map: &Kept,
-    ranked: &[(&Sequence, f32)],
-    cuts: &[Cut],
+    solution: &Solution<'_>,
     options: &Options,
 ) -> Result<Demonstration, DemonstrateError> {
-    let (best, score) = ranked[0];
+    let Solution { ranked, shown, cuts } = *solution;
+    let (best, score) = &ranked[0];
     let clerk =
         Clerk { library: with.library, stock, wishes: &options.wishes, copies: &map.copies };
     let mut steps = Vec::with_capacity(procedure.steps().len());
     for (number, text) in procedure.steps().iter().enumerate() {
         let found = |clip: ClipId| map.used.steps[number].iter().find(|m| m.clip == clip);
         let cut = cuts.iter().find(|cut| cut.step == number && worth_seeing(cut));
-        let shown = best.0[number].and_then(found);
-        let chosen = shown.map(|m| clerk.chosen(number, m, cut)).transpose()?;
-        let offered = &map.offered.steps[number];
+        let found = best.0[number].and_then(found);
+        let mut chosen = found.map(|m| clerk.chosen(number, m, cut)).transpose()?;
+        if let Some((choice, probability)) = chosen.as_mut().zip(shown[number]) {
+            choice.similarity.probability = probability;
+        }
+        let offers = chosen.is_some() || options.near_misses;
+        let offered = if offers { &map.offered.steps[number][..] } else { &[] };
         let others = alternatives(number, best.0[number], offered, ranked, options.alternatives);
         let alternatives =
             others.into_iter().map(|m| clerk.choice(m, None)).collect::<Result<_, _>>()?;
-        steps.push(Step { text: text.clone(), chosen, alternatives, join: None });
+        let confidence = Confidence::of(chosen.as_ref());
+        steps.push(Step { text: text.clone(), confidence, chosen, alternatives, join: None });
     }
     if with.encoder.sees() {
         clerk.look_at_joins(&mut steps);
@@ -51,7 +66,7 @@ pub(super) fn describe(
         title: procedure.title().to_owned(),
         steps,
         scorer: with.scorer.name().to_owned(),
-        score,
+        score: *score,
         candidates: ranked.len(),
         source_changes: cover::source_changes(best, &stock.pool),
         seed: options.seed,
@@ -71,7 +86,7 @@ fn alternatives<'m>(
     step: usize,
     chosen: Option<ClipId>,
     matches: &'m [Match],
-    ranked: &[(&Sequence, f32)],
+    ranked: &[(Sequence, f32)],
     most: usize,
 ) -> Vec<&'m Match> {
     let mut clips: Vec<ClipId> = Vec::new();

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{Choice, Demonstration, Place};
+use super::{Choice, Confidence, Demonstration, Place};
 
 /// Something to look at before the result is used.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -17,7 +17,7 @@ pub enum Doubt {
         /// That step.
         step: usize,
     },
-    /// The clip is less likely than not to show the step.
+    /// The clip may not show the step.
     Unlikely,
 }
 
@@ -46,7 +46,7 @@ fn about(choice: &Choice, before: &[(usize, &Choice)]) -> Vec<Doubt> {
     if let Some((step, _)) = before.iter().find(same) {
         doubts.push(Doubt::SameClip { step: *step });
     }
-    if choice.similarity.probability < 0.5 {
+    if Confidence::of(Some(choice)) == Confidence::Perhaps {
         doubts.push(Doubt::Unlikely);
     }
     doubts

@@ -12,7 +12,8 @@ use std::collections::{BTreeSet, HashMap};
 
 use stitch_core::clip::{ClipId, VideoId};
 use stitch_core::cover::{self, KBestOptions, Sequence};
-use stitch_core::map::{self, MapError, MapOptions, StepMap, Steps, Thresholds};
+use stitch_core::gaps::{self, GapModel};
+use stitch_core::map::{MapError, MapOptions, StepMap};
 use stitch_core::pool::Pool;
 use stitch_core::procedure::Procedure;
 use stitch_core::timeline::{self, Room, TimelineOptions};
@@ -23,12 +24,14 @@ use crate::library::{Library, LibraryError};
 use crate::options::{OptionError, seconds, within};
 use crate::scorer::{Query, Scorer, ScorerError};
 use crate::sentence::SentenceEncoder;
-pub use demonstration::{Choice, Demonstration, Elsewhere, Interval, Similarity, Source, Step};
+pub use demonstration::{
+    Choice, Confidence, Demonstration, Elsewhere, Interval, Similarity, Source, Step,
+};
 pub use doubts::{Doubt, doubts};
 pub use sources::SourceFilter;
 pub use stock::{Asked, Stock};
-use wishes::Mapper;
 pub use wishes::{Fixed, Place, Trim, Wish, Wishes};
+use wishes::{Kept, map_within};
 
 /// What a query works with.
 pub struct Demonstrator<'a> {
@@ -49,9 +52,10 @@ pub struct Demonstrator<'a> {
 pub struct Options {
     /// S: the most clips that are thought of for a step.
     pub top: usize,
-    /// How likely the best clip must show its step, or the step is a gap; the encoder's own where
-    /// none is given.
+    /// How likely a clip must show its step, or the step is a gap; as `gaps` says where none is given.
     pub threshold: Option<f32>,
+    /// What counts as shown where no threshold is given.
+    pub gaps: GapPolicy,
     /// How many candidate sequences are compared.
     pub candidates: usize,
     /// The price of a source change and of going backwards in a source, in natural logarithms of
@@ -79,8 +83,9 @@ impl Default for Options {
         Self {
             top: 50,
             threshold: None,
+            gaps: GapPolicy::default(),
             candidates: 200,
-            k_best: KBestOptions { switch_cost: 5.5, order_cost: 3.0 },
+            k_best: KBestOptions { switch_cost: 1.0, order_cost: 1.5 },
             timeline: TimelineOptions::default(),
             length_ms: None,
             alternatives: 3,
@@ -103,6 +108,38 @@ impl Options {
         within("speed-up", self.timeline.fastest, [1.0, 8.0], "")?;
         within("threshold", self.threshold.map_or(0.0, f64::from), [0.0, 1.0], "")?;
         within("candidates", self.candidates as f64, [1.0, 10_000.0], "")
+    }
+}
+
+/// How sure a clip must be to show its step.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum GapPolicy {
+    /// Rather a gap than a wrong clip.
+    Strict,
+    /// As calibrated.
+    #[default]
+    Balanced,
+    /// The likeliest clip, however unlikely.
+    Never,
+}
+
+impl GapPolicy {
+    /// What a strict answer asks for beyond a balanced one, and a sure one beyond a doubtful one, in
+    /// log-odds.
+    const STRICTER_LOG_ODDS: f32 = 1.5;
+
+    /// The least probability of a shown step, from the calibrated one.
+    fn threshold(self, balanced: f32) -> f32 {
+        match self {
+            Self::Strict => Self::stricter(balanced),
+            Self::Balanced => balanced,
+            Self::Never => 0.0,
+        }
+    }
+
+    fn stricter(threshold: f32) -> f32 {
+        let odds = threshold * Self::STRICTER_LOG_ODDS.exp();
+        odds / (1.0 - threshold + odds)
     }
 }
 
@@ -148,22 +185,97 @@ pub fn solve(
     let pool = &stock.pool;
     let options = &suited(options, pool);
     let videos = stock.usable(&options.sources)?;
-    let mut query = asked.query();
     let allowed = |id| videos.contains_key(&pool.clip(id).video);
     let calibration = &stock.calibration(with.encoder);
-    let mut map = Mapper { query: &asked.query(), pool, allowed, calibration, options }.map()?;
+    let (model, limits) = (calibration.belief(), map_options(options));
+    let mut map = map_within(&asked.steps(), pool, allowed, &model, &options.wishes, &limits)?;
     map.collapse(pool, with.library);
-    let candidates = candidates(&map.used, pool, options);
-    query.map = Some(&map.used);
-    let scores = with.scorer.score(&query, pool, &candidates)?;
-    let scores = with_price_of_changes(&scores, &candidates, pool, options);
-    let order = ranked(&scores);
-    let best = &candidates[order[0]];
+    let mut ranked = rank(with, asked, &map.used, pool, options)?;
+    let gaps = find_gaps(&ranked[0].0, &map, pool, calibration, options);
+    if !gaps.is_empty() {
+        gaps.iter().for_each(|step| map.used.steps[*step].clear());
+        ranked = rank(with, asked, &map.used, pool, options)?;
+    }
+    let best = &ranked[0].0;
+    let shown = shown_probabilities(best, &map, pool, calibration);
     let rooms = rooms(best, stock, with.library)?;
     let trimming = fitted(&options.timeline, options.length_ms, best);
     let cuts = timeline::timeline(best, pool, |video| rooms[&video].clone(), &trimming);
-    let ranked: Vec<_> = order.iter().map(|&i| (&candidates[i], scores[i])).collect();
-    describe::describe(with, stock, &asked.procedure, &map, &ranked, &cuts, options)
+    let solution = describe::Solution { ranked: &ranked, shown: &shown, cuts: &cuts };
+    describe::describe(with, stock, &asked.procedure, &map, &solution, options)
+}
+
+/// What the decision about gaps goes by for the best solution before that decision, by step; for
+/// fitting a calibration.
+pub fn gap_features(
+    with: &Demonstrator<'_>,
+    stock: &Stock,
+    asked: &Asked,
+    options: &Options,
+) -> Result<Vec<Option<[f32; gaps::FEATURES]>>, DemonstrateError> {
+    let pool = &stock.pool;
+    let options = &suited(options, pool);
+    let model = stock.calibration(with.encoder).belief();
+    let limits = map_options(options);
+    let mut map = map_within(&asked.steps(), pool, |_| true, &model, &options.wishes, &limits)?;
+    map.collapse(pool, with.library);
+    let ranked = rank(with, asked, &map.used, pool, options)?;
+    Ok(gaps::features(&ranked[0].0, &map.used, pool))
+}
+
+/// A clip is a match as long as taking it can cost less than leaving its source for the best one and
+/// coming back.
+fn map_options(options: &Options) -> MapOptions {
+    MapOptions { top: options.top, margin: (2.0 * options.k_best.switch_cost) as f32 }
+}
+
+/// The candidates for this M with their scores, best first; never empty.
+fn rank(
+    with: &Demonstrator<'_>,
+    asked: &Asked,
+    map: &StepMap,
+    pool: &Pool,
+    options: &Options,
+) -> Result<Vec<(Sequence, f32)>, ScorerError> {
+    let candidates = candidates(map, pool, options);
+    let query = Query { map: Some(map), ..asked.query() };
+    let scores = with.scorer.score(&query, pool, &candidates)?;
+    let scores = with_price_of_changes(&scores, &candidates, pool, options);
+    let mut ranked: Vec<(Sequence, f32)> = candidates.into_iter().zip(scores).collect();
+    ranked.sort_by(|(_, a), (_, b)| b.total_cmp(a));
+    Ok(ranked)
+}
+
+/// How likely each chosen clip shows its step, given the whole solution.
+fn shown_probabilities(
+    best: &Sequence,
+    map: &Kept,
+    pool: &Pool,
+    calibration: &Calibration,
+) -> Vec<Option<f32>> {
+    let model = GapModel::from(calibration.gaps);
+    let features = gaps::features(best, &map.used, pool);
+    features.iter().map(|features| Some(model.probability(features.as_ref()?))).collect()
+}
+
+/// The steps of the best solution that nothing shows; what a person fixed is never one.
+fn find_gaps(
+    best: &Sequence,
+    map: &Kept,
+    pool: &Pool,
+    calibration: &Calibration,
+    options: &Options,
+) -> Vec<usize> {
+    let shown = shown_probabilities(best, map, pool, calibration);
+    let is_gap = |step: &usize| {
+        let Some((clip, probability)) = best.0[*step].zip(shown[*step]) else { return false };
+        let fixed = options.wishes.get(step).is_some_and(|wish| wish.fixed.is_some());
+        let found = map.used.steps[*step].iter().find(|found| found.clip == clip);
+        let balanced = found.map_or(0.0, |found| calibration.threshold(&found.evidence));
+        let threshold = options.threshold.unwrap_or_else(|| options.gaps.threshold(balanced));
+        !fixed && probability < threshold
+    };
+    (0..best.0.len()).filter(is_gap).collect()
 }
 
 /// What the cuts of a sequence may be taken from.
@@ -190,35 +302,6 @@ fn suited(options: &Options, pool: &Pool) -> Options {
         options.k_best.switch_cost = options.k_best.switch_cost.min(MOST_BY_PICTURES);
     }
     options
-}
-
-/// M, with this calibration. A clip is a match as long as taking it can cost less than leaving its
-/// source for the best one and coming back.
-pub fn step_map(
-    query: &Query<'_>,
-    pool: &Pool,
-    allowed: impl Fn(ClipId) -> bool,
-    calibration: &Calibration,
-    options: &Options,
-) -> Result<StepMap, MapError> {
-    step_map_where(query, pool, |_, clip| allowed(clip), calibration, options)
-}
-
-/// M where each step, by number, has clips of its own.
-fn step_map_where(
-    query: &Query<'_>,
-    pool: &Pool,
-    allowed: impl Fn(usize, ClipId) -> bool,
-    calibration: &Calibration,
-    options: &Options,
-) -> Result<StepMap, MapError> {
-    let steps = Steps { texts: query.texts, text: query.text, clip: query.clip };
-    let limits = MapOptions {
-        top: options.top,
-        threshold: options.threshold.map_or(calibration.thresholds(), Thresholds::always),
-        margin: (2.0 * options.k_best.switch_cost) as f32,
-    };
-    map::map_where(&steps, pool, allowed, &calibration.belief(), &limits)
 }
 
 /// V'_R: the covers by few sources, and the exact most likely less the price of changes.
@@ -256,13 +339,6 @@ fn with_price_of_changes(
         ((changes + back) / sequence.0.len().max(1) as f64) as f32
     };
     scores.iter().zip(candidates).map(|(score, sequence)| score - price(sequence)).collect()
-}
-
-/// The candidates by number, best first; equals keep their order.
-fn ranked(scores: &[f32]) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..scores.len()).collect();
-    order.sort_by(|&a, &b| scores[b].total_cmp(&scores[a]));
-    order
 }
 
 /// The limits of a cut when the whole may only be so long.

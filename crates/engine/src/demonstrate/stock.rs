@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use stitch_core::clip::{ClipId, VideoId};
 use stitch_core::features::Features;
-use stitch_core::map::Match;
+use stitch_core::map::{Context, MapOptions, Match, Steps, map};
 use stitch_core::pool::Pool;
 use stitch_core::procedure::Procedure;
 
 use super::copies;
-use super::{DemonstrateError, Demonstrator, Options, Place, SourceFilter, step_map};
+use super::{DemonstrateError, Demonstrator, Place, SourceFilter};
 use crate::calibration::Calibration;
 use crate::encoder::{Encoder, EncoderError};
 use crate::library::{Library, LibraryError, VideoRecord, VideoStatus};
@@ -71,15 +71,13 @@ impl Stock {
         sentence: &SentenceEncoder,
     ) -> Result<Vec<Match>, DemonstrateError> {
         let texts = [text.to_owned()];
-        // Copies make place for others.
-        let mut options =
-            Options { top: number.saturating_mul(2), threshold: Some(0.0), ..Options::default() };
-        options.k_best.switch_cost = f64::INFINITY;
         let features = sentence.encode(&texts).map_err(EncoderError::from)?;
         let clip = encoder.encode_text(&[text])?;
-        let query = Query { texts: &texts, text: &features, clip: &clip, map: None };
+        let steps = Steps { texts: &texts, text: &features, clip: &clip, context: None };
+        // Copies make place for others.
+        let options = MapOptions { top: number.saturating_mul(2), margin: f32::INFINITY };
         let calibration = self.calibration(encoder);
-        let found = step_map(&query, &self.pool, |_| true, &calibration, &options)?;
+        let found = map(&steps, &self.pool, |_, _| true, &calibration.belief(), &options)?;
         let (found, _) = copies::collapse(found, &self.pool, library);
         let mut found = found.steps.into_iter().next().unwrap_or_default();
         found.truncate(number);
@@ -95,6 +93,8 @@ pub struct Asked {
     pub procedure: Procedure,
     text: Features,
     clip: Features,
+    context: Option<Features>,
+    context_clip: Option<Features>,
 }
 
 impl Asked {
@@ -106,7 +106,22 @@ impl Asked {
         let texts: Vec<&str> = procedure.steps().iter().map(String::as_str).collect();
         let text = with.sentence.encode(&texts).map_err(EncoderError::from)?;
         let clip = with.encoder.encode_text(&texts)?;
-        Ok(Self { procedure: procedure.clone(), text, clip })
+        let context = with.sentence.encode_in_context(procedure.title(), &texts);
+        let context = context.map_err(EncoderError::from)?;
+        let project = |context: &Features| with.encoder.project_sentences(context);
+        let context_clip = context.as_ref().map(project).transpose()?.flatten();
+        Ok(Self { procedure: procedure.clone(), text, clip, context, context_clip })
+    }
+
+    /// The same as M takes it.
+    pub fn steps(&self) -> Steps<'_> {
+        let context = |text| Context { text, clip: self.context_clip.as_ref() };
+        Steps {
+            texts: self.procedure.steps(),
+            text: &self.text,
+            clip: &self.clip,
+            context: self.context.as_ref().map(context),
+        }
     }
 
     /// The same as scorers and maps take it.

@@ -3,15 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
+use stitch_core::belief::Belief;
 use stitch_core::clip::{Clip, ClipId};
-use stitch_core::map::{MapError, Match, StepMap};
+use stitch_core::map::{MapError, MapOptions, Match, StepMap, Steps, map};
 use stitch_core::pool::Pool;
 
 use super::copies::{self, Copies};
-use super::{Choice, Interval, Options, step_map_where};
-use crate::calibration::Calibration;
+use super::{Choice, Interval};
 use crate::library::Library;
-use crate::scorer::Query;
 
 /// A clip by what it is: its row in the pool changes when videos are added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -115,78 +114,41 @@ impl Kept {
     }
 }
 
-/// What the maps are made of.
-pub(super) struct Mapper<'a, A: Fn(ClipId) -> bool> {
-    pub query: &'a Query<'a>,
-    pub pool: &'a Pool,
-    pub allowed: A,
-    pub calibration: &'a Calibration,
-    pub options: &'a Options,
-}
-
-impl<A: Fn(ClipId) -> bool> Mapper<'_, A> {
-    /// M within what the person has decided.
-    pub fn map(&self) -> Result<Kept, MapError> {
-        let mut used = self.among(|_, _| true, self.options.threshold)?;
-        let mut offered = used.clone();
-        if self.options.near_misses && offered.steps.iter().any(Vec::is_empty) {
-            let missing = |step: usize, _: &Clip| used.steps[step].is_empty();
-            let near = self.among(missing, Some(0.0))?;
-            offered.steps.iter_mut().zip(near.steps).for_each(|(step, near)| step.extend(near));
-        }
-        if self.wishes().any(|(_, wish)| wish.fixed.is_some()) {
-            self.fix(&mut used)?;
-        }
-        Ok(Kept { used, offered, copies: Copies::default() })
-    }
-
-    /// Leaves fixed steps what they are fixed to, however unlikely; a clip that is gone leaves a gap.
-    fn fix(&self, used: &mut StepMap) -> Result<(), MapError> {
-        let clip_of = |step: usize| match self.options.wishes.get(&step)?.fixed? {
-            Fixed::Clip(place) => Some(place),
-            Fixed::Gap => None,
+/// M within what the person has decided. `allowed` says which clips there are at all.
+pub(super) fn map_within(
+    steps: &Steps<'_>,
+    pool: &Pool,
+    allowed: impl Fn(ClipId) -> bool,
+    model: &Belief,
+    wishes: &Wishes,
+    options: &MapOptions,
+) -> Result<Kept, MapError> {
+    let wish_of: Vec<Option<&Wish>> =
+        (0..steps.texts.len()).map(|step| wishes.get(&step)).collect();
+    let free = |step: usize, id: ClipId| {
+        allowed(id) && wish_of[step].is_none_or(|wish| wish.allows(pool.clip(id)))
+    };
+    let offered = map(steps, pool, free, model, options)?;
+    let mut used = offered.clone();
+    let fixed: Vec<usize> = (0..wish_of.len())
+        .filter(|step| wish_of[*step].is_some_and(|wish| wish.fixed.is_some()))
+        .collect();
+    if !fixed.is_empty() {
+        // However unlikely; a clip that is gone leaves a gap.
+        let is_fixed = |step: usize, id: ClipId| {
+            let fixed = wish_of[step].and_then(|wish| wish.fixed);
+            allowed(id) && fixed == Some(Fixed::Clip(Place::from(pool.clip(id))))
         };
-        let surely = |step: usize, clip: &Clip| clip_of(step) == Some(Place::from(clip));
-        let mut fixed = self.map_where(surely, Some(0.0))?;
-        for (step, _) in self.wishes().filter(|(_, wish)| wish.fixed.is_some()) {
-            used.steps[step] = std::mem::take(&mut fixed.steps[step]);
-        }
-        Ok(())
+        let mut found = map(steps, pool, is_fixed, model, options)?;
+        fixed.iter().for_each(|step| used.steps[*step] = std::mem::take(&mut found.steps[*step]));
     }
-
-    /// M of the clips that are neither banned nor of another source than the one wanted.
-    fn among(
-        &self,
-        may: impl Fn(usize, &Clip) -> bool,
-        threshold: Option<f32>,
-    ) -> Result<StepMap, MapError> {
-        let wishes: Vec<_> =
-            (0..self.query.texts.len()).map(|step| self.options.wishes.get(&step)).collect();
-        let allows = |step: usize, clip: &Clip| wishes[step].is_none_or(|wish| wish.allows(clip));
-        self.map_where(|step, clip| may(step, clip) && allows(step, clip), threshold)
-    }
-
-    fn map_where(
-        &self,
-        may: impl Fn(usize, &Clip) -> bool,
-        threshold: Option<f32>,
-    ) -> Result<StepMap, MapError> {
-        let options = Options { threshold, ..self.options.clone() };
-        let allowed = |step, id| may(step, self.pool.clip(id)) && (self.allowed)(id);
-        step_map_where(self.query, self.pool, allowed, self.calibration, &options)
-    }
-
-    /// What was decided about steps that there are.
-    fn wishes(&self) -> impl Iterator<Item = (usize, &Wish)> {
-        let steps = self.query.texts.len();
-        self.options.wishes.range(..steps).map(|(step, wish)| (*step, wish))
-    }
+    Ok(Kept { used, offered, copies: Copies::default() })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scorer::Query;
+    use crate::calibration::Calibration;
     use stitch_core::clip::{Span, VideoId};
     use stitch_core::features::Features;
 
@@ -202,26 +164,18 @@ mod tests {
         Pool::new(clips, rows.clone(), rows).unwrap()
     }
 
-    fn kept(wishes: Wishes, threshold: f32) -> (Vec<Vec<u32>>, Vec<Vec<u32>>) {
+    fn kept(wishes: Wishes) -> (Vec<Vec<u32>>, Vec<Vec<u32>>) {
         let pool = pool();
         let steps = Features::new(2, vec![1.0, 0.0, 1.0, 0.0]).unwrap();
         let texts = ["x".to_owned(), "x".to_owned()];
-        let query = Query { texts: &texts, text: &steps, clip: &steps, map: None };
-        let threshold = Some(threshold);
-        let options = Options { wishes, near_misses: true, threshold, ..Options::default() };
-        let calibration = Calibration::of("narration");
-        let mapper = Mapper {
-            query: &query,
-            pool: &pool,
-            allowed: |_| true,
-            calibration,
-            options: &options,
-        };
-        let Kept { used, offered, .. } = mapper.map().unwrap();
+        let steps = Steps { texts: &texts, text: &steps, clip: &steps, context: None };
+        let model = Calibration::of("narration").belief();
+        let options = MapOptions { top: 50, margin: 11.0 };
+        let found = map_within(&steps, &pool, |_| true, &model, &wishes, &options).unwrap();
         let rows = |map: StepMap| -> Vec<Vec<u32>> {
             map.steps.iter().map(|step| step.iter().map(|m| m.clip.0).collect()).collect()
         };
-        (rows(used), rows(offered))
+        (rows(found.used), rows(found.offered))
     }
 
     fn one(wish: Wish) -> Wishes {
@@ -235,30 +189,23 @@ mod tests {
     #[test]
     fn a_fixed_step_has_its_clip_alone_and_is_still_offered_others() {
         let fixed = Some(Fixed::Clip(place(2, 5000)));
-        let (used, offered) = kept(one(Wish { fixed, ..Wish::default() }), 0.0);
+        let (used, offered) = kept(one(Wish { fixed, ..Wish::default() }));
         assert_eq!(used[0], [3], "however unlikely it is");
         assert!(used[1].len() > 1 && offered[0].starts_with(&[0, 2]));
-        let (used, _) = kept(one(Wish { fixed: Some(Fixed::Gap), ..Wish::default() }), 0.0);
+        let (used, _) = kept(one(Wish { fixed: Some(Fixed::Gap), ..Wish::default() }));
         assert!(used[0].is_empty() && !used[1].is_empty());
         let gone = Some(Fixed::Clip(place(9, 0)));
-        assert!(kept(one(Wish { fixed: gone, ..Wish::default() }), 0.0).0[0].is_empty());
+        assert!(kept(one(Wish { fixed: gone, ..Wish::default() })).0[0].is_empty());
     }
 
     #[test]
     fn banned_clips_and_other_sources_are_neither_used_nor_offered() {
         let banned = [place(1, 0)].into();
-        let (used, offered) = kept(one(Wish { banned, ..Wish::default() }), 0.0);
+        let (used, offered) = kept(one(Wish { banned, ..Wish::default() }));
         assert!(!used[0].contains(&0) && !offered[0].contains(&0));
         assert_eq!((used[0][0], used[1][0]), (2, 0));
-        let (used, _) = kept(one(Wish { source: Some(2), ..Wish::default() }), 0.0);
+        let (used, _) = kept(one(Wish { source: Some(2), ..Wish::default() }));
         assert!(used[0].iter().all(|row| *row >= 2) && used[1][0] == 0);
-    }
-
-    #[test]
-    fn a_gap_is_offered_what_comes_nearest() {
-        let (used, offered) = kept(Wishes::new(), 1.0);
-        assert_eq!(used, [[0u32; 0], []]);
-        assert_eq!(offered[0][..2], [0, 2]);
     }
 
     #[test]

@@ -117,6 +117,11 @@ pub trait Encoder: Send + Sync {
     /// One row per text.
     fn encode_text(&self, texts: &[&str]) -> Result<Features, EncoderError>;
 
+    /// Rows of the sentence model in the space of the clips, where the text tower stands on that model.
+    fn project_sentences(&self, _sentences: &Features) -> Result<Option<Features>, EncoderError> {
+        Ok(None)
+    }
+
     /// What is in each second of the video.
     fn encode_seconds(
         &self,

@@ -41,6 +41,10 @@ impl Encoder for Narration {
         Ok(self.sentences.encode(texts)?)
     }
 
+    fn project_sentences(&self, sentences: &Features) -> Result<Option<Features>, EncoderError> {
+        Ok(Some(sentences.clone()))
+    }
+
     fn encode_seconds(
         &self,
         video: &VideoInput,

@@ -40,4 +40,9 @@ pub trait ImageTower: Send + Sync {
 pub trait TextTower: Send + Sync {
     /// One row per text, in the space of the pictures.
     fn read(&self, texts: &[&str]) -> Result<Features, EncoderError>;
+
+    /// Rows of the sentence model in the space of the pictures, where the tower stands on that model.
+    fn project(&self, _sentences: &Features) -> Result<Option<Features>, EncoderError> {
+        Ok(None)
+    }
 }

@@ -63,6 +63,10 @@ impl Encoder for TwoTowers {
         self.text.read(texts)
     }
 
+    fn project_sentences(&self, sentences: &Features) -> Result<Option<Features>, EncoderError> {
+        self.text.project(sentences)
+    }
+
     fn encode_seconds(
         &self,
         video: &VideoInput,

@@ -74,12 +74,34 @@ fn is_title(text: &str, after: &[Block]) -> bool {
     }
     let words = text.split_whitespace().count();
     let leads_list = body.iter().any(|b| matches!(b, Block::Item { .. } | Block::Heading(..)));
-    let leads_text = after.first() == Some(&Block::Blank) && !begins_with_verb(text);
+    let named = !begins_with_verb(text);
+    let leads_text = after.first() == Some(&Block::Blank) && named;
+    let differs = || named && differs_from_steps(text, &body);
     match words {
-        ..=10 => leads_list || leads_text,
+        ..=10 => leads_list || leads_text || differs(),
         11..=25 => leads_text && are_together(after),
         _ => false,
     }
+}
+
+/// Whether a line without a full stop stands before lines that read otherwise: sentences, orders, or
+/// notes in small letters and numbers.
+fn differs_from_steps(text: &str, body: &[&Block]) -> bool {
+    let lines: Vec<&str> = body
+        .iter()
+        .filter_map(|block| match block {
+            Block::Text(line) => Some(line.as_str()),
+            _ => None,
+        })
+        .collect();
+    let most = |reads: &dyn Fn(&str) -> bool| {
+        lines.len() >= 2 && lines.iter().filter(|line| reads(line)).count() * 3 >= lines.len() * 2
+    };
+    let sentences = most(&|line| line.ends_with(['.', '!', '?', ')']));
+    let orders = most(&|line| begins_with_verb(line));
+    let notes =
+        text.starts_with(char::is_uppercase) && most(&|line| !line.starts_with(char::is_uppercase));
+    sentences || orders || notes
 }
 
 /// Whether lines follow one another without a blank between: a line set apart from them is no such line.
@@ -123,8 +145,15 @@ fn number(line: &str) -> Option<&str> {
         None => return None,
     };
     let rest = rest.strip_prefix(')').unwrap_or(rest);
-    // 1.5 l of water, 10:30, 2-3 onions
-    (!rest.starts_with(|c: char| c.is_ascii_digit())).then(|| rest.trim_start())
+    // 1.5 l of water, 10:30, 2-3 onions; but 4.1 Chop
+    if rest.starts_with(|c: char| c.is_ascii_digit()) {
+        let part = rest.trim_start_matches(|c: char| c.is_ascii_digit());
+        let chapter = open[digits..].starts_with('.') && rest.len() - part.len() <= 2;
+        let text = part.trim_start();
+        return (chapter && part.starts_with(' ') && text.starts_with(char::is_uppercase))
+            .then_some(text);
+    }
+    Some(rest.trim_start())
 }
 
 /// The text after `Step 4:`, `STEP FOUR -` or `Step 4` on a line of its own.

@@ -139,6 +139,7 @@ fn sections(blocks: &[Block]) -> Vec<Section<'_>> {
             above.retain(|(l, _)| l < level);
             let topic = match topic(text) {
                 Topic::Other => current(&above),
+                Topic::Aside if is_first(blocks, i) => Topic::Other,
                 topic => topic,
             };
             above.push((*level, topic));
@@ -149,6 +150,11 @@ fn sections(blocks: &[Block]) -> Vec<Section<'_>> {
     sections
 }
 
+/// Whether nothing stands before the block: "Tomato notes" above everything is a title.
+fn is_first(blocks: &[Block], at: usize) -> bool {
+    blocks[..at].iter().all(|block| *block == Block::Blank)
+}
+
 fn current(above: &[(u8, Topic)]) -> Topic {
     above.last().map_or(Topic::Other, |(_, topic)| *topic)
 }
@@ -156,8 +162,11 @@ fn current(above: &[(u8, Topic)]) -> Topic {
 /// The largest heading before the method and the ingredients, which says what is made.
 fn title(blocks: &[Block]) -> String {
     let names_part = |b: &Block| matches!(b, Block::Heading(_, text) if matches!(topic(text), Topic::Method | Topic::Needs));
-    let headings = blocks.iter().take_while(|b| !names_part(b)).filter_map(|block| match block {
-        Block::Heading(level, text) if topic(text) == Topic::Other => Some((level, text)),
+    let before_parts = blocks.iter().enumerate().take_while(|(_, block)| !names_part(block));
+    let headings = before_parts.filter_map(|(at, block)| match block {
+        Block::Heading(level, text) if topic(text) == Topic::Other || is_first(blocks, at) => {
+            Some((level, text))
+        }
         _ => None,
     });
     // the first of the largest
@@ -229,16 +238,40 @@ fn paragraphs(blocks: &[Block]) -> Vec<Vec<String>> {
 /// Steps out of paragraphs: a step a line; where lines are wrapped text, a step a paragraph; a
 /// single block of text, a step a sentence.
 fn prose(paragraphs: Vec<Vec<String>>) -> Vec<String> {
+    let paragraphs = without_remarks(paragraphs);
     let wrapped = paragraphs.iter().any(|lines| is_wrapped(lines));
     let blocks: Vec<String> = if wrapped {
         paragraphs.iter().map(|lines| lines.join(" ")).collect()
     } else {
         paragraphs.into_iter().flatten().collect()
     };
-    match &blocks[..] {
-        [only] => sentences(only),
-        _ => blocks,
+    let parts: Vec<String> = blocks.iter().flat_map(|block| sentences(block)).collect();
+    let running = blocks.len() <= RUNNING_PARAGRAPHS && parts.len() >= 3 * blocks.len();
+    if blocks.len() == 1 || running { parts } else { blocks }
+}
+
+/// At most so many paragraphs of several sentences each are running text, a step a sentence.
+const RUNNING_PARAGRAPHS: usize = 4;
+
+/// The paragraphs without single lines beside the block of steps that are no orders: an introduction,
+/// a closing remark.
+fn without_remarks(mut paragraphs: Vec<Vec<String>>) -> Vec<Vec<String>> {
+    const BLOCK_LINES: usize = 3;
+    if paragraphs.iter().any(|lines| lines.len() >= BLOCK_LINES) {
+        paragraphs.retain(|lines| lines.len() > 1 || lines.iter().any(|line| is_order(line)));
     }
+    paragraphs
+}
+
+/// Whether a text begins as an order does, after words that only join it to what came before.
+fn is_order(text: &str) -> bool {
+    const JOINING: [&str; 8] =
+        ["then", "next", "now", "finally", "first", "and", "meanwhile", "lastly"];
+    let word = |word: &str| word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
+    let mut words = text.split_whitespace().map(word);
+    let first = words.find(|word| !word.is_empty() && !JOINING.contains(&word.as_str()));
+    let form = first.and_then(|first| lexicon::verb(&first));
+    form.is_some_and(|form| form.tense == Tense::Plain)
 }
 
 /// Whether the lines are one text broken at a margin: long lines that go on in the next.
@@ -284,7 +317,13 @@ fn closes(word: &str) -> bool {
 
 /// Whether the line says something about the procedure ("Serves 4") instead of being a step.
 pub fn is_about(line: &str) -> bool {
-    const KEYS: [&str; 28] = [
+    const KEYS: [&str; 34] = [
+        "what you need",
+        "you will need",
+        "you'll need",
+        "materials",
+        "ingredients",
+        "tools",
         "servings",
         "serves",
         "serving size",
@@ -328,9 +367,18 @@ fn is_step(text: &str) -> bool {
     !text.trim().is_empty() && !is_about(text)
 }
 
-/// The lines without those that are ingredients, unless nothing else is there.
+/// The lines without those that are ingredients, unless nothing else is there. "3 tomatoes, in wedges"
+/// may be a step in somebody's notes: such a line counts only among others of its kind.
 fn without_ingredients(steps: Vec<String>) -> Vec<String> {
-    let kept: Vec<String> = steps.iter().filter(|s| !is_ingredient(s)).cloned().collect();
+    const RUN: usize = 3;
+    let is_bare = |line: &String| !line.contains(',') && line.split_whitespace().count() <= 4;
+    let mut kept: Vec<String> = Vec::new();
+    for run in steps.chunk_by(|a, b| is_ingredient(a) == is_ingredient(b)) {
+        let ingredients = is_ingredient(&run[0]);
+        let listed = run.len() >= RUN;
+        let is_step = |line: &&String| !ingredients || !(listed || is_bare(line));
+        kept.extend(run.iter().filter(is_step).cloned());
+    }
     if kept.is_empty() { steps } else { kept }
 }
 
@@ -343,5 +391,8 @@ fn is_ingredient(line: &str) -> bool {
         let word = word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
         lexicon::verb(&word).is_some_and(|form| form.tense == Tense::Plain)
     };
-    quantity && line.split_whitespace().count() <= 9 && !words.next().is_some_and(acts)
+    let parts: Vec<&str> = line.split(',').collect();
+    let counted = |part: &&&str| part.trim_start().starts_with(|c: char| c.is_ascii_digit());
+    let listed = parts.len() >= 4 && parts.iter().filter(counted).count() * 2 >= parts.len();
+    listed || quantity && line.split_whitespace().count() <= 9 && !words.next().is_some_and(acts)
 }

@@ -56,6 +56,18 @@ fn plain_text_in_every_form() {
         ("Add 1.5 l of water\n1.5 l more\nBoil", " | Add 1.5 l of water | Boil"),
         ("Add 1 tbsp. Sugar is fine too. Stir.", " | Add 1 tbsp. Sugar is fine too. | Stir."),
         ("Zwiebel schneiden\nBraten", " | Zwiebel schneiden | Braten"),
+        ("Guacamole\nMash it.\nSalt it.", "Guacamole | Mash it. | Salt it."),
+        ("Tomato notes\nChop them.\nFry them.", "Tomato notes | Chop them. | Fry them."),
+        ("Planter (notes)\n- mark\n- saw", "Planter (notes) | mark | saw"),
+        ("4.1 Cheese is grated.\n4.2 Onions are cut.", " | Cheese is grated. | Onions are cut."),
+        (
+            "Slaw\n\nA picnic dish.\n\nShred it.\nMix it.\nChill it.\n\nBetter the next day.",
+            "Slaw | Shred it. | Mix it. | Chill it.",
+        ),
+        (
+            "Salad\n3 tomatoes, in wedges then halved\n1 cucumber, thick slices\ncrumble feta over",
+            "Salad | 3 tomatoes, in wedges then halved | 1 cucumber, thick slices | crumble feta over",
+        ),
     ];
     for (text, expected) in cases {
         assert_eq!(read("r.txt", text), expected, "{text}");

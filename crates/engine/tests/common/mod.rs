@@ -4,7 +4,9 @@
 
 use std::path::{Path, PathBuf};
 
-use stitch_engine::demonstrate::{Choice, Demonstration, Interval, Similarity, Source, Step};
+use stitch_engine::demonstrate::{
+    Choice, Confidence, Demonstration, Interval, Similarity, Source, Step,
+};
 use stitch_engine::media::Program;
 
 /// Runs ffmpeg with these arguments and the output file at the end.
@@ -76,6 +78,7 @@ pub fn choice(path: &Path, start_ms: u64, end_ms: u64) -> Choice {
 /// A demonstration of these steps.
 pub fn demonstration(steps: Vec<(&str, Option<Choice>)>) -> Demonstration {
     let step = |(text, chosen): (&str, Option<Choice>)| Step {
+        confidence: Confidence::of(chosen.as_ref()),
         text: text.into(),
         chosen,
         alternatives: Vec::new(),

@@ -58,6 +58,9 @@ pub enum EvaluateError {
     /// A library could not be read.
     #[error(transparent)]
     Library(#[from] stitch_engine::library::LibraryError),
+    /// A text is no procedure.
+    #[error(transparent)]
+    Recipe(#[from] stitch_engine::recipe::RecipeError),
     /// A procedure has no steps.
     #[error(transparent)]
     Procedure(#[from] stitch_core::procedure::ProcedureError),

@@ -21,4 +21,5 @@ pub mod run_all;
 pub mod speech;
 pub mod encoder;
 pub mod logistic;
-pub mod calibrate;
+pub mod reliability;
+pub mod natural;

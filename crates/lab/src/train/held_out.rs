@@ -11,10 +11,10 @@ use stitch_engine::scorer::{Query, Scorer, ScorerError};
 use super::sampler::{Drawing, Pieces, Sampler};
 use crate::collection::{Collection, Instance};
 use crate::dataset::Split;
-use crate::suite::calibrate::{Reliability, calibration_error, reliability};
 use crate::suite::distractors::{Distractors, DistractorsError, Question};
 use crate::suite::logistic::{self, NUMBERS, Sample};
 use crate::suite::ranks::{Figures, Rank};
+use crate::suite::reliability::{Reliability, calibration_error, reliability};
 
 /// How often each held-out procedure is drawn with its negatives for the calibration.
 const DRAWS: usize = 4;

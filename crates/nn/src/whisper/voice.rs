@@ -41,6 +41,12 @@ struct Convolution {
     stride: usize,
 }
 
+impl Default for Voice {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Voice {
     /// The network before any sound.
     pub fn new() -> Self {

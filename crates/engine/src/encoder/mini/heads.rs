@@ -40,11 +40,20 @@ impl Heads {
     }
 }
 
+impl Heads {
+    fn side_by_side(&self, sentences: &Features) -> Result<Features, EncoderError> {
+        let shares = self.projections.iter().map(|projection| project(projection, sentences));
+        Ok(Features::side_by_side(&shares.collect::<Result<Vec<_>, _>>()?))
+    }
+}
+
 impl TextTower for Heads {
     fn read(&self, texts: &[&str]) -> Result<Features, EncoderError> {
-        let sentences = self.sentences.encode(texts)?;
-        let shares = self.projections.iter().map(|projection| project(projection, &sentences));
-        Ok(Features::side_by_side(&shares.collect::<Result<Vec<_>, _>>()?))
+        self.side_by_side(&self.sentences.encode(texts)?)
+    }
+
+    fn project(&self, sentences: &Features) -> Result<Option<Features>, EncoderError> {
+        self.side_by_side(sentences).map(Some)
     }
 }
 

@@ -58,7 +58,7 @@ pub fn capture(
     let calibration = Calibration::of(&set.encoder.name);
     let making = Distractors::new(&set.collection, calibration, seed);
     // What alone would be a gap beside a sure match is no match: the paper's threshold.
-    let margin = -calibration.thresholds().both.ln();
+    let margin = -calibration.both.threshold.ln();
     let mut found = Vec::new();
     for (of, whole) in [("mixed", false), ("whole videos", true)] {
         let kind = |at: &usize| set.is_whole(&set.collection.instances[*at]) == whole;

@@ -1,0 +1,134 @@
+//! Which steps of a solution nothing shows: decided last, from the solution as a whole.
+//!
+//! A clip that fits its step poorly by itself may still be right where its neighbours come from the
+//! same video in the same order; one that fits another step better is rarely right. A small logistic
+//! model weighs that.
+
+use crate::belief::probability;
+use crate::clip::ClipId;
+use crate::cover::Sequence;
+use crate::map::{Match, StepMap};
+use crate::pool::Pool;
+
+/// How many numbers describe a chosen clip.
+pub const FEATURES: usize = 6;
+
+/// The log-odds of a clip for a step that it is no match of.
+const NO_MATCH_LOG_ODDS: f32 = -8.0;
+
+/// The weights of the logistic model, in the order of [`features`].
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct GapModel {
+    /// The log-odds that the clip is right when every feature is 0.
+    pub bias: f32,
+    /// One weight per feature.
+    pub weights: [f32; FEATURES],
+}
+
+impl GapModel {
+    /// The probability that the chosen clip shows its step.
+    pub fn probability(&self, features: &[f32; FEATURES]) -> f32 {
+        let sum: f32 = self.weights.iter().zip(features).map(|(weight, x)| weight * x).sum();
+        probability(self.bias + sum)
+    }
+}
+
+/// What describes the chosen clip of each step; none where the step has no clip:
+/// its log-odds, how many of its neighbours (0 to 2) come from its video in order, the mean log-odds of
+/// the other steps' clips, whether another step shows it too, what was given up against the step's best
+/// clip, and its highest log-odds for another step.
+pub fn features(sequence: &Sequence, map: &StepMap, pool: &Pool) -> Vec<Option<[f32; FEATURES]>> {
+    let chosen: Vec<Option<&Match>> = sequence
+        .0
+        .iter()
+        .zip(&map.steps)
+        .map(|(clip, matches)| clip.and_then(|clip| find(matches, clip)))
+        .collect();
+    let one = |(step, found): (usize, &Option<&Match>)| {
+        let found = (*found)?;
+        let others = || chosen.iter().enumerate().filter(move |(other, _)| *other != step);
+        let other_odds: Vec<f32> = others().filter_map(|(_, m)| m.map(Match::log_odds)).collect();
+        let before = chosen[..step].iter().rev().flatten().next();
+        let after = chosen[step + 1..].iter().flatten().next();
+        let in_order = |first: Option<&&Match>, second: Option<&&Match>| {
+            first.zip(second).is_some_and(|(first, second)| follows(first.clip, second.clip, pool))
+        };
+        let neighbours = [in_order(before, Some(&found)), in_order(Some(&found), after)];
+        let repeated = others().any(|(_, m)| m.is_some_and(|m| m.clip == found.clip));
+        let best = map.steps[step].first().map_or(found.log_odds(), Match::log_odds);
+        let rival = others()
+            .filter_map(|(other, _)| find(&map.steps[other], found.clip))
+            .map(Match::log_odds)
+            .fold(NO_MATCH_LOG_ODDS, f32::max);
+        Some([
+            found.log_odds(),
+            neighbours.iter().filter(|near| **near).count() as f32,
+            other_odds.iter().sum::<f32>() / other_odds.len().max(1) as f32,
+            f32::from(u8::from(repeated)),
+            found.log_odds() - best,
+            rival,
+        ])
+    };
+    chosen.iter().enumerate().map(one).collect()
+}
+
+fn find(matches: &[Match], clip: ClipId) -> Option<&Match> {
+    matches.iter().find(|found| found.clip == clip)
+}
+
+/// Whether the second clip stands after the first one in the same video.
+fn follows(first: ClipId, second: ClipId, pool: &Pool) -> bool {
+    let (first, second) = (pool.clip(first), pool.clip(second));
+    first.video == second.video && first.span.start() < second.span.start()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::belief::{Evidence, log_probability};
+    use crate::clip::{Clip, Span, VideoId};
+    use crate::features::Features;
+
+    fn pool() -> Pool {
+        let clip = |video, start| Clip {
+            video: VideoId(video),
+            span: Span::new(start, start + 1000).unwrap(),
+            text: String::new(),
+        };
+        let rows = Features::new(1, vec![1.0; 4]).unwrap();
+        let clips = vec![clip(1, 0), clip(1, 5000), clip(1, 9000), clip(2, 0)];
+        Pool::new(clips, rows.clone(), rows).unwrap()
+    }
+
+    fn map(steps: &[&[(u32, f32)]]) -> StepMap {
+        let found = |(clip, log_odds): &(u32, f32)| Match {
+            clip: ClipId(*clip),
+            evidence: Evidence::default(),
+            worth: log_probability(*log_odds),
+        };
+        StepMap { steps: steps.iter().map(|step| step.iter().map(found).collect()).collect() }
+    }
+
+    #[test]
+    fn neighbours_rivals_and_what_was_given_up_are_counted() {
+        let map = map(&[&[(0, 2.0)], &[(3, 1.0), (1, -1.0)], &[], &[(2, 3.0), (1, 0.5)]]);
+        let sequence = Sequence(vec![Some(ClipId(0)), Some(ClipId(1)), None, Some(ClipId(2))]);
+        let found = features(&sequence, &map, &pool());
+        let near = |a: &[f32; FEATURES], b: [f32; FEATURES]| {
+            a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-3)
+        };
+        assert!(near(&found[0].unwrap(), [2.0, 1.0, 1.0, 0.0, 0.0, -8.0]), "{found:?}");
+        assert!(near(&found[1].unwrap(), [-1.0, 2.0, 2.5, 0.0, -2.0, 0.5]), "{found:?}");
+        assert_eq!(found[2], None);
+        let twice = Sequence(vec![Some(ClipId(0)), Some(ClipId(3)), None, Some(ClipId(2))]);
+        assert_eq!(features(&twice, &map, &pool())[1].unwrap()[1], 0.0);
+    }
+
+    #[test]
+    fn the_model_is_logistic() {
+        let model = GapModel { bias: -1.0, weights: [1.0, 0.5, 0.0, -2.0, 0.0, 0.0] };
+        assert_eq!(model.probability(&[1.0, 0.0, 9.0, 0.0, 9.0, 9.0]), 0.5);
+        assert!(model.probability(&[1.0, 2.0, 0.0, 0.0, 0.0, 0.0]) > 0.7);
+        assert!(model.probability(&[1.0, 2.0, 0.0, 1.0, 0.0, 0.0]) < 0.3);
+    }
+}
