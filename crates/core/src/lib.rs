@@ -28,7 +28,7 @@
 //! use stitch_core::clip::{Clip, Span, VideoId};
 //! use stitch_core::cover::{KBestOptions, k_best};
 //! use stitch_core::features::Features;
-//! use stitch_core::map::{MapOptions, Steps, map};
+//! use stitch_core::map::{Steps, map};
 //! use stitch_core::pool::Pool;
 //! use stitch_core::procedure::Procedure;
 //! use stitch_core::timeline::{TimelineOptions, timeline};
@@ -47,9 +47,8 @@
 //! let pool = Pool::new(clips.to_vec(), rows.clone(), rows)?;
 //!
 //! let logit = Logit { bias: -5.0, text: 5.0, words: 1.0, clip: 5.0, ..Logit::default() };
-//! let options = MapOptions { top: 10, margin: 1.0 };
 //! let query = Steps { texts: procedure.steps(), text: &steps, clip: &steps, context: None };
-//! let mut step_map = map(&query, &pool, |_, _| true, &Belief::always(logit), &options)?;
+//! let mut step_map = map(&query, &pool, |_, _| true, &Belief::always(logit), 10)?;
 //!
 //! // Nothing shows "Add honey": its best clip is unlikely, so the step is a gap.
 //! step_map.steps.iter_mut().for_each(|found| found.retain(|m| m.probability() > 0.5));

@@ -15,7 +15,7 @@ use stitch_core::belief::Belief;
 use stitch_core::clip::{ClipId, VideoId};
 use stitch_core::cover::{KBestOptions, Sequence, greedy};
 use stitch_core::features::similarity;
-use stitch_core::map::{MapError, MapOptions, StepMap, Steps, map};
+use stitch_core::map::{MapError, StepMap, Steps, map};
 use stitch_engine::calibration::Calibration;
 use stitch_engine::demonstrate::Options;
 use stitch_engine::progress::{Progress, Stopped};
@@ -199,15 +199,9 @@ impl<'a> Distractors<'a> {
 
     /// M with every clip that says anything of a step: here a step is never a gap.
     pub fn step_map(&self, instance: &Instance) -> Result<StepMap, MapError> {
-        self.step_map_within(instance, f32::INFINITY)
-    }
-
-    /// M with the clips that are not much less likely to show a step than the best.
-    pub fn step_map_within(&self, instance: &Instance, margin: f32) -> Result<StepMap, MapError> {
         let Instance { texts, text, clip, .. } = instance;
         let steps = Steps { texts, text, clip, context: None };
-        let options = MapOptions { top: TOP, margin };
-        map(&steps, &self.collection.pool, |_, _| true, &self.belief, &options)
+        map(&steps, &self.collection.pool, |_, _| true, &self.belief, TOP)
     }
 }
 

@@ -70,7 +70,7 @@ pub fn capture(
         let one = |at: &usize| {
             progress.check()?;
             let instance = &set.collection.instances[*at];
-            let map = making.step_map_within(instance, margin)?;
+            let map = making.step_map(instance)?.within(margin);
             let places = places(instance, &map, &set.collection, seed ^ *at as u64);
             progress.advance(1);
             Ok((set.source(instance), places))
