@@ -7,7 +7,6 @@ use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Args, ValueEnum};
 use serde_json::json;
 use stitch_core::format::{clock, count, percent};
-use stitch_core::procedure::Procedure;
 use stitch_engine::demonstrate::{
     self, Choice, Demonstration, GapPolicy, Options, SourceFilter, demonstrate,
 };
@@ -15,7 +14,7 @@ use stitch_engine::export::{Export, FORMATS, Format};
 use stitch_engine::files::FileError;
 use stitch_engine::options::OptionError;
 use stitch_engine::progress::Progress;
-use stitch_engine::recipe;
+use stitch_engine::recipe::{self, Reading};
 use stitch_engine::render::{self, Aspect, Captions, Plan, RenderOptions};
 use stitch_engine::scorers::SCORERS;
 
@@ -38,6 +37,9 @@ pub struct MakeArguments {
     /// Find the clips and write demo.json, but no video
     #[arg(long)]
     no_video: bool,
+    /// Only print what was read as title and steps, and which lines were left out
+    #[arg(long)]
+    show_reading: bool,
     /// End with exit code 3 if a step is shown by nothing
     #[arg(long)]
     strict: bool,
@@ -161,17 +163,22 @@ pub fn run(arguments: &MakeArguments, setup: &Setup) -> Result<u8, Failure> {
     let (options, looks) = (arguments.options(), arguments.render_options());
     let wrong = |error: OptionError| Failure::from(error).with_code(2);
     options.validate().and(looks.validate()).map_err(wrong)?;
-    let procedure = read(&arguments.procedure)?;
+    let reading = read(&arguments.procedure)?;
     let opened = setup.open(&arguments.scorer)?;
+    let reading = reading.without_remarks(&opened.sentences.encoder)?;
+    if arguments.show_reading {
+        print_reading(&reading, setup);
+        return Ok(0);
+    }
     setup.progress.begin("choosing clips", 0);
-    let demonstration = demonstrate(&opened.demonstrator(), &procedure, &options)?;
+    let demonstration = demonstrate(&opened.demonstrator(), &reading.procedure, &options)?;
     let gaps = demonstration.gaps().count();
     if gaps == demonstration.steps.len() {
         return Err(nothing_shown().with_code(GAPS));
     }
     let files = write(&demonstration, &looks, arguments, setup)?;
     setup.progress.finish();
-    print(&demonstration, &files, &arguments.scorer, setup);
+    print(&demonstration, &reading, &files, &arguments.scorer, setup);
     Ok(if arguments.strict && gaps > 0 { GAPS } else { 0 })
 }
 
@@ -183,7 +190,7 @@ fn nothing_shown() -> Failure {
 }
 
 /// The procedure in a file or on standard input.
-fn read(path: &Path) -> Result<Procedure, Failure> {
+fn read(path: &Path) -> Result<Reading, Failure> {
     let (name, bytes) = if path == Path::new("-") {
         let mut bytes = Vec::new();
         std::io::stdin().read_to_end(&mut bytes).map_err(FileError::at("standard input"))?;
@@ -271,14 +278,36 @@ fn write(
     Ok(files)
 }
 
+/// The title, the steps with their numbers, and the lines that are neither.
+fn print_reading(Reading { procedure, left_out, .. }: &Reading, setup: &Setup) {
+    let (title, steps) = (procedure.title(), procedure.steps());
+    if setup.json {
+        println!("{}", json!({"title": title, "steps": steps, "left_out": left_out}));
+        return;
+    }
+    println!("title: {}", if title.is_empty() { "none" } else { title });
+    steps.iter().enumerate().for_each(|(number, step)| println!("{:>3}  {step}", number + 1));
+    left_out.iter().for_each(|line| println!("  -  {line}"));
+    println!("{}", reading_summary(steps.len(), left_out.len()));
+}
+
+fn reading_summary(steps: usize, left_out: usize) -> String {
+    format!("read {}, left out {}", count(steps, "step"), count(left_out, "line"))
+}
+
 fn print(
     demonstration: &Demonstration,
+    reading: &Reading,
     files: &[PathBuf],
     scorer: &ScorerArguments,
     setup: &Setup,
 ) {
     if setup.json {
-        println!("{}", json!({"demonstration": demonstration, "files": files}));
+        let left_out = &reading.left_out;
+        println!(
+            "{}",
+            json!({"demonstration": demonstration, "files": files, "left_out": left_out})
+        );
         return;
     }
     let row = |(number, step): (usize, &demonstrate::Step)| {
@@ -293,6 +322,11 @@ fn print(
     table::print(&["", "step", "shown by", "when", "likely"], &right, &rows);
     println!();
     println!("{}", summary(demonstration));
+    let left_out = reading.left_out.len();
+    if left_out > 0 {
+        let read = reading_summary(demonstration.steps.len(), left_out);
+        println!("From the text: {read}; `--show-reading` lists them.");
+    }
     if scorer.scorer.is_none() && demonstration.scorer != SCORERS[0].name {
         let (best, used) = (SCORERS[0].name, &demonstration.scorer);
         println!("There is no {best} for the library's encoder; {used} ranked the candidates.");

@@ -158,7 +158,7 @@ fn sample(
 ) -> Result<Sample, Failure> {
     let bytes = std::fs::read(file).map_err(FileError::at(file))?;
     let name = file.file_name().unwrap_or_default().to_string_lossy();
-    let procedure = recipe::read_procedure(&name, &bytes)?;
+    let procedure = recipe::read_procedure(&name, &bytes)?.procedure;
     let stem = plain(&file.file_stem().unwrap_or_default().to_string_lossy());
     let mut videos = BTreeMap::new();
     for method in methods {

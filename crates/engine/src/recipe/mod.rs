@@ -8,6 +8,7 @@ mod lines;
 mod json;
 mod html;
 mod step_list;
+mod remarks;
 
 use stitch_core::procedure::{Procedure, ProcedureError};
 
@@ -18,11 +19,47 @@ pub use step_list::read_step_list;
 use outline::Draft;
 use source::{has_words, is_json_list, readable};
 
+use crate::sentence::{SentenceEncoder, SentenceError};
+
+/// A procedure, and what of its text is no part of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reading {
+    pub procedure: Procedure,
+    /// Lines of a plain text or Markdown that are neither title nor step, in their order.
+    pub left_out: Vec<String>,
+    /// Whether the steps stood in a list or as recipe data, so that each is one for sure.
+    listed: bool,
+}
+
+impl Reading {
+    /// Without the remarks among its steps ("My back complained for a week."), told by the sentence
+    /// model. Steps of a list stay.
+    pub fn without_remarks(self, sentence: &SentenceEncoder) -> Result<Self, SentenceError> {
+        if self.listed {
+            return Ok(self);
+        }
+        let steps = self.procedure.steps();
+        let is_step = remarks::are_steps(steps, sentence)?;
+        let chosen = |wanted: bool| {
+            let of = steps.iter().zip(&is_step).filter(move |(_, is_step)| **is_step == wanted);
+            of.map(|(step, _)| step.clone())
+        };
+        match Procedure::new(self.procedure.title(), chosen(true)) {
+            Ok(procedure) => {
+                let left_out = self.left_out.iter().cloned().chain(chosen(false)).collect();
+                Ok(Self { procedure, left_out, listed: false })
+            }
+            Err(_) => Ok(self), // nothing but remarks: better too much than nothing
+        }
+    }
+}
+
 /// Reads the query from a file's bytes. The form is told by the content; the name's extension
 /// decides where that is not enough.
-pub fn read_procedure(name: &str, bytes: &[u8]) -> Result<Procedure, RecipeError> {
+pub fn read_procedure(name: &str, bytes: &[u8]) -> Result<Reading, RecipeError> {
     let text = readable(bytes)?;
-    let (draft, found) = match form(name, &text) {
+    let form = form(name, &text);
+    let (draft, found) = match form {
         Form::Json => (from_json(&text)?, "JSON"),
         Form::Html => (html::page(&text), "a web page without recipe data or a list of steps"),
         Form::Markdown => (Some(outline::draft(&lines::markdown(&text))), "Markdown"),
@@ -30,21 +67,37 @@ pub fn read_procedure(name: &str, bytes: &[u8]) -> Result<Procedure, RecipeError
     };
     let draft = draft.unwrap_or_default();
     let steps: Vec<&str> = draft.steps.iter().map(|s| s.trim()).filter(|s| has_words(s)).collect();
-    match Procedure::new(&draft.title, steps) {
-        Err(ProcedureError::Empty) => Err(RecipeError::NoSteps { found: found.into() }),
-        other => other.map_err(RecipeError::Procedure),
-    }
+    let procedure = match Procedure::new(&draft.title, steps) {
+        Err(ProcedureError::Empty) => return Err(RecipeError::NoSteps { found: found.into() }),
+        other => other.map_err(RecipeError::Procedure)?,
+    };
+    let by_lines = matches!(form, Form::Markdown | Form::Plain);
+    let left_out = if by_lines { left_out(&text, &procedure) } else { Vec::new() };
+    Ok(Reading { procedure, left_out, listed: draft.listed || !by_lines })
+}
+
+/// At most so many lines are looked at for what was left out: beyond, nobody reads the list.
+const MAX_TOLD_LINES: usize = 2000;
+
+/// The lines of which nothing is in the procedure.
+fn left_out(text: &str, procedure: &Procedure) -> Vec<String> {
+    let letters = |text: &str| -> String { text.chars().filter(|c| c.is_alphanumeric()).collect() };
+    let parts = procedure.steps().iter().map(String::as_str).chain([procedure.title()]);
+    let parts: Vec<String> = parts.map(letters).filter(|part| !part.is_empty()).collect();
+    let is_used = |line: &str| parts.iter().any(|part| part.contains(line) || line.contains(part));
+    let lines = text.lines().map(str::trim).filter(|line| has_words(line)).take(MAX_TOLD_LINES);
+    lines.filter(|line| !is_used(&letters(line))).map(str::to_owned).collect()
 }
 
 fn from_json(text: &str) -> Result<Option<Draft>, RecipeError> {
     let value = serde_json::from_str(text.trim()).map_err(RecipeError::Json)?;
     let list = json::steps(&value)?;
     let steps = |list: StepList| list.steps.into_iter().map(|step| step.text).collect();
-    Ok(list.map(|list| Draft { title: list.title.clone(), steps: steps(list) }))
+    Ok(list.map(|list| Draft { title: list.title.clone(), steps: steps(list), listed: true }))
 }
 
 /// How a text is written.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
     Json,
     Html,

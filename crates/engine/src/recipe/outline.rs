@@ -29,6 +29,8 @@ pub struct Draft {
     pub title: String,
     /// The steps.
     pub steps: Vec<String>,
+    /// Whether they are items of a list.
+    pub listed: bool,
 }
 
 /// What a heading announces.
@@ -123,8 +125,8 @@ pub fn draft(blocks: &[Block]) -> Draft {
     let method: Vec<&Section> = sections.iter().filter(|s| s.topic == Topic::Method).collect();
     let other = || sections.iter().filter(|s| s.topic == Topic::Other).collect();
     let chosen: Vec<&Section> = if method.is_empty() { other() } else { method };
-    let steps = steps(&chosen);
-    Draft { title: title(blocks), steps }
+    let (steps, listed) = steps(&chosen);
+    Draft { title: title(blocks), steps, listed }
 }
 
 /// The document cut at its headings; a heading without a topic of its own has that of the larger
@@ -173,20 +175,17 @@ fn title(blocks: &[Block]) -> String {
     headings.min_by_key(|(level, _)| **level).map_or_else(String::new, |(_, text)| text.clone())
 }
 
-/// The steps in these sections.
-fn steps(sections: &[&Section]) -> Vec<String> {
+/// The steps in these sections, and whether they are items of a list.
+fn steps(sections: &[&Section]) -> (Vec<String>, bool) {
     let has = |wanted: fn(&Block) -> bool| sections.iter().flat_map(|s| s.blocks).any(wanted);
     let numbered = has(|b| matches!(b, Block::Item { numbered: true, .. }));
     let items = has(|b| matches!(b, Block::Item { .. }));
     if items {
-        return sections
-            .iter()
-            .flat_map(|s| list(s.blocks, numbered))
-            .filter(|s| is_step(s))
-            .collect();
+        let items = sections.iter().flat_map(|s| list(s.blocks, numbered));
+        return (items.filter(|s| is_step(s)).collect(), true);
     }
     let paragraphs: Vec<Vec<String>> = sections.iter().flat_map(|s| paragraphs(s.blocks)).collect();
-    without_ingredients(prose(paragraphs))
+    (without_ingredients(prose(paragraphs)), false)
 }
 
 /// The items of a list, with the lines that go on with them. Where there is a numbered list, other

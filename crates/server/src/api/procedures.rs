@@ -74,7 +74,7 @@ pub async fn read(
         _ => Problem::new(rejected.status(), rejected.body_text()),
     })?;
     let parse = move |_: &crate::state::State| {
-        let found = recipe::read_procedure(&name, &bytes)?;
+        let found = recipe::read_procedure(&name, &bytes)?.procedure;
         Ok(ProcedureText { title: found.title().into(), steps: found.steps().to_vec() })
     };
     blocking(&state, parse).await.map(Json)
