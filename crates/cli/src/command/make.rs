@@ -164,12 +164,11 @@ pub fn run(arguments: &MakeArguments, setup: &Setup) -> Result<u8, Failure> {
     let wrong = |error: OptionError| Failure::from(error).with_code(2);
     options.validate().and(looks.validate()).map_err(wrong)?;
     let reading = read(&arguments.procedure)?;
-    let opened = setup.open(&arguments.scorer)?;
-    let reading = reading.without_remarks(&opened.sentences.encoder)?;
     if arguments.show_reading {
         print_reading(&reading, setup);
         return Ok(0);
     }
+    let opened = setup.open(&arguments.scorer)?;
     setup.progress.begin("choosing clips", 0);
     let demonstration = demonstrate(&opened.demonstrator(), &reading.procedure, &options)?;
     let gaps = demonstration.gaps().count();

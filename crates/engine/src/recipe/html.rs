@@ -16,7 +16,7 @@ pub fn page(text: &str) -> Option<Draft> {
     let page = Html::parse_document(text);
     let found = linked_data(&page).or_else(|| microdata(&page)).or_else(|| headed(&page))?;
     let title = if found.title.is_empty() { title(&page) } else { found.title };
-    Some(Draft { title, steps: found.steps, listed: true })
+    Some(Draft { title, steps: found.steps })
 }
 
 /// Every element that the selector matches, less those nested deeper than any page a person
@@ -56,7 +56,7 @@ fn linked_data(page: &Html) -> Option<Draft> {
         let value = lenient(&script.text().collect::<String>())?;
         let list = json::steps(&value).ok()??;
         let steps: Vec<String> = list.steps.into_iter().map(|step| step.text).collect();
-        Some(Draft { title: list.title, steps, listed: true })
+        Some(Draft { title: list.title, steps })
     })
 }
 
@@ -76,7 +76,7 @@ fn microdata(page: &Html) -> Option<Draft> {
     let name =
         all(page, "[itemtype*='Recipe'] [itemprop='name'], [itemtype*='HowTo'] [itemprop='name']");
     let title = name.first().map_or_else(String::new, |name| text_of(*name));
-    (!steps.is_empty()).then_some(Draft { title, steps, listed: true })
+    (!steps.is_empty()).then_some(Draft { title, steps })
 }
 
 /// The items or paragraphs of an element, or its whole text.
@@ -110,7 +110,7 @@ fn headed(page: &Html) -> Option<Draft> {
     }
     let lists = all(page, "ol").into_iter().map(parts_of);
     let longest = lists.max_by_key(Vec::len).filter(|steps| steps.len() >= 3)?;
-    Some(Draft { title: String::new(), steps: longest, listed: true })
+    Some(Draft { title: String::new(), steps: longest })
 }
 
 /// The page's headings, list items and paragraphs in reading order, without what frames it.

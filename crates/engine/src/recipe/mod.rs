@@ -8,7 +8,6 @@ mod lines;
 mod json;
 mod html;
 mod step_list;
-mod remarks;
 
 use stitch_core::procedure::{Procedure, ProcedureError};
 
@@ -19,39 +18,12 @@ pub use step_list::read_step_list;
 use outline::Draft;
 use source::{has_words, is_json_list, readable};
 
-use crate::sentence::{SentenceEncoder, SentenceError};
-
 /// A procedure, and what of its text is no part of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reading {
     pub procedure: Procedure,
     /// Lines of a plain text or Markdown that are neither title nor step, in their order.
     pub left_out: Vec<String>,
-    /// Whether the steps stood in a list or as recipe data, so that each is one for sure.
-    listed: bool,
-}
-
-impl Reading {
-    /// Without the remarks among its steps ("My back complained for a week."), told by the sentence
-    /// model. Steps of a list stay.
-    pub fn without_remarks(self, sentence: &SentenceEncoder) -> Result<Self, SentenceError> {
-        if self.listed {
-            return Ok(self);
-        }
-        let steps = self.procedure.steps();
-        let is_step = remarks::are_steps(steps, sentence)?;
-        let chosen = |wanted: bool| {
-            let of = steps.iter().zip(&is_step).filter(move |(_, is_step)| **is_step == wanted);
-            of.map(|(step, _)| step.clone())
-        };
-        match Procedure::new(self.procedure.title(), chosen(true)) {
-            Ok(procedure) => {
-                let left_out = self.left_out.iter().cloned().chain(chosen(false)).collect();
-                Ok(Self { procedure, left_out, listed: false })
-            }
-            Err(_) => Ok(self), // nothing but remarks: better too much than nothing
-        }
-    }
 }
 
 /// Reads the query from a file's bytes. The form is told by the content; the name's extension
@@ -73,7 +45,7 @@ pub fn read_procedure(name: &str, bytes: &[u8]) -> Result<Reading, RecipeError> 
     };
     let by_lines = matches!(form, Form::Markdown | Form::Plain);
     let left_out = if by_lines { left_out(&text, &procedure) } else { Vec::new() };
-    Ok(Reading { procedure, left_out, listed: draft.listed || !by_lines })
+    Ok(Reading { procedure, left_out })
 }
 
 /// At most so many lines are looked at for what was left out: beyond, nobody reads the list.
@@ -93,7 +65,7 @@ fn from_json(text: &str) -> Result<Option<Draft>, RecipeError> {
     let value = serde_json::from_str(text.trim()).map_err(RecipeError::Json)?;
     let list = json::steps(&value)?;
     let steps = |list: StepList| list.steps.into_iter().map(|step| step.text).collect();
-    Ok(list.map(|list| Draft { title: list.title.clone(), steps: steps(list), listed: true }))
+    Ok(list.map(|list| Draft { title: list.title.clone(), steps: steps(list) }))
 }
 
 /// How a text is written.

@@ -29,8 +29,6 @@ pub struct Draft {
     pub title: String,
     /// The steps.
     pub steps: Vec<String>,
-    /// Whether they are items of a list.
-    pub listed: bool,
 }
 
 /// What a heading announces.
@@ -125,8 +123,8 @@ pub fn draft(blocks: &[Block]) -> Draft {
     let method: Vec<&Section> = sections.iter().filter(|s| s.topic == Topic::Method).collect();
     let other = || sections.iter().filter(|s| s.topic == Topic::Other).collect();
     let chosen: Vec<&Section> = if method.is_empty() { other() } else { method };
-    let (steps, listed) = steps(&chosen);
-    Draft { title: title(blocks), steps, listed }
+    let steps = steps(&chosen);
+    Draft { title: title(blocks), steps }
 }
 
 /// The document cut at its headings; a heading without a topic of its own has that of the larger
@@ -175,17 +173,20 @@ fn title(blocks: &[Block]) -> String {
     headings.min_by_key(|(level, _)| **level).map_or_else(String::new, |(_, text)| text.clone())
 }
 
-/// The steps in these sections, and whether they are items of a list.
-fn steps(sections: &[&Section]) -> (Vec<String>, bool) {
+/// The steps in these sections.
+fn steps(sections: &[&Section]) -> Vec<String> {
     let has = |wanted: fn(&Block) -> bool| sections.iter().flat_map(|s| s.blocks).any(wanted);
     let numbered = has(|b| matches!(b, Block::Item { numbered: true, .. }));
     let items = has(|b| matches!(b, Block::Item { .. }));
     if items {
-        let items = sections.iter().flat_map(|s| list(s.blocks, numbered));
-        return (items.filter(|s| is_step(s)).collect(), true);
+        return sections
+            .iter()
+            .flat_map(|s| list(s.blocks, numbered))
+            .filter(|s| is_step(s))
+            .collect();
     }
     let paragraphs: Vec<Vec<String>> = sections.iter().flat_map(|s| paragraphs(s.blocks)).collect();
-    (without_ingredients(prose(paragraphs)), false)
+    without_ingredients(prose(paragraphs))
 }
 
 /// The items of a list, with the lines that go on with them. Where there is a numbered list, other
@@ -381,10 +382,21 @@ fn without_ingredients(steps: Vec<String>) -> Vec<String> {
     if kept.is_empty() { steps } else { kept }
 }
 
+/// Whether a word names a month or begins to: `Mar:`, `march`.
+fn is_month(word: &str) -> bool {
+    const MONTHS: [&str; 12] =
+        ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
+    let word = word.to_lowercase();
+    MONTHS.iter().any(|month| word.starts_with(month))
+}
+
 /// Whether the line is a quantity of something: `200 g flour`, `½ onion`, `2 cloves garlic`.
 fn is_ingredient(line: &str) -> bool {
     let mut words = line.split_whitespace();
     let Some(first) = words.next() else { return false };
+    if words.clone().next().is_some_and(|word| word.ends_with(':') && is_month(word)) {
+        return false; // an entry of a diary: "10 Mar: pots filled"
+    }
     let quantity = first.starts_with(|c: char| c.is_ascii_digit() || "½¼¾⅓⅔⅛".contains(c));
     let acts = |word: &str| {
         let word = word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();

@@ -15,6 +15,13 @@ fn read(name: &str, text: &str) -> String {
 }
 
 #[test]
+fn lines_that_are_no_steps_are_told() {
+    let text = "Taco\nServes 4\n\nIngredients\n- 2 onions\n\nMethod\n1. Chop.\n2. Fry.\n\nEnjoy!";
+    let reading = read_procedure("r.txt", text.as_bytes()).unwrap();
+    assert_eq!(reading.left_out, ["Serves 4", "Ingredients", "- 2 onions", "Method", "Enjoy!"]);
+}
+
+#[test]
 fn plain_text_in_every_form() {
     let cases = [
         ("Chop the onion\nFry it\nServe", " | Chop the onion | Fry it | Serve"),
@@ -59,6 +66,10 @@ fn plain_text_in_every_form() {
         ("Add 1 tbsp. Sugar is fine too. Stir.", " | Add 1 tbsp. Sugar is fine too. | Stir."),
         ("Zwiebel schneiden\nBraten", " | Zwiebel schneiden | Braten"),
         ("Guacamole\nMash it.\nSalt it.", "Guacamole | Mash it. | Salt it."),
+        (
+            "Beans, diary\n10 Mar: 9 cm pots, filled\n12 Mar: 3 per pot\n2 May: all six out",
+            "Beans, diary | 10 Mar: 9 cm pots, filled | 12 Mar: 3 per pot | 2 May: all six out",
+        ),
         ("Tomato notes\nChop them.\nFry them.", "Tomato notes | Chop them. | Fry them."),
         ("Planter (notes)\n- mark\n- saw", "Planter (notes) | mark | saw"),
         ("4.1 Cheese is grated.\n4.2 Onions are cut.", " | Cheese is grated. | Onions are cut."),

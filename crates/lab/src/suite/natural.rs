@@ -7,9 +7,8 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use stitch_core::gaps::FEATURES;
 use stitch_engine::demonstrate::{
-    Asked, Choice, DemonstrateError, Demonstrator, Options, Stock, gap_features, solve,
+    Asked, Choice, Demonstrator, Options, Stock, gap_features, solve,
 };
-use stitch_engine::encoder::EncoderError;
 use stitch_engine::progress::Progress;
 use stitch_engine::recipe::{RecipeError, read_procedure};
 use stitch_world::truth::{StepTruth, Truth};
@@ -230,9 +229,7 @@ fn answer(
         Err(RecipeError::NoSteps { .. } | RecipeError::Empty) => return Ok(Vec::new()),
         Err(error) => return Err(EvaluateError::Recipe(error)),
     };
-    let reading = reading.without_remarks(with.sentence).map_err(EncoderError::from);
-    let procedure = reading.map_err(DemonstrateError::from)?.procedure;
-    let asked = Asked::encode(with, &procedure)?;
+    let asked = Asked::encode(with, &reading.procedure)?;
     let features = gap_features(with, stock, &asked, options)?;
     let never = Options { threshold: Some(0.0), ..options.clone() };
     let before = solve(with, stock, &asked, &never)?;
