@@ -1,4 +1,4 @@
-//! Eight costs at a time, in the widest registers the processor has.
+//! Eight costs at a time: in AVX2 registers where the processor has them.
 
 /// How many costs go together.
 pub(super) const LANES: usize = 8;
@@ -16,7 +16,6 @@ pub(super) trait Lanes: Copy {
     fn shift_in(self, before: Self) -> Self;
 }
 
-/// For every processor.
 #[derive(Clone, Copy)]
 pub(super) struct Plain([f64; LANES]);
 
@@ -64,58 +63,11 @@ impl Lanes for Plain {
 
 #[cfg(target_arch = "x86_64")]
 pub(super) mod x86 {
-    //! For processors with AVX2 or AVX-512.
-    //!
-    //! Safety of every block here: these types are only made inside functions that are entered
-    //! after the processor was asked for the feature, and loads are from arrays of eight.
+    //! Safety of every block here: `Avx2` is only used inside functions that are entered after the
+    //! processor was asked for the feature, and loads are from arrays of eight.
 
     use super::{LANES, Lanes};
     use std::arch::x86_64::*;
-
-    #[derive(Clone, Copy)]
-    pub(crate) struct Avx512(__m512d);
-
-    impl Lanes for Avx512 {
-        #[inline(always)]
-        fn splat(x: f64) -> Self {
-            unsafe { Self(_mm512_set1_pd(x)) }
-        }
-
-        #[inline(always)]
-        fn load(from: &[f64; LANES]) -> Self {
-            unsafe { Self(_mm512_loadu_pd(from.as_ptr())) }
-        }
-
-        #[inline(always)]
-        fn to_array(self) -> [f64; LANES] {
-            let mut array = [0.0; LANES];
-            unsafe { _mm512_storeu_pd(array.as_mut_ptr(), self.0) };
-            array
-        }
-
-        #[inline(always)]
-        fn add(self, other: Self) -> Self {
-            unsafe { Self(_mm512_add_pd(self.0, other.0)) }
-        }
-
-        #[inline(always)]
-        fn min(self, other: Self) -> Self {
-            unsafe { Self(_mm512_min_pd(self.0, other.0)) }
-        }
-
-        #[inline(always)]
-        fn less(self, other: Self) -> u8 {
-            unsafe { _mm512_cmp_pd_mask::<_CMP_LT_OQ>(self.0, other.0) }
-        }
-
-        #[inline(always)]
-        fn shift_in(self, before: Self) -> Self {
-            unsafe {
-                let (high, low) = (_mm512_castpd_si512(self.0), _mm512_castpd_si512(before.0));
-                Self(_mm512_castsi512_pd(_mm512_alignr_epi64::<7>(high, low)))
-            }
-        }
-    }
 
     #[derive(Clone, Copy)]
     pub(crate) struct Avx2(__m256d, __m256d);

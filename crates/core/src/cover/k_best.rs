@@ -1,10 +1,10 @@
-//! The exact K best sequences by worth, changes of source and order within a source.
+//! The exact K best sequences by log probability, changes of source and order within a source.
 //!
 //! Every way on from a match is ranked; a path is the list of ranks it takes, and the best path
 //! takes rank 0 throughout. Raising the last rank that is not 0, or any rank after it, gives each
 //! other path once and never a better one: a heap of those yields the paths best first.
 
-use super::graph::{Graph, Layer, Weights, parts, score};
+use super::graph::{Graph, Layer, State, Weights, parts};
 use super::sequence::Sequence;
 use super::suffix::Suffixes;
 use crate::clip::ClipId;
@@ -13,8 +13,8 @@ use crate::pool::Pool;
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BinaryHeap, HashMap};
 
-/// What makes a sequence worse, in units of a match's worth (natural logarithms of
-/// probability: 0.7 is a factor of two); beyond a million counts as a million.
+/// What makes a sequence worse, in natural logarithms of probability (0.7 is a factor of two); beyond
+/// a million counts as a million.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct KBestOptions {
     /// For every change of source between shown steps.
@@ -23,17 +23,7 @@ pub struct KBestOptions {
     pub order_cost: f64,
 }
 
-/// A sequence and its score.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Candidate {
-    /// One clip per step.
-    pub sequence: Sequence,
-    /// The sum of worths less the costs.
-    pub score: f64,
-}
-
 impl Weights {
-    /// These costs in parts.
     pub fn new(costs: &KBestOptions) -> Self {
         Self { switch: parts(costs.switch_cost), order: parts(costs.order_cost) }
     }
@@ -43,12 +33,10 @@ impl Weights {
 ///
 /// Steps without a match are gaps: they neither change the source nor break the order. Scores are
 /// exact to 2⁻³⁰ a step.
-pub fn k_best(map: &StepMap, pool: &Pool, k: usize, options: &KBestOptions) -> Vec<Candidate> {
-    let weights = Weights::new(options);
+pub fn k_best(map: &StepMap, pool: &Pool, k: usize, options: &KBestOptions) -> Vec<Sequence> {
     let graph = Graph::new(map, pool);
-    let best = best_paths(&graph, &weights, k).into_iter();
-    best.map(|path| Candidate { sequence: graph.sequence(&path.clips), score: score(path.score) })
-        .collect()
+    let best = best_paths(&graph, &Weights::new(options), k);
+    best.iter().map(|path| graph.sequence(&path.clips)).collect()
 }
 
 /// The `k` best paths through a graph, best first.
@@ -219,7 +207,7 @@ struct Near<'a> {
 
 impl Near<'_> {
     /// The ways on that stay in the source, none found yet.
-    fn same_source(&self, from: &super::graph::State, weights: &Weights) -> Ways {
+    fn same_source(&self, from: &State, weights: &Weights) -> Ways {
         let group = self.layer.group(from.source);
         let value = |i: usize| self.values[i] - weights.between(from, &self.layer.states[i]);
         let mut same: Vec<(i64, u32)> = group.map(|i| (value(i), i as u32)).collect();

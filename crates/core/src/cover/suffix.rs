@@ -11,7 +11,7 @@ pub(super) struct Suffixes<'a> {
     next: Vec<u32>,
 }
 
-/// A state to go to and what that is worth; the greater is better, then the earlier clip.
+/// A state to go to and its value; the greater is better, then the earlier clip.
 #[derive(Clone, Copy)]
 struct Way {
     value: i64,
@@ -31,7 +31,7 @@ impl<'a> Suffixes<'a> {
         suffixes
     }
 
-    /// Values and next states of a layer, from what arriving in the one after it is worth.
+    /// Values and next states of a layer, from the values of arriving in the one after it.
     fn extend(&mut self, layer: usize, arrivals: &Arrivals, weights: &Weights) {
         let first = self.graph.range(layer).start;
         let (layer, after) = (self.graph.layer(layer), self.graph.layer(layer + 1));
@@ -45,7 +45,6 @@ impl<'a> Suffixes<'a> {
         }
     }
 
-    /// The values of a layer's states.
     pub fn values(&self, layer: usize) -> &[i64] {
         &self.values[self.graph.range(layer)]
     }
@@ -79,7 +78,7 @@ fn better(layer: &Layer, a: Way, b: Way) -> Way {
     if key(b) < key(a) { b } else { a }
 }
 
-/// What arriving in a layer is worth.
+/// The values of arriving in a layer.
 #[derive(Default)]
 struct Arrivals {
     /// The best of all, and the best of any other source.
