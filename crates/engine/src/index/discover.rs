@@ -1,4 +1,4 @@
-//! Finding video files under the paths a person names, and telling their bytes apart.
+//! Finding video files under the given paths, and identifying them by content.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
@@ -12,7 +12,7 @@ use crate::files::{FileError, hex};
 use crate::library::Found;
 use crate::progress::Progress;
 
-/// Names of files that are taken for videos when a folder is searched.
+/// Of files that are taken for videos when a folder is searched.
 pub const EXTENSIONS: [&str; 16] = [
     "mp4", "mkv", "webm", "mov", "m4v", "avi", "mpg", "mpeg", "ts", "mts", "m2ts", "wmv", "flv",
     "ogv", "3gp", "mxf",
@@ -38,8 +38,8 @@ pub fn discover(paths: &[PathBuf], progress: &dyn Progress) -> Result<Vec<Found>
     Ok(found)
 }
 
-/// Collects the video files of a folder and the folders in it. Hidden ones are left out; a folder
-/// that cannot be read is told and passed over.
+/// Collects the video files of a folder and the folders in it, without hidden ones. A folder that
+/// cannot be read is a warning.
 fn walk(
     folder: &Path,
     files: &mut Vec<PathBuf>,
@@ -87,21 +87,23 @@ fn identify(path: &Path) -> io::Result<Found> {
     })
 }
 
-/// What identifies a video's bytes: its size and sixteen blocks spread over it. Two videos that
-/// agree in all of that are the same; reading a terabyte to be surer would cost hours.
+/// A hash of the size and of sixteen blocks spread over the file; hashing a terabyte would take hours.
 fn content(path: &Path, bytes: u64) -> io::Result<String> {
     const BLOCKS: u64 = 16;
-    const BLOCK: u64 = 64 * 1024;
+    const BLOCK_BYTES: u64 = 64 * 1024;
     let mut file = File::open(path)?;
     let mut hash = Sha256::new();
     hash.update(bytes.to_le_bytes());
-    let mut block = Vec::with_capacity(BLOCK as usize);
+    let mut block = Vec::with_capacity(BLOCK_BYTES as usize);
     for i in 0..BLOCKS {
-        let start =
-            if bytes <= BLOCKS * BLOCK { i * BLOCK } else { (bytes - BLOCK) * i / (BLOCKS - 1) };
+        let start = if bytes <= BLOCKS * BLOCK_BYTES {
+            i * BLOCK_BYTES
+        } else {
+            (bytes - BLOCK_BYTES) * i / (BLOCKS - 1)
+        };
         file.seek(SeekFrom::Start(start))?;
         block.clear();
-        (&mut file).take(BLOCK).read_to_end(&mut block)?;
+        (&mut file).take(BLOCK_BYTES).read_to_end(&mut block)?;
         hash.update(&block);
     }
     Ok(hex(&hash.finalize()[..16]))
