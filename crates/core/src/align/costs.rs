@@ -1,10 +1,11 @@
 //! What it costs to match a step with a second, and to drop a second.
 
 use super::AlignError;
-use super::lanes::LANES;
 use crate::features::{Features, similarity};
 use std::collections::HashMap;
 
+/// How many costs are computed together.
+pub(super) const LANES: usize = 8;
 /// Keeps the logarithm of a vanishing probability finite.
 const EPSILON: f64 = 1e-5;
 
@@ -14,8 +15,8 @@ const EPSILON: f64 = 1e-5;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Costs {
     steps: usize,
-    /// \[seconds, stride\]: the costs of all steps, then infinities up to full lanes.
-    matching: Vec<f64>,
+    /// \[seconds, stride\] in groups of lanes: the costs of all steps, then infinities.
+    matching: Vec<[f64; LANES]>,
     drop: Vec<f64>,
 }
 
@@ -115,7 +116,7 @@ impl Costs {
 
     /// What it costs to show `step` in `second`, both from 0.
     pub fn matching(&self, step: usize, second: usize) -> f64 {
-        self.matching[second * self.stride() + step]
+        self.matching.as_flattened()[second * self.stride() + step]
     }
 
     /// What it costs to drop each second.
@@ -128,12 +129,13 @@ impl Costs {
         assert!(step < self.steps, "step {step} of {}", self.steps);
         let stride = self.stride();
         for second in (0..self.seconds()).filter(|second| !window.contains(second)) {
-            self.matching[second * stride + step] = f64::INFINITY;
+            self.matching.as_flattened_mut()[second * stride + step] = f64::INFINITY;
         }
     }
 
     /// The costs of all seconds, `stride` numbers each.
-    pub(super) fn columns(&self) -> &[f64] {
+    #[cfg(target_arch = "x86_64")]
+    pub(super) fn columns(&self) -> &[[f64; LANES]] {
         &self.matching
     }
 
@@ -155,8 +157,8 @@ impl Costs {
             return Err(AlignError::NotANumber { second });
         }
         let stride = rows.len().next_multiple_of(LANES);
-        let mut columns = vec![f64::INFINITY; stride * seconds];
-        for (second, column) in columns.chunks_exact_mut(stride).enumerate() {
+        let mut columns = vec![[f64::INFINITY; LANES]; stride / LANES * seconds];
+        for (second, column) in columns.as_flattened_mut().chunks_exact_mut(stride).enumerate() {
             column.iter_mut().zip(rows).for_each(|(x, row)| *x = matching[row * seconds + second]);
         }
         Ok(Self { steps: rows.len(), matching: columns, drop })

@@ -4,11 +4,11 @@
 //! at a cost of their own. [`drop_dtw`] matches every step; [`drop_dtw_with_missing_steps`] may
 //! leave steps out too, for summaries that come from elsewhere than this video.
 
-mod lanes;
 mod costs;
 mod alignment;
 mod states;
-mod exclusive;
+#[cfg(target_arch = "x86_64")]
+mod avx2;
 
 pub use alignment::{Alignment, PathCell};
 pub use costs::{CostOptions, Costs};
@@ -65,14 +65,16 @@ pub enum AlignError {
 /// # Ok::<(), stitch_core::align::AlignError>(())
 /// ```
 pub fn drop_dtw(costs: &Costs, options: &AlignOptions) -> Result<Alignment, AlignError> {
-    if !options.exclusive {
-        return states::align(costs, None, options);
-    }
     let (steps, seconds) = (costs.steps(), costs.seconds());
-    if steps > seconds {
+    if options.exclusive && steps > seconds {
         return Err(AlignError::TooManySteps { steps, seconds });
     }
-    exclusive::align(costs, options.contiguous)
+    #[cfg(target_arch = "x86_64")]
+    if options.exclusive && std::arch::is_x86_feature_detected!("avx2") {
+        // Safety: the processor was asked.
+        return unsafe { avx2::align(costs, options.contiguous) };
+    }
+    states::align(costs, None, options)
 }
 
 /// The cheapest alignment in which a step may be missing, at its own cost `step_drop`.
