@@ -198,9 +198,12 @@ pub fn uncertain_words(utterances: &[Utterance]) -> Vec<UncertainWord> {
         let words = utterance.caption.lines.iter().flat_map(|line| line.text.split_whitespace());
         words.zip(&utterance.alternatives)
     });
-    let words = words.enumerate().filter(|(_, (_, alternatives))| !alternatives.is_empty());
-    let word = |(index, (word, alternatives)): (usize, (&str, &Vec<(String, f32)>))| {
-        UncertainWord { index, word: word.to_owned(), alternatives: alternatives.clone() }
-    };
-    words.map(word).collect()
+    let mut uncertain = Vec::new();
+    for (index, (word, alternatives)) in words.enumerate() {
+        if !alternatives.is_empty() {
+            let (word, alternatives) = (word.to_owned(), alternatives.clone());
+            uncertain.push(UncertainWord { index, word, alternatives });
+        }
+    }
+    uncertain
 }
