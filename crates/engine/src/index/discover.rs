@@ -1,6 +1,6 @@
 //! Finding video files under the given paths, and identifying them by content.
 
-use std::fs::{self, File};
+use std::fs::{self, File, Metadata};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
@@ -78,13 +78,14 @@ fn identify(path: &Path) -> io::Result<Found> {
     if !about.is_file() {
         return Err(io::Error::other("is a device or pipe, not a file; copy it to a file first"));
     }
+    found(path, &about, content(path, about.len())?)
+}
+
+/// A file as the library enters it.
+pub(super) fn found(path: &Path, about: &Metadata, content: String) -> io::Result<Found> {
     let modified = about.modified()?.duration_since(UNIX_EPOCH).unwrap_or_default();
-    Ok(Found {
-        path: path.into(),
-        content: content(path, about.len())?,
-        bytes: about.len(),
-        modified_ms: modified.as_millis() as i64,
-    })
+    let modified_ms = modified.as_millis() as i64;
+    Ok(Found { path: path.into(), content, bytes: about.len(), modified_ms })
 }
 
 /// A hash of the size and of sixteen blocks spread over the file; hashing a terabyte would take hours.

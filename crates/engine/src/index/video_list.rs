@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::time::UNIX_EPOCH;
 
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
+use super::discover::found;
 use super::steps::VideoStep;
 use crate::encoder::precomputed::Folder;
 use crate::files::{FileError, hex};
@@ -84,17 +84,11 @@ impl VideoList {
                 path.display()
             ));
         }
-        self.found.push(found(&path, content).map_err(|error| error.to_string())?);
+        let data = path.metadata().map_err(|error| error.to_string())?;
+        self.found.push(found(&path, &data, content).map_err(|error| error.to_string())?);
         self.videos.insert(path, line.video(length_ms));
         Ok(())
     }
-}
-
-fn found(path: &Path, content: String) -> std::io::Result<Found> {
-    let data = path.metadata()?;
-    let since = data.modified()?.duration_since(UNIX_EPOCH).unwrap_or_default();
-    let modified_ms = i64::try_from(since.as_millis()).unwrap_or(0);
-    Ok(Found { path: path.to_owned(), content, bytes: data.len(), modified_ms })
 }
 
 impl Line {

@@ -338,27 +338,12 @@ fn clause_end(words: &[Word], at: usize) -> usize {
         let remark = comma
             && matches!(next, "that" | "this" | "it")
             && words.get(i + 2).is_some_and(|w| is_state(&w.low));
-        let cut = matches!(
-            next,
-            "because"
-                | "'cause"
-                | "cause"
-                | "which"
-                | "who"
-                | "since"
-                | "although"
-                | "though"
-                | "but"
-                | "if"
-                | "unless"
-                | "so"
-        );
         let person = is_subject(next)
             && (comma
                 || matches!(words[i].low.as_str(), "and" | "then" | "or" | "so" | "now")
                 || far && !is_subordinator(&words[i].low));
         if remark
-            || (far || comma) && (cut || person)
+            || (far || comma) && (is_clause_break(next) || person)
             || comma && is_lead(next) && next != "and" && next != "or"
         {
             return i + 1;

@@ -102,6 +102,8 @@ word_lists! {
     /// Words that open a clause which is not what is done now.
     is_subordinator = "if when because since until while as after before once that which who whose how why \
         where what unless although though cause 'cause whenever whether than";
+    /// Words that end what is said of an action.
+    is_clause_break = "because 'cause cause which who since although though but if unless so";
     /// Words before a thing.
     is_determiner = "the a an my your our his her their some this that these those each every all both any \
         another more half one two three four five six seven eight nine ten twelve twenty couple few little enough \
