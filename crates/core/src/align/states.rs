@@ -41,6 +41,34 @@ const PREDECESSORS: [&[Predecessor]; 4] = [
     &[(0, 1, MISSING), (0, 1, NEITHER)],
 ];
 
+/// A step of the current second and what is known around it.
+struct Near<'a> {
+    step: usize,
+    /// The second before, by step.
+    before: &'a [Cell],
+    /// The current second, as far as it is known.
+    column: &'a [Cell],
+}
+
+impl Near<'_> {
+    /// The cost of a state's cheapest predecessor, and its index.
+    fn cheapest(&self, state: usize, options: &AlignOptions) -> (f64, u8) {
+        let mut best = (f64::INFINITY, 0);
+        for (number, from) in PREDECESSORS[state].iter().enumerate() {
+            let cost = self.cost(*from);
+            if cost < best.0 && is_allowed(state, *from, options) {
+                best = (cost, number as u8);
+            }
+        }
+        best
+    }
+
+    fn cost(&self, (steps_back, seconds_back, state): Predecessor) -> f64 {
+        let cells = if seconds_back == 1 { self.before } else { self.column };
+        self.step.checked_sub(steps_back).map_or(f64::INFINITY, |step| cells[step][state])
+    }
+}
+
 fn is_allowed(state: usize, from: Predecessor, options: &AlignOptions) -> bool {
     match (state, from) {
         (MATCH, (0, 1, DROP)) => !options.contiguous,
@@ -67,18 +95,10 @@ pub(super) fn align(
             }
             let own = own_costs(costs, step_drop, step, second);
             for state in 0..4 {
-                let cost = |&(steps_back, seconds_back, from): &Predecessor| {
-                    let side = if seconds_back == 1 { &before } else { &column };
-                    step.checked_sub(steps_back).map_or(f64::INFINITY, |step| side[step][from])
-                };
-                let mut best = (f64::INFINITY, 0);
-                for (number, from) in PREDECESSORS[state].iter().enumerate() {
-                    if cost(from) < best.0 && is_allowed(state, *from, options) {
-                        best = (cost(from), number as u8);
-                    }
-                }
-                column[step][state] = own[state] + best.0;
-                pointers[step][state] = best.1;
+                let near = Near { step, before: &before, column: &column };
+                let (cost, pointer) = near.cheapest(state, options);
+                column[step][state] = own[state] + cost;
+                pointers[step][state] = pointer;
             }
         }
     }
