@@ -113,7 +113,7 @@ mod tests {
         let clips = rows(&[1.0, 0.0, 0.0, 1.0, 0.7, 0.7]);
         let agrees = |words: &[f32]| Agreement::of_video(&rows(words), &clips);
         assert_eq!(agrees(&[1.0, 0.0, 0.0, 1.0, 0.7, 0.7]), Agreement { suits: 6, of: 6 });
-        // the first two told of each other's pictures
+        // the texts of the first two are swapped
         assert_eq!(agrees(&[0.0, 1.0, 1.0, 0.0, 0.7, 0.7]), Agreement { suits: 2, of: 6 });
         assert_eq!(Agreement::default().share(0.7), 0.7);
         assert!(Agreement { suits: 950, of: 1000 }.share(0.7) > 0.93);

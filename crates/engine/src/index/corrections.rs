@@ -7,11 +7,11 @@ use stitch_core::words::stems;
 use super::similarity::{WindowScore, window_score};
 use super::spans::AFTER_S;
 use crate::listen::UncertainWord;
-use crate::summarise::tells_step;
+use crate::summarise::describes_step;
 use crate::transcript::Sentence;
 
 /// Log probability per unit of cosine between a sentence and its frames. All values here were chosen on
-/// the made-up library of seed 1 (docs/RESULTS.md, speech).
+/// the made-up library of seed 1, by `stitch eval speech --against`.
 const VISION_WEIGHT: f32 = 40.0;
 /// By how much the log probability of a correction must exceed that of what was heard.
 const MIN_GAIN: f32 = 1.0;
@@ -21,7 +21,7 @@ const MIN_Z_SCORE: f32 = 1.0;
 const MIN_ALTERNATIVE_LOG_PROB: f32 = -5.0;
 /// Of two adjacent words together.
 const MIN_PAIR_LOG_PROB: f32 = -3.0;
-/// Added if the sentence tells a step only when corrected: narration tells steps.
+/// Added if only the corrected sentence describes a step: narration describes steps.
 const STEP_BONUS: f32 = 2.0;
 const MAX_CORRECTIONS_PER_SENTENCE: usize = 3;
 
@@ -99,7 +99,7 @@ fn candidates(
         let uncertain = uncertain.iter().filter(|word| own.contains(&word.index));
         let changes: Vec<Change> =
             uncertain.flat_map(|word| changes(word, &words, own.start)).collect();
-        let has_step = tells_step(&sentence.text);
+        let has_step = describes_step(&sentence.text);
         let candidate = |changes: &[&Change]| candidate(number, &words, has_step, changes);
         candidates.extend(changes.iter().filter_map(|change| candidate(&[change])));
         let pairs = changes.iter().flat_map(|a| changes.iter().map(move |b| [a, b]));
@@ -132,7 +132,7 @@ fn changes<'a>(
 }
 
 /// The sentence with these changes; none where they are too unlikely. A stop word is only changed where
-/// that makes the sentence tell a step.
+/// that makes the sentence describe a step.
 fn candidate(
     sentence: usize,
     words: &[&str],
@@ -148,7 +148,7 @@ fn candidate(
     let mut words = words.to_vec();
     changes.iter().for_each(|change| words[change.place] = &change.word);
     let text = words.join(" ");
-    let gains_step = !has_step && tells_step(&text);
+    let gains_step = !has_step && describes_step(&text);
     let log_prob = log_prob + if gains_step { STEP_BONUS } else { 0.0 };
     (gains_step || no_stop_word).then_some(Candidate { sentence, text, log_prob })
 }
@@ -201,11 +201,7 @@ mod tests {
         let mad = |by| perhaps(3, "Mad,", &[("bad", -0.1), ("bed", by)]);
         assert_eq!(corrected("Loosen the Mad, please.", &[mad(-2.0)]), "Loosen the Bed, please.");
         let plain = "Loosen the Mad, please.";
-        assert_eq!(
-            corrected(plain, &[mad(MIN_ALTERNATIVE_LOG_PROB - 1.0)]),
-            plain,
-            "hardly heard so"
-        );
+        assert_eq!(corrected(plain, &[mad(MIN_ALTERNATIVE_LOG_PROB - 1.0)]), plain, "too unlikely");
         assert_eq!(corrected(plain, &[perhaps(3, "mud", &[("bed", -2.0)])]), plain, "another word");
         let both = [mad(-2.0), perhaps(6, "pole.", &[("hole", -1.0)])];
         let text = corrected("Loosen the Mad, dig a pole.", &both);
@@ -215,7 +211,7 @@ mod tests {
         assert_eq!(corrected("Loosen the mad pole.", &[]), "Loosen the mad pole.");
         assert_eq!(corrected("Loosen the mad pole", &both), "Loosen the hole bed");
         let into = |text: &str| corrected(text, &[perhaps(2, "into", &[("dig", -0.5)])]);
-        assert_eq!(into("Now into the bed."), "Now dig the bed.", "a step is told");
+        assert_eq!(into("Now into the bed."), "Now dig the bed.", "a step");
         assert_eq!(into("Dig into the bed."), "Dig into the bed.");
     }
 

@@ -13,7 +13,7 @@ use super::steps::VideoStep;
 /// Of the alignment of step texts with seconds.
 pub const COSTS: CostOptions = CostOptions { keep: 0.3, temperature: 0.1 };
 /// How far before its words a step may be shown, in seconds. The values of this file were chosen by
-/// hand; docs/RESULTS.md, speech, tells what the passes gain.
+/// hand; `stitch eval speech --against` measures them.
 const BEFORE_S: usize = 1;
 /// How far after its words a step may be shown, in seconds: hands go on when everything is said.
 pub const AFTER_S: usize = 3;
@@ -96,8 +96,8 @@ fn align_steps(context: &Context, _: Vec<StepSpan>) -> Vec<StepSpan> {
     let length = context.seconds.len();
     let aligned = drop_dtw(context).unwrap_or_else(|| vec![None; context.steps.len()]);
     let steps = context.steps.iter().zip(aligned).enumerate();
-    let place = |(step, (asked, aligned)): (usize, (&VideoStep, Option<Range<usize>>))| {
-        let range = aligned.or_else(|| asked.window.map(seconds_of))?;
+    let place = |(step, (wanted, aligned)): (usize, (&VideoStep, Option<Range<usize>>))| {
+        let range = aligned.or_else(|| wanted.window.map(seconds_of))?;
         let seconds = range.start..range.end.min(length);
         let span = span_of(&seconds, context.length_ms)?;
         Some(StepSpan { step: Some(step), seconds, span })

@@ -51,8 +51,8 @@ impl From<SummaryStep> for VideoStep {
 /// Steps with their features.
 pub type Encoded<'a> = (&'a [VideoStep], &'a Features);
 
-/// Below this median z-score of the narrated steps the encoder tells nothing about the video. This and
-/// the next two were chosen on the made-up library (docs/RESULTS.md, speech).
+/// Below this median z-score of the narrated steps the encoder is too weak for the video. This and the
+/// next two were chosen on the made-up library by `stitch eval speech --against`.
 const MIN_MEDIAN_Z_SCORE: f32 = 1.0;
 /// What a possible step must reach of the narrated steps' medians.
 const MIN_SHARE_OF_Z_SCORE: f32 = 0.2;

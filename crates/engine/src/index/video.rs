@@ -291,8 +291,8 @@ fn recognised_speech(
         }
     };
     if let Some(damage) = &listened.damage {
-        let told = format!("part of its sound is damaged ({damage}); what can be decoded is used");
-        progress.warn(&format!("{path}: {told}"));
+        let used = "what can be decoded is used";
+        progress.warn(&format!("{path}: part of its sound is damaged ({damage}); {used}"));
     }
     // The stop words and the rules that corrections go by are English.
     let is_english = listened.language.as_deref() == Some("en");

@@ -11,7 +11,7 @@ mod model;
 
 pub use answer::parse_answer;
 pub use model::{PromptDomain, SummariseError, by_language_model};
-pub use rules::{by_rules, possible_steps, tells_step};
+pub use rules::{by_rules, describes_step, possible_steps};
 
 /// One step and the time in which it is spoken of.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -36,7 +36,7 @@ const MAX_WINDOW_BYTES: usize = 12_000;
 /// How many sentences two windows share.
 const OVERLAP_SENTENCES: usize = 5;
 
-/// The steps told in the narration, by the model.
+/// The steps of the narration, by the model.
 pub fn by_language_model(
     chat: &Chat,
     domain: PromptDomain,

@@ -9,47 +9,47 @@ use crate::transcript::Sentence;
 /// A sentence scoring this much is taken for a step: of 2.0, 2.5, 3.0 and 3.5 the best F1 on
 /// marked narration (`examples/measure_rules.rs`). The values below were chosen by hand.
 const MIN_STEP_SCORE: f32 = 2.5;
-/// An action scoring less adds nothing to the step that its sentence tells.
+/// An action scoring less adds nothing to the step of its sentence.
 const MIN_ACTION_SCORE: f32 = 1.5;
-/// Recognised sentences without an end tell no more than this in one step.
+/// Recognised sentences without an end hold no more than this in one step.
 const MAX_ACTIONS: usize = 4;
-/// A sentence with fewer content words tells no step.
+/// A sentence with fewer content words is no step.
 const MIN_CONTENT_WORDS: usize = 2;
-/// A sentence with so much chatter tells no step, whatever else it says.
+/// A sentence with so much chatter is no step, whatever else it says.
 const MIN_CHATTER_WEIGHT: f32 = 2.0;
 /// Sentences further apart are not one step.
 const MAX_STEP_GAP_MS: u64 = 12_000;
 /// A pronoun refers back no further than this.
 const MAX_REFERENCE_MS: u64 = 6_000;
 
-/// The steps told in the narration.
+/// The steps of the narration.
 pub fn by_rules(sentences: &[Sentence]) -> Vec<SummaryStep> {
-    let mut steps: Vec<Told> = Vec::new();
+    let mut steps: Vec<Narrated> = Vec::new();
     for sentence in sentences {
-        let Some(told) = tell(sentence, steps.last()) else { continue };
+        let Some(next) = narrated(sentence, steps.last()) else { continue };
         match steps.last_mut() {
-            Some(last) if goes_on(last, &told) => last.step.end_ms = told.step.end_ms,
-            _ => steps.push(told),
+            Some(last) if goes_on(last, &next) => last.step.end_ms = next.step.end_ms,
+            _ => steps.push(next),
         }
     }
-    steps.into_iter().map(|told| told.step).collect()
+    steps.into_iter().map(|narrated| narrated.step).collect()
 }
 
-/// Whether a sentence by itself tells a step.
-pub fn tells_step(text: &str) -> bool {
+/// Whether a sentence by itself describes a step.
+pub fn describes_step(text: &str) -> bool {
     step_actions(&words(text), text).is_some()
 }
 
-/// Sentences that are neither told steps nor talk of a known kind: steps in words that nobody listed, or
+/// Sentences that are neither steps nor talk of a known kind: steps in words that nobody listed, or
 /// that were misheard. Whether they are steps, only the frames can say.
-pub fn possible_steps(told: &[SummaryStep], sentences: &[Sentence]) -> Vec<SummaryStep> {
-    let is_told = |sentence: &Sentence| {
+pub fn possible_steps(steps: &[SummaryStep], sentences: &[Sentence]) -> Vec<SummaryStep> {
+    let is_in_step = |sentence: &Sentence| {
         let middle = sentence.start_ms.midpoint(sentence.end_ms);
-        told.iter().any(|step| (step.start_ms..step.end_ms).contains(&middle))
+        steps.iter().any(|step| (step.start_ms..step.end_ms).contains(&middle))
     };
     let is_possible = |sentence: &&Sentence| {
         let words = words(&sentence.text);
-        !is_told(sentence)
+        !is_in_step(sentence)
             && words.iter().filter(|word| is_content(&word.low)).count() >= MIN_CONTENT_WORDS
             && chatter::weight(&words) < MIN_CHATTER_WEIGHT
     };
@@ -72,22 +72,22 @@ fn as_order(text: &str) -> String {
 }
 
 /// A step, and what the next sentence may refer to.
-struct Told {
+struct Narrated {
     step: SummaryStep,
     words: Vec<Word>,
     actions: Vec<Action>,
     thing: Option<Vec<Word>>,
 }
 
-/// The step that a sentence tells; none if it is talk.
-fn tell(sentence: &Sentence, before: Option<&Told>) -> Option<Told> {
+/// The step that a sentence describes; none if it is talk.
+fn narrated(sentence: &Sentence, before: Option<&Narrated>) -> Option<Narrated> {
     let words = words(&sentence.text);
     let actions = step_actions(&words, &sentence.text)?;
     let recent = before.filter(|b| sentence.start_ms < b.step.end_ms + MAX_REFERENCE_MS);
     let (text, thing) = rewrite::order(&words, &actions, recent.and_then(|b| b.thing.clone()));
     let text = if text.split(' ').count() < 2 { sentence.text.clone() } else { text };
     let step = SummaryStep { text, start_ms: sentence.start_ms, end_ms: sentence.end_ms };
-    Some(Told { step, words, actions, thing })
+    Some(Narrated { step, words, actions, thing })
 }
 
 /// The actions of a sentence that is a step.
@@ -104,7 +104,7 @@ fn step_actions(words: &[Word], text: &str) -> Option<Vec<Action>> {
     (score >= MIN_STEP_SCORE && !actions.is_empty()).then_some(actions)
 }
 
-/// How sure the sentence tells a step.
+/// How likely the sentence describes a step.
 fn score(words: &[Word], text: &str, actions: &[Action]) -> f32 {
     let best = actions.iter().map(|a| a.score).fold(0.0, f32::max);
     let more = actions.iter().filter(|a| a.score >= MIN_ACTION_SCORE).count();
@@ -116,7 +116,7 @@ fn score(words: &[Word], text: &str, actions: &[Action]) -> f32 {
 }
 
 /// Whether the second step only goes on with the first.
-fn goes_on(first: &Told, second: &Told) -> bool {
+fn goes_on(first: &Narrated, second: &Narrated) -> bool {
     let near = second.step.start_ms < first.step.end_ms + MAX_STEP_GAP_MS;
     let same = first.thing.is_some() && first.thing == second.thing;
     let (Some(before), [only]) = (first.actions.last(), &second.actions[..]) else { return false };
@@ -137,7 +137,7 @@ mod tests {
         lines.iter().enumerate().map(said).collect()
     }
 
-    fn told(lines: &[&str]) -> Vec<String> {
+    fn texts(lines: &[&str]) -> Vec<String> {
         by_rules(&narration(lines)).into_iter().map(|step| step.text).collect()
     }
 
@@ -176,7 +176,7 @@ mod tests {
             ),
         ];
         for (said, expected) in cases {
-            assert_eq!(told(&[said]), [expected], "{said}");
+            assert_eq!(texts(&[said]), [expected], "{said}");
         }
     }
 
@@ -188,7 +188,7 @@ mod tests {
             ("I'm going to heaven the walls together", "Heaven the walls together"),
         ];
         for (said, expected) in cases {
-            assert_eq!(told(&[said]), [expected], "{said}");
+            assert_eq!(texts(&[said]), [expected], "{said}");
         }
         let talk = [
             "But the cabbage is fine.",
@@ -197,7 +197,7 @@ mod tests {
             "Great, the cheese is ready.",
         ];
         for line in talk {
-            assert_eq!(told(&[line]), Vec::<String>::new(), "{line}");
+            assert_eq!(texts(&[line]), Vec::<String>::new(), "{line}");
         }
     }
 
@@ -237,13 +237,13 @@ mod tests {
             "Salt and pepper.",
         ];
         for line in talk {
-            assert_eq!(told(&[line]), Vec::<String>::new(), "{line}");
+            assert_eq!(texts(&[line]), Vec::<String>::new(), "{line}");
         }
     }
 
     #[test]
     fn pronouns_mean_what_was_just_named() {
-        let steps = told(&["I peel the potato.", "Now I cut it into cubes."]);
+        let steps = texts(&["I peel the potato.", "Now I cut it into cubes."]);
         assert_eq!(steps, ["Peel the potato", "Cut the potato into cubes"]);
     }
 

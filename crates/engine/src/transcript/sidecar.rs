@@ -79,7 +79,7 @@ fn is_language(tag: &str) -> bool {
     let first = parts.next().unwrap_or("");
     let letters = |part: &str| part.bytes().all(|b| b.is_ascii_alphanumeric());
     let short = (2..=3).contains(&first.len()) && first.bytes().all(|b| b.is_ascii_alphabetic());
-    // "info" and "live" are yt-dlp's own files; three letters such as "old" cannot be told apart
+    // "info" and "live" are yt-dlp's own files; three letters such as "old" cannot be distinguished
     (short && parts.all(|part| (2..=12).contains(&part.len()) && letters(part)))
         || NAMES.contains(&tag)
 }
