@@ -273,31 +273,32 @@ mod tests {
 
     #[test]
     fn aligned_steps_lie_in_their_windows_and_others_keep_theirs() {
-        let seconds = seconds();
+        // Each thing for two seconds, and two that are unlike all of them.
+        let (one, none) = ([1.0, 0.0, 0.0], [-1.0; 3]);
+        let shown = |at: usize| [0, 1, 2].map(|other| one[(other + 3 - at) % 3]);
+        let rows = (0..12).flat_map(|at| if at % 4 < 2 { shown(at / 4) } else { none });
+        let seconds = Features::new(3, rows.collect()).unwrap();
         let step = |text: &str, window| VideoStep { text: text.into(), window };
-        let steps = [
-            step("first", Some((0, 4000))),
-            step("second", None),
-            step("third", Some((6000, 9000))),
-        ];
-        let queries = Features::new(3, vec![1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0]).unwrap();
+        let (first, third) = (Some((0, 4000)), Some((8000, 12_000)));
+        let steps = [step("first", first), step("second", None), step("third", third)];
+        let queries = Features::new(3, [shown(0), shown(1), shown(2)].concat()).unwrap();
         let context = Context {
             steps: &steps,
             queries: &queries,
             seconds: &seconds,
             shots: &[],
-            length_ms: 8500,
+            length_ms: 9500,
             sees: true,
             spoken: true,
         };
         let found = align_steps(&context, Vec::new());
         let found: Vec<_> = found.iter().map(|s| (s.seconds.clone(), s.span.end())).collect();
-        assert_eq!(found, [(0..3, 3000), (3..6, 6000), (6..9, 8500)]);
+        assert_eq!(found, [(0..2, 2000), (4..6, 6000), (8..10, 9500)]);
         let none = Features::empty(2);
         let unaligned = Context { queries: &none, ..context };
         let found = align_steps(&unaligned, Vec::new());
         let found: Vec<_> = found.iter().map(|s| (s.step, s.seconds.clone())).collect();
-        assert_eq!(found, [(Some(0), 0..4), (Some(2), 6..9)]);
+        assert_eq!(found, [(Some(0), 0..4), (Some(2), 8..12)]);
     }
 
     #[test]
