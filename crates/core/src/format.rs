@@ -1,4 +1,4 @@
-//! Times, shares and counts as text.
+//! Times, shares, counts and white space in text.
 
 /// `m:ss` and so many digits of the second's fraction: `1:02`, `1:02.5`.
 pub fn clock(ms: u64, digits: usize) -> String {
@@ -15,6 +15,11 @@ pub fn timecode(ms: u64) -> String {
 /// A share from 0 to 1 as `87 %`.
 pub fn percent(share: f32) -> String {
     format!("{:.0} %", share * 100.0)
+}
+
+/// The text with every run of white space folded to one space.
+pub fn fold(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// `1 video`, `2 videos`.

@@ -31,7 +31,7 @@
 //! use stitch_core::map::{Steps, map};
 //! use stitch_core::pool::Pool;
 //! use stitch_core::procedure::Procedure;
-//! use stitch_core::timeline::{TimelineOptions, timeline};
+//! use stitch_core::timeline::{Room, TimelineOptions, timeline};
 //!
 //! let procedure = Procedure::new("Tea", ["Boil water", "Steep the leaves", "Add honey"])?;
 //!
@@ -56,8 +56,9 @@
 //!
 //! let costs = KBestOptions { switch_cost: 0.5, order_cost: 0.2 };
 //! let candidates = k_best(&step_map, &pool, 5, &costs);
+//! let room = Room { length_ms: 60_000, shots: vec![] };
 //! let cuts =
-//!     timeline(&candidates[0].sequence, &pool, |_| 60_000, &TimelineOptions::default());
+//!     timeline(&candidates[0], &pool, |_| room.clone(), &TimelineOptions::default());
 //! assert!(cuts.iter().all(|cut| cut.video == VideoId(0)));
 //! assert_eq!(cuts.iter().map(|cut| cut.step).collect::<Vec<_>>(), [0, 1]);
 //! # Ok::<(), Box<dyn std::error::Error>>(())

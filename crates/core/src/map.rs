@@ -293,7 +293,9 @@ mod tests {
                     let text = there(pool.text_features().row(row));
                     let evidence = Evidence {
                         text: text.map(|row| similarity(steps.text.row(step), row)),
-                        words: text.map(|_| rarity.shared(&steps.texts[step], &clip.text)),
+                        words: text.map(|_| {
+                            rarity.shared_stems(&stems(&steps.texts[step]), &stems(&clip.text))
+                        }),
                         clip: there(pool.clip_features().row(row))
                             .map(|row| similarity(steps.clip.row(step), row)),
                         context: there(pool.text_features().row(row))

@@ -4,7 +4,7 @@ use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
 use std::thread::JoinHandle;
 
-use stitch_engine::index::{Indexer, LocaliseOptions};
+use stitch_engine::index::Indexer;
 use stitch_engine::progress::Progress;
 use stitch_engine::render;
 
@@ -92,8 +92,7 @@ fn index(state: &State, folder: &str, progress: &dyn Progress) -> Result<String,
         sentence: &state.kit.sentence,
         chat: None,
         speech: state.kit.speech.as_ref(),
-        given: None,
-        localise: LocaliseOptions::default(),
+        list: None,
     };
     let report = indexer.run(&[folder], progress).map_err(|e| Problem::wrong(e.to_string()));
     state.load_stock()?; // also what was indexed before it was stopped

@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 use stitch_core::format::count;
 use stitch_engine::encoder::precomputed::{About, Folder};
 use stitch_engine::encoder::{Encoder, Precomputed, mini};
-use stitch_engine::index::{Given, Indexer, LocaliseOptions, Report};
+use stitch_engine::index::{Indexer, Report, VideoList};
 use stitch_engine::library::Library;
 use stitch_engine::listen::Listener;
 use stitch_engine::media::Decode;
@@ -81,7 +81,7 @@ pub fn run(arguments: &IndexArguments, setup: &Setup) -> Result<u8, Failure> {
     let encoder = arguments.encoder(folder.clone(), setup, &sentences)?;
     let library = Library::open_or_create(&setup.library, encoder.id())?;
     let chat = arguments.chat.chat(setup);
-    let given = arguments.given(folder.as_ref(), setup)?;
+    let list = arguments.list(folder.as_ref(), setup)?;
     let listener = setup.listener_or_none(&arguments.speech)?;
     let listener = listening_for(listener, arguments.language.as_deref())?;
     let indexer = Indexer {
@@ -90,8 +90,7 @@ pub fn run(arguments: &IndexArguments, setup: &Setup) -> Result<u8, Failure> {
         sentence: &sentences.encoder,
         chat: chat.as_ref().map(|chat| (chat, arguments.domain.into())),
         speech: listener.as_ref(),
-        given: given.as_ref(),
-        localise: LocaliseOptions::default(),
+        list: list.as_ref(),
     };
     let report = indexer.run(&arguments.paths, &setup.progress)?;
     setup.progress.finish();
@@ -136,9 +135,9 @@ impl IndexArguments {
         }
     }
 
-    fn given(&self, folder: Option<&Folder>, setup: &Setup) -> Result<Option<Given>, Failure> {
+    fn list(&self, folder: Option<&Folder>, setup: &Setup) -> Result<Option<VideoList>, Failure> {
         let (Some(list), Some(folder)) = (&self.annotations, folder) else { return Ok(None) };
-        Ok(Some(Given::read(list, folder, &setup.progress)?))
+        Ok(Some(VideoList::read(list, folder, &setup.progress)?))
     }
 
     /// The encoder asked for, else the one the library was made with, else the one that sees.

@@ -65,7 +65,7 @@ pub fn run(arguments: &ListenArguments, setup: &Setup) -> Result<u8, Failure> {
 }
 
 fn print(listened: &Listened, took_s: f64, arguments: &ListenArguments, setup: &Setup) {
-    let sentences = listened.transcript.as_ref().map_or(&[][..], |found| &found.sentences);
+    let sentences = listened.sentences.as_slice();
     if setup.json {
         let language = listened.language.as_ref();
         println!(

@@ -309,8 +309,8 @@ fn candidates(step_map: &StepMap, pool: &Pool, options: &Options) -> Vec<Sequenc
     let half = options.candidates.div_ceil(2);
     let mut candidates = cover::greedy(step_map, pool, half, &options.k_best);
     for candidate in cover::k_best(step_map, pool, 2 * options.candidates, &options.k_best) {
-        if !candidates.contains(&candidate.sequence) {
-            candidates.push(candidate.sequence);
+        if !candidates.contains(&candidate) {
+            candidates.push(candidate);
         }
     }
     candidates.truncate(options.candidates);

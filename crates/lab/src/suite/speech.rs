@@ -82,10 +82,10 @@ pub fn evaluate(
     progress.begin("listening", files.len() as u64);
     let (mut judged, mut seconds) = (Vec::new(), 0.0);
     for (media, subtitles) in &files {
-        let truth = transcript::read(subtitles)?.sentences;
+        let truth = transcript::read(subtitles)?;
         let hint = if options.titles { index::hint(media) } else { String::new() };
         let listened = listener.listen(media, &hint, &Within(progress))?;
-        let heard = listened.transcript.map_or_else(Vec::new, |found| found.sentences);
+        let heard = listened.sentences;
         judged.push(Verdict::of(&truth, &heard));
         seconds += listened.length_ms as f64 / 1000.0;
         progress.advance(1);

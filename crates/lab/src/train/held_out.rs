@@ -3,8 +3,8 @@
 
 use serde::Serialize;
 use stitch_core::cover::Sequence;
-use stitch_engine::calibration;
-use stitch_engine::evaluator::{Calibration, Evaluator, Told};
+use stitch_engine::calibration::Calibration;
+use stitch_engine::evaluator::{Evaluator, PlattScaling, SequenceStats};
 use stitch_engine::progress::Progress;
 use stitch_engine::scorer::{Query, Scorer, ScorerError};
 
@@ -73,7 +73,7 @@ impl<'a> HeldOut<'a> {
         progress: &dyn Progress,
     ) -> Result<Self, DistractorsError> {
         let chosen = chosen(collection, most);
-        let belief = calibration::Calibration::of(encoder);
+        let belief = Calibration::of(encoder);
         let questions = Distractors::new(collection, belief, seed).questions(&chosen, progress)?;
         let (mut choosing, mut reporting) = (Vec::new(), Vec::new());
         for (number, question) in questions.into_iter().enumerate() {
@@ -125,7 +125,7 @@ impl<'a> HeldOut<'a> {
         let judged = |questions| self.judged(questions, &evaluator, drawing, seed);
         let (fitting, testing) = (judged(&self.choosing)?, judged(&self.reporting)?);
         let calibration = fit(&fitting);
-        let said = |calibration: Calibration| {
+        let said = |calibration: PlattScaling| {
             let said = move |(logit, right): &(f32, bool)| {
                 (f64::from(calibration.probability(*logit)), *right)
             };
@@ -134,7 +134,7 @@ impl<'a> HeldOut<'a> {
         let table = said(calibration);
         let report = CalibrationReport {
             sequences: testing.len(),
-            error_before: calibration_error(&said(Calibration::default())),
+            error_before: calibration_error(&said(PlattScaling::default())),
             error: calibration_error(&table),
             reliability: table,
         };
@@ -149,13 +149,13 @@ impl<'a> HeldOut<'a> {
     }
 
     /// For every candidate of the choosing half the network's logit and what is told without it.
-    pub fn told(&self, network: &Evaluator) -> Result<Vec<Vec<(f32, Told)>>, ScorerError> {
+    pub fn told(&self, network: &Evaluator) -> Result<Vec<Vec<(f32, SequenceStats)>>, ScorerError> {
         let pool = &self.collection.pool;
         let of = |question: &Question| {
             let query = query(&self.collection.instances[question.instance]);
             let logits = network.candidate_logits(&query, pool, &question.candidates)?;
             let both = |(candidate, logit): (_, Option<f32>)| {
-                Some((logit?, Told::by(&query, pool, candidate)))
+                Some((logit?, SequenceStats::of(&query, pool, candidate)))
             };
             Ok(question.candidates.iter().zip(logits).filter_map(both).collect())
         };
@@ -217,7 +217,7 @@ pub fn query(instance: &Instance) -> Query<'_> {
 }
 
 /// Platt's: the logistic regression of what was on the logit.
-fn fit(judged: &[(f32, bool)]) -> Calibration {
+fn fit(judged: &[(f32, bool)]) -> PlattScaling {
     let sample = |(logit, right): &(f32, bool)| {
         let mut numbers = [0.0; NUMBERS];
         numbers[0] = f64::from(*logit);
@@ -225,10 +225,10 @@ fn fit(judged: &[(f32, bool)]) -> Calibration {
     };
     let both = judged.iter().any(|(_, right)| *right) && judged.iter().any(|(_, right)| !right);
     if !both {
-        return Calibration::default();
+        return PlattScaling::default();
     }
     let weights = logistic::fit(&judged.iter().map(sample).collect::<Vec<_>>());
-    Calibration { scale: weights[1].max(1e-3) as f32, shift: weights[0] as f32 }
+    PlattScaling { scale: weights[1].max(1e-3) as f32, shift: weights[0] as f32 }
 }
 
 #[cfg(test)]
@@ -244,7 +244,7 @@ mod tests {
         let calibration = fit(&judged);
         assert!((calibration.probability(4.0) - 0.75).abs() < 0.02, "{calibration:?}");
         assert!((calibration.probability(-4.0) - 0.25).abs() < 0.02, "{calibration:?}");
-        assert_eq!(fit(&[(1.0, true)]), Calibration::default());
+        assert_eq!(fit(&[(1.0, true)]), PlattScaling::default());
     }
 
     #[test]

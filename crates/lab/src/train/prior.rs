@@ -1,7 +1,7 @@
 //! What the evaluator adds to its network's word, searched on the half of the held-out procedures that
 //! chooses: the weights of three numbers with which truths rank best.
 
-use stitch_engine::evaluator::{Evaluator, Prior, Told};
+use stitch_engine::evaluator::{Evaluator, Prior, SequenceStats};
 use stitch_engine::scorer::ScorerError;
 
 use super::held_out::HeldOut;
@@ -14,7 +14,7 @@ const WEIGHTS: [f32; 11] = [0.0, 0.1, 0.2, 0.4, 0.7, 1.0, 1.5, 2.5, 4.0, 7.0, 12
 const ROUNDS: usize = 3;
 
 /// The candidates of one question.
-type Candidates = Vec<(f32, Told)>;
+type Candidates = Vec<(f32, SequenceStats)>;
 
 /// The best weights; no collection counts for more than another.
 pub fn search(network: &Evaluator, held_out: &[HeldOut<'_>]) -> Result<Prior, ScorerError> {
@@ -46,7 +46,7 @@ fn best(all: &[Vec<Candidates>]) -> Prior {
 
 /// For each number how many of it make what the logit varies by among the candidates of a question.
 fn units(all: &[Vec<Candidates>]) -> [f32; 3] {
-    let spread = |of: &dyn Fn(&(f32, Told)) -> f32| -> f32 {
+    let spread = |of: &dyn Fn(&(f32, SequenceStats)) -> f32| -> f32 {
         let questions = all.iter().flatten().map(|question| deviation(question.iter().map(of)));
         let (sum, count) = questions.fold((0.0, 0), |(sum, count), d| (sum + d, count + 1));
         sum / count.max(1) as f32
@@ -71,7 +71,7 @@ fn deviation(numbers: impl Iterator<Item = f32> + Clone) -> f32 {
 fn cost(all: &[Vec<Candidates>], prior: &Prior) -> f64 {
     let of = |questions: &Vec<Candidates>| {
         let ranks = questions.iter().filter_map(|question| {
-            let scores: Vec<f32> = question.iter().map(|(l, told)| l + prior.of(told)).collect();
+            let scores: Vec<f32> = question.iter().map(|(l, told)| l + prior.logit(told)).collect();
             Some(Rank::of_first(&scores)?.expected().ln())
         });
         let (sum, count) = ranks.fold((0.0, 0), |(sum, count), rank| (sum + rank, count + 1));
@@ -86,7 +86,7 @@ mod tests {
 
     /// The truth first: the network prefers another, which changes its source more.
     fn question(changes: f32) -> Candidates {
-        let told = |similarity, changes| Told { similarity, changes, back: 0.0 };
+        let told = |similarity, changes| SequenceStats { similarity, changes, back: 0.0 };
         vec![(1.0, told(0.5, 0.0)), (1.5, told(0.5, changes)), (0.0, told(0.4, 0.0))]
     }
 

@@ -91,7 +91,7 @@ fn places(instance: &Instance, map: &StepMap, collection: &Collection, seed: u64
     let among = |found: Vec<Sequence>| found.into_iter().filter_map(whole).any(|c| right(&c));
     let covers = CANDIDATES.map(|count| among(greedy(map, pool, count, &costs))).to_vec();
     let most = CANDIDATES[CANDIDATES.len() - 1];
-    let best = k_best(map, pool, most, &costs).into_iter().map(|found| found.sequence);
+    let best = k_best(map, pool, most, &costs).into_iter();
     let best = best.map(whole).position(|clips| clips.is_some_and(|clips| right(&clips)));
     let nearest = nearest_edited(map, pool, most).iter().position(|clips| right(clips));
     let chance = by_chance(map, most, seed).iter().position(|clips| right(clips));

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use stitch_core::align::{AlignOptions, Costs, drop_dtw};
 use stitch_core::features::Features;
 use stitch_engine::encoder::{Encoder, EncoderError};
-use stitch_engine::index::localise::LocaliseOptions;
+use stitch_engine::index::spans::COSTS;
 use stitch_engine::library::{Library, LibraryError};
 
 use crate::suite::made_up::file_name;
@@ -111,13 +111,12 @@ pub fn localise(videos: &[Known], seed: u64) -> Localisation {
 }
 
 fn costs(video: &Known) -> Option<Costs> {
-    let options = LocaliseOptions::default().costs;
-    Costs::from_features(&video.steps, &video.seconds, &video.texts, &options).ok()
+    Costs::from_features(&video.steps, &video.seconds, &video.texts, &COSTS).ok()
 }
 
 fn by_drop_dtw(video: &Known) -> Found {
     let found = costs(video).and_then(|c| drop_dtw(&c, &AlignOptions::default()).ok());
-    found.map_or_else(|| vec![None; video.texts.len()], |found| found.spans().to_vec())
+    found.map_or_else(|| vec![None; video.texts.len()], |found| found.spans)
 }
 
 /// Every second belongs to a step: dropping one costs more than anything else together.
@@ -131,7 +130,7 @@ fn by_dtw(video: &Known) -> Found {
     };
     let found = costs(video).and_then(dear);
     let found = found.and_then(|costs| drop_dtw(&costs, &AlignOptions::default()).ok());
-    found.map_or_else(|| vec![None; video.texts.len()], |found| found.spans().to_vec())
+    found.map_or_else(|| vec![None; video.texts.len()], |found| found.spans)
 }
 
 fn by_equal_parts(video: &Known) -> Found {

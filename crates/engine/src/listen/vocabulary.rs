@@ -1,4 +1,4 @@
-//! Whisper's vocabulary: the tokens that steer it, and text out of tokens.
+//! Whisper's vocabulary: its special tokens, and text out of tokens.
 
 use std::path::Path;
 
@@ -6,42 +6,40 @@ use stitch_nn::whisper::network::Config;
 use tokenizers::Tokenizer;
 
 use super::ListenError;
+use crate::transcript::text::fold;
 
 /// Hundredths of a second from one timestamp token to the next.
-pub const TICK_CS: u32 = 2;
-/// The highest timestamp: thirty seconds.
-const TICKS: u32 = 1500;
+pub const TIMESTAMP_CS: u32 = 2;
+/// Thirty seconds.
+const LAST_TIMESTAMP: u32 = 1500;
 
-/// A hint is no longer than this.
-const HINT_TOKENS: usize = 24;
+const MAX_HINT_TOKENS: usize = 24;
 
 /// The tokens of one model.
-pub struct Tokens {
+pub struct Vocabulary {
     tokenizer: Tokenizer,
-    /// Begins everything.
+    /// `<|startoftranscript|>`
     pub start: u32,
-    /// Ends everything.
+    /// `<|endoftext|>`: tokens below it are text.
     pub end: u32,
-    /// "Write what is said", where the model can also translate.
+    /// `<|transcribe|>`, where the model can also translate.
     transcribe: Option<u32>,
-    /// "What follows was said before".
-    before: Option<u32>,
-    /// Forbidden here: every text has times.
-    pub no_times: u32,
-    /// "Nobody speaks".
+    /// `<|startofprev|>`
+    previous: Option<u32>,
+    /// `<|notimestamps|>`, the last token before the timestamps.
+    no_timestamps: u32,
+    /// `<|nospeech|>`
     pub no_speech: Option<u32>,
     /// The languages that the model tells apart; none for one that knows English only.
     pub languages: Vec<(u32, String)>,
     /// Never written: signs that are not said.
-    pub never: Vec<u32>,
-    /// Never written first.
-    pub never_first: Vec<u32>,
+    pub suppressed: Vec<u32>,
+    pub suppressed_first: Vec<u32>,
     /// How many tokens there are.
     pub count: usize,
 }
 
-impl Tokens {
-    /// The tokens of a model's folder.
+impl Vocabulary {
     pub fn load(folder: &Path, config: &Config) -> Result<Self, ListenError> {
         let path = folder.join("tokenizer.json");
         let broken = |reason: String| ListenError::Tokenizer { path: path.clone(), reason };
@@ -51,8 +49,8 @@ impl Tokens {
             id.filter(|id| (*id as usize) < config.vocab_size)
         };
         let need = |name: &str| find(name).ok_or_else(|| broken(format!("has no token {name}")));
-        let (start, no_times) = (need("<|startoftranscript|>")?, need("<|notimestamps|>")?);
-        if config.vocab_size < (no_times + 1 + TICKS) as usize {
+        let (start, no_timestamps) = (need("<|startoftranscript|>")?, need("<|notimestamps|>")?);
+        if config.vocab_size < (no_timestamps + 1 + LAST_TIMESTAMP) as usize {
             return Err(broken("has more tokens than the model".into()));
         }
         let known = |ids: &Option<Vec<i64>>| -> Vec<u32> {
@@ -66,39 +64,40 @@ impl Tokens {
             start,
             end: need("<|endoftext|>")?,
             transcribe: find("<|transcribe|>").filter(|_| multilingual),
-            before: find("<|startofprev|>"),
-            no_times,
+            previous: find("<|startofprev|>"),
+            no_timestamps,
             no_speech: find("<|nospeech|>").or_else(|| find("<|nocaptions|>")),
             languages,
-            never: known(&config.suppress_tokens),
-            never_first: known(&config.begin_suppress_tokens),
+            suppressed: known(&config.suppress_tokens),
+            suppressed_first: known(&config.begin_suppress_tokens),
             count: config.vocab_size,
             tokenizer,
         })
     }
 
-    /// The languages by name, for messages.
-    pub fn known(&self) -> String {
-        match self.languages.is_empty() {
-            true => "en".into(),
-            false => {
-                let names: Vec<&str> = self.languages.iter().map(|(_, name)| &**name).collect();
-                names.join(", ")
-            }
+    /// For messages.
+    pub fn language_names(&self) -> String {
+        if self.languages.is_empty() {
+            return "en".into();
         }
+        let names: Vec<&str> = self.languages.iter().map(|(_, name)| &**name).collect();
+        names.join(", ")
     }
 
-    /// The token of time zero; those after it are later by 0.02 s each, up to 30 s.
-    pub fn zero(&self) -> u32 {
-        self.no_times + 1
+    pub fn language_name(&self, language: u32) -> Option<String> {
+        let found = self.languages.iter().find(|(id, _)| *id == language);
+        found.map(|(_, name)| name.clone())
     }
 
-    /// Whether the token is a time.
+    /// The token of time zero; those after it are later by [`TIMESTAMP_CS`] each.
+    pub fn time_zero(&self) -> u32 {
+        self.no_timestamps + 1
+    }
+
     pub fn is_time(&self, token: u32) -> bool {
-        token >= self.zero() && token <= self.zero() + TICKS
+        token >= self.time_zero() && token <= self.time_zero() + LAST_TIMESTAMP
     }
 
-    /// Whether a word begins with the token.
     pub fn begins_word(&self, token: u32) -> bool {
         self.tokenizer.decode(&[token], true).is_ok_and(|text| text.starts_with(' '))
     }
@@ -113,22 +112,25 @@ impl Tokens {
 
     /// What every text in a language begins with, after a hint.
     pub fn prompt(&self, hint: &[u32], language: Option<u32>) -> Vec<u32> {
-        let hint = self.before.filter(|_| !hint.is_empty()).into_iter().chain(hint.iter().copied());
-        let hint: Vec<u32> = if self.before.is_some() { hint.collect() } else { Vec::new() };
+        let mut prompt = Vec::new();
+        if let Some(previous) = self.previous.filter(|_| !hint.is_empty()) {
+            prompt.push(previous);
+            prompt.extend(hint);
+        }
         let task = self.transcribe.filter(|_| language.is_some());
-        hint.into_iter().chain([self.start]).chain(language).chain(task).collect()
+        prompt.into_iter().chain([self.start]).chain(language).chain(task).collect()
     }
 
-    /// Words that the speaker may use, as if they had been said before.
+    /// Tokens of words that the speaker may use, given as if they had been said before.
     pub fn hint(&self, text: &str) -> Vec<u32> {
-        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let text = fold(text);
         let encoded = self.tokenizer.encode_fast(format!(" {text}"), false);
         let ids = encoded.map(|encoded| encoded.get_ids().to_vec()).unwrap_or_default();
         let said = ids.into_iter().filter(|id| *id < self.end && !text.is_empty());
-        said.take(HINT_TOKENS).collect()
+        said.take(MAX_HINT_TOKENS).collect()
     }
 
-    /// The text of tokens; times and steering tokens are left out.
+    /// The text of tokens; times and special tokens are left out.
     pub fn text(&self, tokens: &[u32]) -> String {
         let said: Vec<u32> = tokens.iter().copied().filter(|token| *token < self.end).collect();
         self.tokenizer.decode(&said, true).unwrap_or_default()

@@ -1,42 +1,42 @@
 //! Which token may come next, and how likely: the rules of Whisper's own decoder. Times come in
-//! pairs and never run back, text stands between them, signs that are not said never come.
+//! pairs and never run back, text stands between them, suppressed tokens never come.
 
 use stitch_nn::kernels::{self, vectorised};
 
-use super::tokens::Tokens;
+use super::vocabulary::Vocabulary;
 
-/// The first text begins within the first second of a window.
-const FIRST_TICKS: u32 = 50;
+/// The first text begins within the first second of a window: the largest first timestamp.
+const MAX_FIRST_TIMESTAMP: u32 = 50;
 
-/// Takes away what may not come next after these tokens (the prompt is not among them).
-pub fn restrict(logits: &mut [f32], so_far: &[u32], tokens: &Tokens) {
+/// Masks what may not come next after these tokens (the prompt is not among them).
+pub fn forbid_tokens(logits: &mut [f32], so_far: &[u32], vocabulary: &Vocabulary) {
     let mut forbid = |from: u32, to: u32| {
         let to = (to as usize).min(logits.len());
         logits[(from as usize).min(to)..to].fill(f32::NEG_INFINITY);
     };
-    let (zero, end) = (tokens.zero(), tokens.count as u32);
-    tokens.never.iter().for_each(|token| forbid(*token, token + 1));
+    let (zero, end) = (vocabulary.time_zero(), vocabulary.count as u32);
+    vocabulary.suppressed.iter().for_each(|token| forbid(*token, token + 1));
     // Between text and times lie tokens that steer; none is ever written.
-    forbid(tokens.end + 1, zero);
-    let is_time = |token: Option<&u32>| token.is_some_and(|token| tokens.is_time(*token));
+    forbid(vocabulary.end + 1, zero);
+    let is_time = |token: Option<&u32>| token.is_some_and(|token| vocabulary.is_time(*token));
     let last_is_time = is_time(so_far.last());
     let before_is_time = so_far.len() < 2 || is_time(so_far.get(so_far.len() - 2));
     match (last_is_time, before_is_time) {
         // A pair is complete: text, or the end, follows.
         (true, true) => forbid(zero, end),
         // One of a pair: its other half, or the end.
-        (true, false) => forbid(0, tokens.end),
+        (true, false) => forbid(0, vocabulary.end),
         _ => {}
     }
-    if let Some(last) = so_far.iter().rev().find(|token| tokens.is_time(**token)) {
+    if let Some(last) = so_far.iter().rev().find(|token| vocabulary.is_time(**token)) {
         // A text must last, so its end is after its beginning; the next may begin where it ended.
         let opens = last_is_time && !before_is_time;
         forbid(zero, if opens { *last } else { last + 1 });
     }
     if so_far.is_empty() {
-        tokens.never_first.iter().for_each(|token| forbid(*token, token + 1));
+        vocabulary.suppressed_first.iter().for_each(|token| forbid(*token, token + 1));
         forbid(0, zero);
-        forbid(zero + FIRST_TICKS + 1, end);
+        forbid(zero + MAX_FIRST_TIMESTAMP + 1, end);
     } else {
         prefer_time(logits, zero);
     }
@@ -46,7 +46,7 @@ pub fn restrict(logits: &mut [f32], so_far: &[u32], tokens: &Tokens) {
 fn prefer_time(logits: &mut [f32], zero: u32) {
     let (texts, times) = logits.split_at_mut((zero as usize).min(logits.len()));
     let most = largest(texts);
-    if log_sum(times) > most {
+    if log_sum_exp(times) > most {
         texts.fill(f32::NEG_INFINITY);
     }
 }
@@ -59,7 +59,7 @@ fn largest(logits: &[f32]) -> f32 {
 }
 
 /// ln Σ e^x
-pub fn log_sum(logits: &[f32]) -> f32 {
+pub fn log_sum_exp(logits: &[f32]) -> f32 {
     let most = largest(logits);
     if most == f32::NEG_INFINITY {
         return most;
@@ -71,9 +71,9 @@ pub fn log_sum(logits: &[f32]) -> f32 {
     .ln()
 }
 
-/// The likeliest tokens, best first, each with the logarithm of its likelihood.
-pub fn likeliest(logits: &[f32], count: usize) -> Vec<(u32, f32)> {
-    let total = log_sum(logits);
+/// The likeliest tokens, best first, each with its log probability.
+pub fn top_tokens(logits: &[f32], count: usize) -> Vec<(u32, f32)> {
+    let total = log_sum_exp(logits);
     let mut best: Vec<(u32, f32)> = Vec::with_capacity(count + 1);
     let mut least = f32::NEG_INFINITY;
     for (token, logit) in logits.iter().enumerate() {
@@ -89,32 +89,28 @@ pub fn likeliest(logits: &[f32], count: usize) -> Vec<(u32, f32)> {
     best.into_iter().map(|(token, logit)| (token, logit - total)).collect()
 }
 
-/// A token by chance, the likelier the more often; with the logarithm of its likelihood.
-pub fn drawn(logits: &[f32], temperature: f32, chance: &mut Chance) -> Option<(u32, f32)> {
-    let token = chance.draw(logits, temperature)?;
-    Some((token as u32, logits.get(token)? - log_sum(logits)))
+/// A token sampled from the softmax at a temperature, with its log probability.
+pub fn sample(logits: &[f32], temperature: f32, random: &mut SplitMix64) -> Option<(u32, f32)> {
+    let most = largest(logits);
+    let weight = |x: &f32| ((x - most) / temperature).exp();
+    let mut left = random.next() * logits.iter().map(weight).sum::<f32>();
+    let token = logits.iter().position(|x| {
+        left -= weight(x);
+        left < 0.0
+    })?;
+    Some((token as u32, logits[token] - log_sum_exp(logits)))
 }
 
-/// Chance from a seed (splitmix64): the same sound gives the same text every time.
-pub struct Chance(pub u64);
+/// A random generator with a seed: the same sound gives the same text every time.
+pub struct SplitMix64(pub u64);
 
-impl Chance {
-    /// A number from 0 up to 1.
+impl SplitMix64 {
+    /// From 0 up to 1.
     fn next(&mut self) -> f32 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         ((z ^ (z >> 31)) >> 40) as f32 / (1u64 << 24) as f32
-    }
-
-    fn draw(&mut self, logits: &[f32], temperature: f32) -> Option<usize> {
-        let most = largest(logits);
-        let share = |x: &f32| ((x - most) / temperature).exp();
-        let mut left = self.next() * logits.iter().map(share).sum::<f32>();
-        logits.iter().position(|x| {
-            left -= share(x);
-            left < 0.0
-        })
     }
 }

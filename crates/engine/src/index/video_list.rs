@@ -1,14 +1,13 @@
-//! Videos that are known by their features and a list alone: lengths and steps come from the list,
-//! and no file of pixels is needed.
+//! Videos without files: features from a folder, lengths and steps from a list.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::time::UNIX_EPOCH;
 
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
-use super::localise::Step;
+use super::discover::found;
+use super::steps::VideoStep;
 use crate::encoder::precomputed::Folder;
 use crate::files::{FileError, hex};
 use crate::library::{Found, Video};
@@ -16,19 +15,16 @@ use crate::progress::Progress;
 
 /// The videos of a list that have features.
 #[derive(Debug, Default)]
-pub struct Given {
-    /// As the library enters them: their file is the one with their features.
+pub struct VideoList {
+    /// Their file is the one with their features.
     pub found: Vec<Found>,
-    videos: HashMap<PathBuf, GivenVideo>,
+    videos: HashMap<PathBuf, ListedVideo>,
 }
 
-/// A video of the list.
 #[derive(Clone, Debug, PartialEq)]
-pub struct GivenVideo {
-    /// What is known of it.
+pub struct ListedVideo {
     pub video: Video,
-    /// What it shows, with when.
-    pub steps: Vec<Step>,
+    pub steps: Vec<VideoStep>,
 }
 
 /// A line of the list; times are in seconds.
@@ -52,21 +48,21 @@ struct LineStep {
     end: Option<f64>,
 }
 
-impl Given {
-    /// Reads the list. Lines that cannot be used are told and left out.
+impl VideoList {
+    /// Lines that cannot be used are reported as warnings and left out.
     pub fn read(list: &Path, folder: &Folder, progress: &dyn Progress) -> Result<Self, FileError> {
         let text = std::fs::read_to_string(list).map_err(FileError::at(list))?;
-        let mut given = Self::default();
+        let mut videos = Self::default();
         for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-            if let Err(reason) = given.add(line, folder) {
+            if let Err(reason) = videos.add(line, folder) {
                 progress.warn(&format!("{}, line {}: {reason}", list.display(), number + 1));
             }
         }
-        Ok(given)
+        Ok(videos)
     }
 
     /// The video whose features are in this file.
-    pub fn video(&self, path: &Path) -> Option<&GivenVideo> {
+    pub fn video(&self, path: &Path) -> Option<&ListedVideo> {
         self.videos.get(path)
     }
 
@@ -88,30 +84,24 @@ impl Given {
                 path.display()
             ));
         }
-        self.found.push(found(&path, content).map_err(|error| error.to_string())?);
+        let data = path.metadata().map_err(|error| error.to_string())?;
+        self.found.push(found(&path, &data, content).map_err(|error| error.to_string())?);
         self.videos.insert(path, line.video(length_ms));
         Ok(())
     }
 }
 
-fn found(path: &Path, content: String) -> std::io::Result<Found> {
-    let data = path.metadata()?;
-    let since = data.modified()?.duration_since(UNIX_EPOCH).unwrap_or_default();
-    let modified_ms = i64::try_from(since.as_millis()).unwrap_or(0);
-    Ok(Found { path: path.to_owned(), content, bytes: data.len(), modified_ms })
-}
-
 impl Line {
-    fn video(self, length_ms: u64) -> GivenVideo {
+    fn video(self, length_ms: u64) -> ListedVideo {
         let step = |step: LineStep| {
             let window = step.start.and_then(milliseconds).zip(step.end.and_then(milliseconds));
-            Step { text: step.text, window: window.filter(|(start, end)| start < end) }
+            VideoStep { text: step.text, window: window.filter(|(start, end)| start < end) }
         };
         let steps = self.steps.into_iter().filter(|step| !step.text.trim().is_empty());
         let steps = steps.map(step).collect();
         let title = self.title.unwrap_or(self.video);
         let video = Video { title, url: self.url, length_ms, ..Video::default() };
-        GivenVideo { video, steps }
+        ListedVideo { video, steps }
     }
 }
 

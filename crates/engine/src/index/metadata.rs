@@ -1,4 +1,4 @@
-//! Who made a video and under which licence: yt-dlp's `.info.json` beside it, where there is one.
+//! Title, uploader and licence of a video: yt-dlp's `.info.json` beside it, where there is one.
 
 use std::path::Path;
 
@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use crate::library::Video;
 
-/// What the file beside the video says of it; the file name where it says nothing.
-pub fn about(path: &Path) -> Video {
+/// The file name is the title where nothing else is known.
+pub fn read_metadata(path: &Path) -> Video {
     let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let info = std::fs::read(path.with_extension("info.json")).ok();
     let info: Value =
@@ -22,6 +22,13 @@ pub fn about(path: &Path) -> Video {
     }
 }
 
+/// Words that are likely to be said in a video: its title and uploader.
+pub fn hint(path: &Path) -> String {
+    let video = read_metadata(path);
+    let by = video.uploader.map(|name| format!(", {name}")).unwrap_or_default();
+    format!("{}{by}.", video.title)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -30,13 +37,13 @@ mod tests {
     fn reads_the_info_file_and_survives_a_broken_one() {
         let folder = tempfile::tempdir().unwrap();
         let video = folder.path().join("soup.mp4");
-        assert_eq!(about(&video).title, "soup");
+        assert_eq!(read_metadata(&video).title, "soup");
         let info = folder.path().join("soup.info.json");
         std::fs::write(&info, r#"{"title":"Soup!","channel":"Ann","license":"CC0"}"#).unwrap();
-        let found = about(&video);
+        let found = read_metadata(&video);
         assert_eq!((found.title.as_str(), found.uploader.as_deref()), ("Soup!", Some("Ann")));
         assert_eq!(found.licence.as_deref(), Some("CC0"));
         std::fs::write(&info, "{").unwrap();
-        assert_eq!(about(&video).title, "soup");
+        assert_eq!(read_metadata(&video).title, "soup");
     }
 }

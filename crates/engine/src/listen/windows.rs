@@ -1,42 +1,37 @@
-//! Sound cut into windows that the recogniser takes at once: speech is kept, longer silences are
-//! left out, and a cut falls into silence wherever there is one within the time.
+//! Sound packed into windows that the model takes at once: speech is kept, longer silences are left
+//! out, and a window ends in silence wherever there is one within its time.
 
 use std::ops::Range;
 
 use stitch_nn::whisper::spectrum::WINDOW;
 use stitch_nn::whisper::voice::BLOCK;
 
-/// From this share of speech on somebody speaks.
-const SPEAKS: f32 = 0.45;
-/// Below this share a speaker has stopped.
-const STOPS: f32 = 0.3;
-/// Blocks of silence that end a stretch of speech: half a second.
-const SILENCE: usize = 16;
-/// Blocks of sound kept around speech, so that no soft beginning or end is lost.
-const AROUND: usize = 8;
-/// Fewer blocks are no speech but a noise.
-const SHORTEST: usize = 5;
-/// Speech without silence is cut after so many blocks: 27 seconds.
-const LONGEST: usize = 27 * 16_000 / BLOCK;
+/// Speech begins at this VAD probability. The values of this file were chosen by hand.
+const SPEECH_START_PROB: f32 = 0.45;
+/// Speech ends below this VAD probability.
+const SPEECH_END_PROB: f32 = 0.3;
+/// Half a second; less silence does not end speech.
+const MIN_SILENCE_BLOCKS: usize = 16;
+/// Kept around speech, so that no soft beginning or end is lost.
+const PADDING_BLOCKS: usize = 8;
+/// Less is no speech but a noise.
+const MIN_SPEECH_BLOCKS: usize = 5;
+/// 27 seconds; longer speech is cut.
+const MAX_SPEECH_BLOCKS: usize = 27 * 16_000 / BLOCK;
 
-/// A stretch of a window and where it lies in the file, in samples.
+/// A part of a window and where it lies in the file, in samples.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Piece {
-    /// Its place in the window.
-    pub from: usize,
-    /// Its place in the file.
-    pub at: u64,
-    /// How long it is.
+pub struct WindowPart {
+    pub in_window: usize,
+    pub in_file: u64,
     pub length: usize,
 }
 
 /// Up to thirty seconds of sound with speech in it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Window {
-    /// The sound.
     pub samples: Vec<f32>,
-    /// Where it is from, in order.
-    pub pieces: Vec<Piece>,
+    pub parts: Vec<WindowPart>,
     /// Where somebody speaks, in samples of the file, in order.
     pub speech: Vec<Range<u64>>,
 }
@@ -44,19 +39,24 @@ pub struct Window {
 impl Window {
     /// Where a place of the window lies in the file.
     pub fn in_file(&self, place: usize) -> u64 {
-        let held = self.pieces.iter().rev().find(|piece| piece.from <= place);
-        let Some(piece) = held.or(self.pieces.first()) else { return 0 };
-        piece.at + place.saturating_sub(piece.from).min(piece.length) as u64
+        let held = self.parts.iter().rev().find(|part| part.in_window <= place);
+        let Some(part) = held.or(self.parts.first()) else { return 0 };
+        part.in_file + place.saturating_sub(part.in_window).min(part.length) as u64
+    }
+
+    /// How many samples are speech.
+    pub fn speech_samples(&self) -> u64 {
+        self.speech.iter().map(|span| span.end - span.start).sum()
     }
 
     /// What is left of the window from a place on.
     pub fn rest(&self, place: usize) -> Self {
         let mut rest = Self::default();
-        for piece in &self.pieces {
-            let skipped = place.saturating_sub(piece.from).min(piece.length);
-            if skipped < piece.length {
-                let range = piece.from + skipped..piece.from + piece.length;
-                rest.append(&self.samples[range], piece.at + skipped as u64);
+        for WindowPart { in_window, in_file, length } in &self.parts {
+            let skipped = place.saturating_sub(*in_window).min(*length);
+            if skipped < *length {
+                let range = in_window + skipped..in_window + length;
+                rest.append(&self.samples[range], in_file + skipped as u64);
             }
         }
         let start = self.in_file(place);
@@ -65,16 +65,17 @@ impl Window {
         rest
     }
 
-    fn append(&mut self, samples: &[f32], at: u64) {
-        self.pieces.push(Piece { from: self.samples.len(), at, length: samples.len() });
+    fn append(&mut self, samples: &[f32], in_file: u64) {
+        let (in_window, length) = (self.samples.len(), samples.len());
+        self.parts.push(WindowPart { in_window, in_file, length });
         self.samples.extend_from_slice(samples);
     }
 }
 
-/// Cuts sound that comes bit by bit; holds no more than a window and a stretch of speech.
+/// Packs sound that comes bit by bit; holds no more than a window and a span of speech.
 #[derive(Default)]
-pub struct Cutter {
-    spans: Spans,
+pub struct WindowPacker {
+    detector: SpeechDetector,
     /// Sound that may still be needed, from the block `tail_at` on.
     tail: Vec<f32>,
     tail_at: usize,
@@ -83,13 +84,13 @@ pub struct Cutter {
     window: Window,
 }
 
-impl Cutter {
-    /// Takes the next whole blocks with their shares of speech; the windows that are full now.
-    pub fn push(&mut self, samples: &[f32], shares: &[f32]) -> Vec<Window> {
+impl WindowPacker {
+    /// Takes the next whole blocks with their VAD probabilities; returns the windows that are full.
+    pub fn push(&mut self, samples: &[f32], probabilities: &[f32]) -> Vec<Window> {
         self.tail.extend_from_slice(samples);
         let mut full = Vec::new();
-        for share in shares {
-            if let Some(span) = self.spans.push(*share) {
+        for probability in probabilities {
+            if let Some(span) = self.detector.push(*probability) {
                 full.extend(self.take(span));
             }
         }
@@ -99,7 +100,7 @@ impl Cutter {
 
     /// The windows that are left at the end of the sound.
     pub fn finish(mut self) -> Vec<Window> {
-        let last = self.spans.finish();
+        let last = self.detector.finish();
         let mut full: Vec<Window> = last.and_then(|span| self.take(span)).into_iter().collect();
         if !self.window.samples.is_empty() {
             full.push(self.window);
@@ -107,10 +108,11 @@ impl Cutter {
         full
     }
 
-    /// Puts a stretch of speech into the window; the window before it, if that is full.
-    fn take(&mut self, span: Span) -> Option<Window> {
-        let from = span.blocks.start.saturating_sub(AROUND).max(self.taken).max(self.tail_at);
-        let to = if span.is_cut { span.blocks.end } else { span.blocks.end + AROUND };
+    /// Puts a span of speech into the window; returns the window before it, if that is full.
+    fn take(&mut self, span: SpeechSpan) -> Option<Window> {
+        let from =
+            span.blocks.start.saturating_sub(PADDING_BLOCKS).max(self.taken).max(self.tail_at);
+        let to = if span.is_cut { span.blocks.end } else { span.blocks.end + PADDING_BLOCKS };
         let inside = |block: usize| ((block - self.tail_at) * BLOCK).min(self.tail.len());
         let range = inside(from)..inside(to.max(from));
         let before = match self.window.samples.len() + range.len() > WINDOW {
@@ -124,97 +126,99 @@ impl Cutter {
         before
     }
 
-    /// Lets go of sound that nothing can need any more.
+    /// Drops sound that is no longer needed.
     fn forget(&mut self) {
-        let needed = self.spans.earliest().saturating_sub(AROUND).max(self.tail_at);
+        let needed = self.detector.earliest().saturating_sub(PADDING_BLOCKS).max(self.tail_at);
         let count = ((needed - self.tail_at) * BLOCK).min(self.tail.len());
         self.tail.drain(..count);
         self.tail_at += count / BLOCK;
     }
 }
 
-/// A stretch of speech, in blocks.
+/// A span of speech, in blocks.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Span {
+struct SpeechSpan {
     blocks: Range<usize>,
     /// Whether speech goes on after it.
     is_cut: bool,
 }
 
-/// Finds stretches of speech in shares that come one by one.
+/// Finds spans of speech in VAD probabilities that come one by one.
 #[derive(Default)]
-struct Spans {
-    /// How many blocks came.
+struct SpeechDetector {
+    /// Blocks so far.
     now: usize,
-    open: Option<Open>,
-    /// Since when nobody speaks in the open stretch.
+    open: Option<OpenSpan>,
+    /// Since when nobody speaks in the open span.
     silent: Option<usize>,
 }
 
-/// A stretch of speech that has not ended.
-struct Open {
+/// A span of speech that has not ended.
+struct OpenSpan {
     start: usize,
-    /// The shares of its blocks.
-    shares: Vec<f32>,
+    /// Of its blocks.
+    probabilities: Vec<f32>,
     /// Whether it goes on from a cut: then it is speech however short it is.
     goes_on: bool,
 }
 
-impl Open {
-    /// The stretch up to a block, unless it is only a noise.
-    fn ended(self, end: usize) -> Option<Span> {
-        let shortest = if self.goes_on { 1 } else { SHORTEST };
+impl OpenSpan {
+    /// The span up to a block, unless it is only a noise.
+    fn ended(self, end: usize) -> Option<SpeechSpan> {
+        let shortest = if self.goes_on { 1 } else { MIN_SPEECH_BLOCKS };
         let blocks = self.start..end;
-        (blocks.len() >= shortest).then_some(Span { blocks, is_cut: false })
+        (blocks.len() >= shortest).then_some(SpeechSpan { blocks, is_cut: false })
     }
 }
 
-impl Spans {
-    fn push(&mut self, share: f32) -> Option<Span> {
+impl SpeechDetector {
+    fn push(&mut self, probability: f32) -> Option<SpeechSpan> {
         let block = self.now;
         self.now += 1;
         let Some(open) = &mut self.open else {
-            if share >= SPEAKS {
-                self.open = Some(Open { start: block, shares: vec![share], goes_on: false });
+            if probability >= SPEECH_START_PROB {
+                let probabilities = vec![probability];
+                self.open = Some(OpenSpan { start: block, probabilities, goes_on: false });
             }
             return None;
         };
-        open.shares.push(share);
+        open.probabilities.push(probability);
         self.silent = match self.silent {
-            _ if share >= SPEAKS => None,
-            None if share < STOPS => Some(block),
+            _ if probability >= SPEECH_START_PROB => None,
+            None if probability < SPEECH_END_PROB => Some(block),
             silent => silent,
         };
         match self.silent {
-            Some(silent) if self.now - silent >= SILENCE => {
+            Some(silent) if self.now - silent >= MIN_SILENCE_BLOCKS => {
                 self.silent = None;
                 self.open.take()?.ended(silent)
             }
-            _ if open.shares.len() >= LONGEST => self.cut(),
+            _ if open.probabilities.len() >= MAX_SPEECH_BLOCKS => self.cut(),
             _ => None,
         }
     }
 
-    /// Cuts an open stretch where speech is least, in its second half.
-    fn cut(&mut self) -> Option<Span> {
-        let Open { start, shares, .. } = self.open.take()?;
+    /// Cuts the open span where speech is least likely, in its second half.
+    fn cut(&mut self) -> Option<SpeechSpan> {
+        let OpenSpan { start, probabilities, .. } = self.open.take()?;
         let around = |i: &usize| {
-            let near = &shares[i.saturating_sub(2)..(i + 3).min(shares.len())];
+            let near = &probabilities[i.saturating_sub(2)..(i + 3).min(probabilities.len())];
             near.iter().sum::<f32>() / near.len() as f32
         };
-        let half = shares.len() / 2;
-        let place = (half..shares.len()).min_by(|a, b| around(a).total_cmp(&around(b)))?;
+        let half = probabilities.len() / 2;
+        let place = (half..probabilities.len()).min_by(|a, b| around(a).total_cmp(&around(b)))?;
         let end = start + place;
-        self.open = Some(Open { start: end, shares: shares[place..].to_vec(), goes_on: true });
+        let probabilities = probabilities[place..].to_vec();
+        self.open = Some(OpenSpan { start: end, probabilities, goes_on: true });
         self.silent = self.silent.map(|silent| silent.max(end));
-        Some(Span { blocks: start..end, is_cut: true })
+        Some(SpeechSpan { blocks: start..end, is_cut: true })
     }
 
-    fn finish(&mut self) -> Option<Span> {
+    fn finish(&mut self) -> Option<SpeechSpan> {
         self.open.take()?.ended(self.silent.unwrap_or(self.now))
     }
 
-    /// The first block of the open stretch, or the next block.
+    /// The first block of the open span, or the next block.
     fn earliest(&self) -> usize {
         self.open.as_ref().map_or(self.now, |open| open.start)
     }
@@ -229,7 +233,7 @@ mod tests {
     /// The windows of sound whose every sample is its own number, given in pieces of blocks.
     fn cut(shares: &[f32], piece: usize) -> Vec<Window> {
         let samples: Vec<f32> = (0..shares.len() * BLOCK).map(|i| i as f32).collect();
-        let mut cutter = Cutter::default();
+        let mut cutter = WindowPacker::default();
         let mut windows = Vec::new();
         for (samples, shares) in samples.chunks(piece * BLOCK).zip(shares.chunks(piece)) {
             windows.extend(cutter.push(samples, shares));
@@ -261,7 +265,7 @@ mod tests {
         let block = |from: u64, to: u64| from * BLOCK as u64..to * BLOCK as u64;
         assert_eq!(window.speech, [block(100, 200), block(700, 750)]);
         let rest = window.rest(second + 10);
-        assert_eq!((rest.pieces.len(), rest.in_file(0)), (1, 692 * BLOCK as u64 + 10));
+        assert_eq!((rest.parts.len(), rest.in_file(0)), (1, 692 * BLOCK as u64 + 10));
         assert_eq!(rest.speech, [block(700, 750)]);
     }
 
@@ -275,9 +279,9 @@ mod tests {
 
     #[test]
     fn speech_that_ends_soon_after_a_cut_is_kept() {
-        let windows = cut(&run(&[(0.9, LONGEST - 3), (0.5, 3), (0.0, 40)]), 64);
+        let windows = cut(&run(&[(0.9, MAX_SPEECH_BLOCKS - 3), (0.5, 3), (0.0, 40)]), 64);
         let lengths: usize = windows.iter().map(|window| window.samples.len()).sum();
-        assert_eq!(lengths / BLOCK, LONGEST + AROUND);
+        assert_eq!(lengths / BLOCK, MAX_SPEECH_BLOCKS + PADDING_BLOCKS);
     }
 
     proptest! {
@@ -299,13 +303,13 @@ mod tests {
                     }
                 }
             }
-            let taken: std::collections::HashSet<u64> = windows.iter().flat_map(|w| &w.pieces)
-                .flat_map(|p| p.at / BLOCK as u64..(p.at + p.length as u64) / BLOCK as u64).collect();
+            let taken: std::collections::HashSet<u64> = windows.iter().flat_map(|w| &w.parts)
+                .flat_map(|p| p.in_file / BLOCK as u64..(p.in_file + p.length as u64) / BLOCK as u64).collect();
             let mut loud = 0;
             for (block, share) in shares.iter().enumerate() {
-                loud = if *share >= SPEAKS { loud + 1 } else { 0 };
+                loud = if *share >= SPEECH_START_PROB { loud + 1 } else { 0 };
                 // Runs that are long enough to be speech are all there.
-                if loud >= SHORTEST {
+                if loud >= MIN_SPEECH_BLOCKS {
                     prop_assert!(taken.contains(&(block as u64)), "{}", block);
                 }
             }
