@@ -23,12 +23,10 @@ const FLAT: f32 = 6.0;
 pub struct Footage(Vec<u8>);
 
 impl Footage {
-    /// Of rows that were kept.
     pub fn new(rows: Vec<u8>) -> Self {
         Self(rows)
     }
 
-    /// One row after the other.
     pub fn as_slice(&self) -> &[u8] {
         &self.0
     }

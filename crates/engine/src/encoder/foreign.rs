@@ -159,7 +159,6 @@ enum FilterName {
     Bilinear,
 }
 
-/// Whether a folder holds such a pair.
 pub fn is_one(folder: &Path) -> bool {
     folder.join(FILE).is_file()
 }
@@ -405,7 +404,6 @@ impl Reader {
         Ok(reader)
     }
 
-    /// Texts of one length.
     fn read_together(&self, texts: &[&Vec<u32>]) -> Result<Features, EncoderError> {
         let length = texts.first().map_or(0, |text| text.len());
         let TextDescription { input, mask, output, pad, fill, .. } = &self.description;

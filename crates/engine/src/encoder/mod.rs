@@ -34,9 +34,7 @@ use crate::transcript::Sentence;
 /// Which encoder made some features; features of different encoders must never meet.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct EncoderId {
-    /// Its name.
     pub name: String,
-    /// The length of its vectors.
     pub dim: usize,
     /// The SHA-256 of its weights.
     pub weights: String,
@@ -53,11 +51,8 @@ impl fmt::Display for EncoderId {
 /// A video as an encoder sees it.
 #[derive(Clone, Copy, Debug)]
 pub struct VideoInput<'a> {
-    /// The file.
     pub path: &'a Path,
-    /// How long it lasts.
     pub length_ms: u64,
-    /// What is said in it.
     pub sentences: &'a [Sentence],
 }
 
@@ -74,47 +69,32 @@ impl VideoInput<'_> {
     }
 }
 
-/// Why something has no vector.
 #[derive(Debug, thiserror::Error)]
 pub enum EncoderError {
-    /// The text side failed.
     #[error(transparent)]
     Sentence(#[from] SentenceError),
-    /// The encoder's own weights are not what they should be.
     #[error(transparent)]
     Weights(#[from] WeightsError),
-    /// A graph of the encoder does not run.
     #[error(transparent)]
     Onnx(#[from] OnnxError),
-    /// The video could not be read.
     #[error(transparent)]
     Media(#[from] MediaError),
-    /// The encoder made numbers that are none.
     #[error("the encoder made unusable numbers: {0}")]
     Features(#[from] FeaturesError),
-    /// The video's header cannot be true.
     #[error("the video says it lasts {hours} hours; re-encode it, its header is broken")]
-    TooLong {
-        /// What it says.
-        hours: u64,
-    },
-    /// Features that came from elsewhere do not fit.
+    TooLong { hours: u64 },
     #[error(transparent)]
     Precomputed(#[from] PrecomputedError),
-    /// A file of the encoder could not be hashed.
     #[error(transparent)]
     Hash(#[from] FetchError),
-    /// The work was asked to stop.
     #[error(transparent)]
     Stopped(#[from] Stopped),
 }
 
 /// F_M, whichever it is.
 pub trait Encoder: Send + Sync {
-    /// Who it is.
     fn id(&self) -> &EncoderId;
 
-    /// One row per text.
     fn encode_text(&self, texts: &[&str]) -> Result<Features, EncoderError>;
 
     /// Rows of the sentence model in the space of the clips, where the text tower stands on that model.
@@ -134,7 +114,6 @@ pub trait Encoder: Send + Sync {
         self.image_tower().is_some()
     }
 
-    /// Its eyes, if it looks at pictures.
     fn image_tower(&self) -> Option<&dyn ImageTower> {
         None
     }
@@ -147,6 +126,5 @@ pub struct Seconds {
     pub features: Features,
     /// Where a new shot begins, in milliseconds, as far as was seen.
     pub shots: Vec<u64>,
-    /// What it looks like, as far as was seen.
     pub footage: Footage,
 }

@@ -25,25 +25,14 @@ pub struct Picture {
     pub rgb: Vec<u8>,
 }
 
-/// Why there is no picture.
 #[derive(Debug, thiserror::Error)]
 pub enum PictureError {
-    /// The bytes are no picture, or a broken one.
     #[error("not a readable picture ({0}); JPEG, PNG and WebP are read")]
     Unreadable(#[from] image::ImageError),
-    /// The bytes are of no kind that is known.
     #[error("not a picture of a known kind; JPEG, PNG and WebP are read")]
     Unknown,
-    /// The bytes do not fill the shape.
     #[error("{bytes} bytes do not make a picture of {width} x {height}")]
-    WrongLength {
-        /// How many there are.
-        bytes: usize,
-        /// The width they should fill.
-        width: u32,
-        /// The height they should fill.
-        height: u32,
-    },
+    WrongLength { bytes: usize, width: u32, height: u32 },
 }
 
 impl Picture {
@@ -103,7 +92,6 @@ impl Picture {
         Self { width: self.width, height, rgb }
     }
 
-    /// The picture as a mirror shows it.
     pub fn mirrored(&self) -> Self {
         let mut rgb = Vec::with_capacity(self.rgb.len());
         for row in self.rgb.chunks_exact(3 * self.width as usize) {
@@ -187,7 +175,6 @@ fn rounded(sum: i32) -> u8 {
     (sum >> BITS).clamp(0, 255) as u8
 }
 
-/// Every row in another width.
 fn across(rgb: &[u8], width: u32, shares: &Shares) -> Vec<u8> {
     let mut out = Vec::with_capacity(rgb.len() / width as usize * shares.of.len());
     for row in rgb.chunks_exact(3 * width as usize) {
@@ -202,7 +189,6 @@ fn across(rgb: &[u8], width: u32, shares: &Shares) -> Vec<u8> {
     out
 }
 
-/// Every column in another height.
 fn down(rgb: &[u8], width: u32, shares: &Shares) -> Vec<u8> {
     let line = 3 * width as usize;
     let mut out = Vec::with_capacity(line * shares.of.len());

@@ -9,10 +9,8 @@ use super::wants::Wants;
 
 /// The side that sees.
 pub trait ImageTower: Send + Sync {
-    /// The pictures it takes.
     fn wants(&self) -> &Wants;
 
-    /// The length of its vectors.
     fn dim(&self) -> usize;
 
     /// One row for every [`Wants::frames`] pictures; `pictures` are of [`Wants::bytes`] bytes each.
@@ -26,7 +24,6 @@ pub trait ImageTower: Send + Sync {
         vec![Picture { width, height, rgb: prepare(still, self.wants()) }]
     }
 
-    /// One row for every one of these.
     fn see_looks(&self, looks: &[Picture]) -> Result<Features, EncoderError> {
         // A tower of clips sees a picture that stands still.
         let still = |bytes| std::iter::repeat_n(bytes, self.wants().frames);

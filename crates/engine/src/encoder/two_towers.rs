@@ -30,12 +30,10 @@ pub struct TwoTowers {
 }
 
 impl TwoTowers {
-    /// Joins the towers.
     pub fn new(id: EncoderId, image: Box<dyn ImageTower>, text: Box<dyn TextTower>) -> Self {
         Self { id, image, text, decode: Decode::Exact }
     }
 
-    /// Decodes less, for speed.
     pub fn with_decode(mut self, decode: Decode) -> Self {
         self.decode = decode;
         self
@@ -108,7 +106,6 @@ struct Viewing<'a> {
     /// How many pictures were shown, and which second is encoded already.
     shown: usize,
     reached: usize,
-    /// Pictures not encoded yet.
     waiting: Vec<Vec<u8>>,
     /// For each vector that is not made yet, the seconds of its pictures, and of those that showed the
     /// same as its last one.
@@ -195,7 +192,6 @@ impl<'a> Viewing<'a> {
         Footage::new(self.bright.iter().flat_map(mean).collect())
     }
 
-    /// Whether every vector that waits has all its pictures.
     fn whole(&self) -> bool {
         self.waiting.len().is_multiple_of(self.tower.wants().frames)
     }

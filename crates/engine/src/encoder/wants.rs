@@ -3,7 +3,6 @@
 /// How a picture of another shape becomes the tower's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fit {
-    /// Stretched to the tower's shape.
     Squash,
     /// Scaled until it covers the tower's shape, and its middle cut out.
     Crop,
@@ -21,13 +20,9 @@ pub enum Filter {
 /// The pictures a tower takes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Wants {
-    /// Their width.
     pub width: u32,
-    /// Their height.
     pub height: u32,
-    /// How others become so.
     pub fit: Fit,
-    /// And by which resampling.
     pub filter: Filter,
     /// How many pictures of a second are looked at.
     pub fps: u32,

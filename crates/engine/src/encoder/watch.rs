@@ -17,7 +17,6 @@ const STANDS_OUT: f32 = 2.5;
 pub struct Glance(Vec<[f32; 3]>);
 
 impl Glance {
-    /// At a picture of the tower's shape.
     pub fn at(rgb: &[u8], wants: &Wants) -> Self {
         let (width, height) = (wants.width as usize, wants.height as usize);
         let mut sums = vec![[0u32; 3]; SQUARES * SQUARES];
@@ -43,19 +42,16 @@ impl Glance {
         self.0.iter().zip(&other.0).all(near)
     }
 
-    /// How bright the squares are.
     pub fn brightness(&self) -> impl Iterator<Item = f32> {
         self.0.iter().map(|[r, g, b]| 0.299 * r + 0.587 * g + 0.114 * b)
     }
 
-    /// How much the other picture differs in the mean.
     pub fn difference(&self, other: &Self) -> f32 {
         let sum: f32 = self.0.iter().zip(&other.0).map(|(a, b)| distance(a, b)).sum();
         sum / self.0.len() as f32
     }
 }
 
-/// The largest difference of a colour.
 fn distance(a: &[f32; 3], b: &[f32; 3]) -> f32 {
     a.iter().zip(b).map(|(x, y)| (x - y).abs()).fold(0.0, f32::max)
 }

@@ -15,9 +15,7 @@ pub(super) const FORMAT: Format = Format {
 
 /// A source and the steps it shows, from 1.
 pub struct Credit<'a> {
-    /// The source.
     pub source: &'a Source,
-    /// The steps.
     pub steps: Vec<usize>,
 }
 

@@ -90,7 +90,6 @@ fn choice<'a>(export: &Export<'a>, entry: &Entry) -> Option<&'a Choice> {
     }
 }
 
-/// Both picture and sound, or the picture alone.
 fn channels(export: &Export, choice: Option<&Choice>) -> &'static str {
     let probe = choice.and_then(|choice| export.plan.source(&choice.source.path));
     if probe.is_some_and(|probe| probe.audio.is_some()) { "B" } else { "V" }

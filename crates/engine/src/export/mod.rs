@@ -21,13 +21,11 @@ use crate::render::Plan;
 /// A file format to export to.
 #[derive(Clone, Copy, Debug)]
 pub struct Format {
-    /// What a person calls it.
     pub name: &'static str,
     /// What follows the name of the video and a dot in the name of its file.
     pub extension: &'static str,
     /// As in HTTP's `Content-Type`.
     pub media_type: &'static str,
-    /// One line of help.
     pub about: &'static str,
     write: fn(&Export) -> Result<String, ExportError>,
 }
@@ -45,17 +43,14 @@ pub static FORMATS: [Format; 8] = [
 ];
 
 impl Format {
-    /// The format whose files have this extension.
     pub fn by_extension(extension: &str) -> Option<&'static Self> {
         FORMATS.iter().find(|format| format.extension == extension)
     }
 
-    /// The export as text.
     pub fn text(&self, export: &Export) -> Result<String, ExportError> {
         (self.write)(export)
     }
 
-    /// Writes the export to a file.
     pub fn write(&self, export: &Export, path: &Path) -> Result<(), ExportError> {
         Ok(write_whole(path, self.text(export)?.as_bytes())?)
     }
@@ -64,43 +59,33 @@ impl Format {
 /// What exports are made of.
 #[derive(Clone, Copy)]
 pub struct Export<'a> {
-    /// What is exported.
     pub demonstration: &'a Demonstration,
-    /// When what is shown in the result.
     pub plan: &'a Plan,
-    /// The name of the video file beside the export.
     pub video: &'a str,
     /// The folder where thumbnails are kept.
     pub cache: &'a Path,
-    /// Where the making of thumbnails is reported.
     pub progress: &'a dyn Progress,
 }
 
 impl<'a> Export<'a> {
-    /// The clip chosen for a step.
     fn chosen(&self, step: usize) -> Option<&'a Choice> {
         self.demonstration.steps.get(step)?.chosen.as_ref()
     }
 
-    /// The text of a step.
     fn text(&self, step: usize) -> &'a str {
         self.demonstration.steps.get(step).map_or("", |step| &step.text)
     }
 }
 
-/// Why there is no export.
 #[derive(Debug, thiserror::Error)]
 pub enum ExportError {
-    /// The demonstration cannot be written as JSON.
     #[error(
         "the demonstration cannot be written as JSON ({0}); rename files whose names are not \
         UTF-8 and index them again"
     )]
     Json(#[from] serde_json::Error),
-    /// A file could not be written.
     #[error(transparent)]
     File(#[from] FileError),
-    /// Thumbnails could not be made.
     #[error(transparent)]
     Media(#[from] MediaError),
 }

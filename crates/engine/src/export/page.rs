@@ -88,7 +88,6 @@ fn summary(export: &Export, sources: usize) -> String {
     )
 }
 
-/// The player and the strip of clips below it.
 fn stage(page: &Page) -> String {
     let (export, plan) = (page.export, page.export.plan);
     let part = |entry: &crate::render::Entry| {
@@ -194,7 +193,6 @@ fn why(choice: &Choice, join: Option<f32>, hues: &BTreeMap<&Path, u32>) -> Strin
     )
 }
 
-/// Where else the library has the same footage.
 fn copies(choice: &Choice) -> String {
     let place =
         |copy: &Elsewhere| format!("{} at {}", escape(&copy.title), clock(copy.start_ms, 1));
@@ -204,7 +202,6 @@ fn copies(choice: &Choice) -> String {
     }
 }
 
-/// The runners-up.
 fn others(page: &Page, step: &Step) -> String {
     let other = |choice: &Choice| {
         format!(
@@ -285,7 +282,6 @@ fn footer(export: &Export) -> String {
     )
 }
 
-/// Text for an element or a quoted attribute.
 fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for letter in text.chars() {
@@ -301,7 +297,6 @@ fn escape(text: &str) -> String {
     escaped
 }
 
-/// A file name as a URL beside the page.
 fn relative_url(name: &str) -> String {
     let mut url = String::from("./");
     for byte in name.bytes() {

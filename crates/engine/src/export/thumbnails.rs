@@ -53,7 +53,6 @@ impl Thumbnails {
         Ok(Self(pictures))
     }
 
-    /// The picture of a clip.
     pub fn get(&self, choice: &Choice) -> Option<&[u8]> {
         self.0.get(&(choice.source.path.clone(), middle(choice))).map(Vec::as_slice)
     }
@@ -66,7 +65,6 @@ pub fn alternatives(step: &Step) -> impl Iterator<Item = &Choice> {
     step.alternatives.iter().filter(likely).take(ALTERNATIVES)
 }
 
-/// The clips of a step that the page shows.
 fn shown(step: &Step) -> impl Iterator<Item = &Choice> {
     step.chosen.iter().chain(alternatives(step))
 }
@@ -102,7 +100,6 @@ fn picture(
     Ok(jpeg)
 }
 
-/// The picture as a URL that needs no file.
 pub fn data_url(jpeg: &[u8]) -> String {
     const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut url = String::from("data:image/jpeg;base64,");

@@ -31,24 +31,20 @@ const AGREEMENT: &str = "words that suit their own clip";
 pub struct VideoFeatures {
     /// F_M's feature of each second.
     pub seconds: Features,
-    /// Sentence features of the clips' texts.
     pub text: Features,
     /// F_M's features of the clips.
     pub clip: Features,
     /// What the seconds look like.
     pub footage: Footage,
-    /// How far the clips' words and pictures agree.
     pub agreement: Agreement,
 }
 
-/// Writes one video's features.
 pub(super) fn write(folder: &Path, content: &str, f: &VideoFeatures) -> Result<(), LibraryError> {
     let file = path(folder, content);
     let features = [("seconds", &f.seconds), ("text", &f.text), ("clip", &f.clip)];
     write_tensors(&file, &features, Some(&f.footage), f.agreement)
 }
 
-/// Reads one video's features.
 pub(super) fn read(folder: &Path, content: &str) -> Result<VideoFeatures, LibraryError> {
     let file = path(folder, content);
     let tensors = Tensors::open(&file)?;
@@ -66,7 +62,6 @@ pub(super) fn footage(folder: &Path, content: &str) -> Result<Footage, LibraryEr
     Tensors::open(&path(folder, content))?.footage()
 }
 
-/// Deletes one video's features, if they are there.
 pub(super) fn forget(folder: &Path, content: &str) {
     let _ = std::fs::remove_file(path(folder, content));
 }

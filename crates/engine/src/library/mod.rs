@@ -73,12 +73,10 @@ impl Library {
         })
     }
 
-    /// The encoder whose features the library holds.
     pub fn encoder(&self) -> &EncoderId {
         &self.encoder
     }
 
-    /// The folder it lives in.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
@@ -115,7 +113,6 @@ impl Library {
 
 /// What indexing found out about one video.
 pub struct Indexed {
-    /// Its narration.
     pub sentences: Vec<Sentence>,
     /// The steps it shows, each with where.
     pub clips: Vec<Clip>,

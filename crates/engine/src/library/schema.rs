@@ -89,7 +89,6 @@ fn read_only(file: &Path) -> rusqlite::Result<Connection> {
     Connection::open_with_flags(format!("file:{path}?immutable=1"), flags)
 }
 
-/// The encoder the library was made with.
 pub(super) fn encoder(database: &Connection, file: &Path) -> Result<EncoderId, LibraryError> {
     let read = |row: &rusqlite::Row<'_>| {
         let dim: i64 = row.get(1)?;

@@ -16,7 +16,6 @@ pub struct Found {
     pub path: PathBuf,
     /// What identifies its bytes.
     pub content: String,
-    /// Its size.
     pub bytes: u64,
     /// When it was last changed, in milliseconds since 1970.
     pub modified_ms: i64,
@@ -25,19 +24,12 @@ pub struct Found {
 /// What is known of a video beside its clips.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Video {
-    /// Its title, or its file name.
     pub title: String,
-    /// Who published it.
     pub uploader: Option<String>,
-    /// Where.
     pub url: Option<String>,
-    /// Under which licence.
     pub licence: Option<String>,
-    /// How long it is.
     pub length_ms: u64,
-    /// Its width as shown.
     pub width: u32,
-    /// Its height as shown.
     pub height: u32,
 }
 
@@ -45,11 +37,8 @@ pub struct Video {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum VideoStatus {
-    /// Known, not indexed yet.
     Pending,
-    /// Its clips are in the pool.
     Ready,
-    /// It could not be indexed, for this reason.
     Failed(String),
     /// The same bytes as another video of the library.
     Duplicate(String),
@@ -58,30 +47,21 @@ pub enum VideoStatus {
 /// A video of the library.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct VideoRecord {
-    /// Its number.
     pub id: u32,
-    /// Its file.
     pub path: PathBuf,
     /// What identifies its bytes.
     pub content: String,
-    /// Where it stands.
     pub status: VideoStatus,
-    /// What is known of it.
     #[serde(flatten)]
     pub video: Video,
-    /// Where its narration came from.
     pub narration_by: Option<String>,
-    /// What made its steps.
     pub steps_by: Option<String>,
-    /// How many clips of it are in the pool.
     pub clips: u32,
 }
 
 /// How indexing one video ended.
 pub enum Outcome {
-    /// It has clips.
     Ready(Video, Box<Indexed>),
-    /// It could not be indexed.
     Failed(String),
 }
 
@@ -147,7 +127,6 @@ impl Library {
         })
     }
 
-    /// All videos, by number.
     pub fn videos(&self) -> Result<Vec<VideoRecord>, LibraryError> {
         self.read(|database| {
             let mut query =
@@ -156,7 +135,6 @@ impl Library {
         })
     }
 
-    /// One video by its number.
     pub fn video(&self, id: VideoId) -> Result<VideoRecord, LibraryError> {
         let find = format!("SELECT {COLUMNS} FROM videos WHERE id = ?");
         self.read(|database| database.query_row(&find, [id.0], read_video).optional())?
@@ -177,7 +155,6 @@ impl Library {
         }
     }
 
-    /// What is said in a video.
     pub fn sentences(&self, video: VideoId) -> Result<Vec<Sentence>, LibraryError> {
         self.read(|database| {
             let mut query = database.prepare_cached(
@@ -256,7 +233,6 @@ impl Library {
         Ok(())
     }
 
-    /// Puts a video back to be indexed again.
     pub fn reset(&self, video: VideoId) -> Result<(), LibraryError> {
         self.write(|database| {
             database.execute("DELETE FROM clips WHERE video = ?", [video.0])?;
@@ -265,7 +241,6 @@ impl Library {
         })
     }
 
-    /// The library in numbers.
     pub fn stats(&self) -> Result<Stats, LibraryError> {
         self.read(|database| {
             let count = |sql: &str| database.query_row(sql, [], |row| ms(row, 0));

@@ -111,7 +111,6 @@ pub fn url(path: &Path) -> std::ffi::OsString {
     url
 }
 
-/// Reads everything and keeps the end.
 fn tail(mut pipe: impl Read) -> Vec<u8> {
     let mut kept = Vec::new();
     let mut chunk = [0; 4096];

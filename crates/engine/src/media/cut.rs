@@ -26,40 +26,29 @@ pub struct Canvas {
 /// What happens to a picture whose shape is not the canvas's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Aspect {
-    /// All of it, between bars.
     #[default]
     Fit,
-    /// The middle of it, filling the canvas.
     Crop,
-    /// All of it, before a blurred enlargement of itself.
     Blur,
 }
 
 /// What is to be seen.
 #[derive(Clone, Copy, Debug)]
 pub enum Footage<'a> {
-    /// A video from a moment on.
     Video {
-        /// Its file.
         path: &'a Path,
-        /// What is in the file.
         probe: &'a Probe,
         /// The moment, in seconds.
         from_s: f64,
-        /// How fast it plays.
         speed: f64,
     },
     /// A plate of one colour (`0xRRGGBB`) for letters to stand on.
-    Plate {
-        /// The colour.
-        colour: u32,
-    },
+    Plate { colour: u32 },
 }
 
 /// Footage with letters on it.
 #[derive(Clone, Copy, Debug)]
 pub struct Layer<'a> {
-    /// What is to be seen.
     pub footage: Footage<'a>,
     /// The name of an ASS file in the working folder that belongs to it.
     pub letters: Option<&'a str>,
@@ -83,13 +72,10 @@ impl Default for Quality {
 /// What a piece is made of: one layer, or two that fade into each other over the whole piece.
 #[derive(Clone, Copy, Debug)]
 pub struct Piece<'a> {
-    /// What is seen.
     pub layer: Layer<'a>,
-    /// What it turns into.
     pub into: Option<Layer<'a>>,
     /// The name of an ASS file in the working folder that is drawn over all of it.
     pub caption: Option<&'a str>,
-    /// How many frames.
     pub frames: u64,
 }
 

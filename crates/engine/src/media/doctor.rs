@@ -7,15 +7,10 @@ use super::Program;
 /// One thing that was looked at.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// What was looked at.
     pub what: String,
-    /// Whether it is as it should be.
     pub well: bool,
-    /// Whether the main job needs it.
     pub needed: bool,
-    /// What was found.
     pub detail: String,
-    /// The command that mends it.
     pub mend: Option<String>,
 }
 

@@ -27,7 +27,6 @@ pub struct Format {
 pub struct Sound {
     /// Samples a second.
     pub rate: u32,
-    /// One channel.
     pub samples: Vec<i16>,
 }
 

@@ -35,15 +35,12 @@ impl Decode {
 pub struct Sampling {
     /// Pictures per second.
     pub fps: f64,
-    /// Width of a picture.
     pub width: u32,
-    /// Height of a picture.
     pub height: u32,
     /// Whether the middle is cut out to keep the shape; otherwise the picture is stretched.
     pub crop: bool,
     /// Whether pictures are resampled by triangles; otherwise by cubics, which are sharper.
     pub smooth: bool,
-    /// How much is decoded.
     pub decode: Decode,
 }
 
@@ -65,7 +62,6 @@ pub struct Frames {
 }
 
 impl Frames {
-    /// Starts to decode.
     pub fn open(path: &Path, sampling: &Sampling) -> Result<Self, MediaError> {
         let mut running = Running::start(Program::Ffmpeg, command(path, sampling))?;
         let bytes = 3 * sampling.width as usize * sampling.height as usize;

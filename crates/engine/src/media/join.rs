@@ -10,7 +10,6 @@ use crate::progress::Progress;
 /// What is put together. All names are of files in the working folder.
 #[derive(Clone, Copy, Debug)]
 pub struct Join<'a> {
-    /// The working folder.
     pub folder: &'a Path,
     /// A list for ffmpeg's concat demuxer, with the exact duration of every piece.
     pub pieces: &'a str,

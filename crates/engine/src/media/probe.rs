@@ -17,17 +17,14 @@ pub struct Probe {
     pub duration_ms: u64,
     /// Width as shown: rotation and pixel shape applied.
     pub width: u32,
-    /// Height as shown.
     pub height: u32,
     /// Frames per second, on average.
     pub fps: f64,
-    /// Whether the time between frames changes.
     pub variable_rate: bool,
     /// The picture's codec, as ffmpeg calls it.
     pub video_codec: String,
     /// How its colours are coded, as ffmpeg calls it (`bt709`), where the file says.
     pub colours: Option<String>,
-    /// The first sound stream.
     pub audio: Option<Audio>,
     /// The streams that hold text (pictures of text are left out).
     pub texts: Vec<TextStream>,
@@ -36,9 +33,7 @@ pub struct Probe {
 /// A sound stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Audio {
-    /// Its codec.
     pub codec: String,
-    /// How many channels.
     pub channels: u32,
     /// Samples per second.
     pub rate: u32,
@@ -47,9 +42,7 @@ pub struct Audio {
 /// A stream of subtitles held as text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TextStream {
-    /// Its number in the file.
     pub index: u32,
-    /// Its codec.
     pub codec: String,
     /// Its language as the file names it (`eng`).
     pub language: Option<String>,
@@ -136,7 +129,6 @@ fn begins_as_mp4(path: &Path) -> bool {
     read.is_ok() && kinds.iter().any(|kind| start.ends_with(kind.as_bytes()))
 }
 
-/// Decodes one picture.
 fn first_picture(path: &Path, progress: &dyn Progress) -> Result<(), MediaError> {
     let mut command = Program::Ffmpeg.command();
     command.args(["-v", "error", "-threads", "1", "-i"]).arg(url(path));

@@ -16,14 +16,12 @@ pub const HEARD_RATE: usize = 16_000;
 pub struct Hearing {
     running: Option<Running>,
     pipe: BufReader<ChildStdout>,
-    /// How many samples came.
     heard: u64,
 }
 
 /// How a file's sound ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ending {
-    /// How many samples came.
     pub samples: u64,
     /// What ffmpeg complained of, if it did: part of the sound is damaged.
     pub complaint: Option<String>,

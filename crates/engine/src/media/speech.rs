@@ -37,7 +37,6 @@ pub fn speak_within(text: &str, voice: &Voice, longest_ms: u64) -> Result<Sound,
     Ok(sound)
 }
 
-/// The words as sound, without the silence around them.
 pub fn speak(text: &str, voice: &Voice) -> Result<Sound, MediaError> {
     let (speed, pitch) = (voice.words_per_minute.to_string(), voice.pitch.to_string());
     let arguments = ["-v", &voice.name, "-s", &speed, "-p", &pitch, "-z", "--stdout", "--", text];
@@ -50,7 +49,6 @@ pub fn speak(text: &str, voice: &Voice) -> Result<Sound, MediaError> {
     Ok(sound)
 }
 
-/// How long it lasts.
 fn length_ms(sound: &Sound) -> u64 {
     sound.samples.len() as u64 * 1000 / u64::from(sound.rate.max(1))
 }
@@ -68,7 +66,6 @@ fn read_wav(bytes: &[u8]) -> Option<Sound> {
     Some(Sound { rate, samples: samples.map(|two| i16::from_le_bytes([two[0], two[1]])).collect() })
 }
 
-/// Cuts off the silence at both ends.
 fn trim(samples: &mut Vec<i16>) {
     let loud = |sample: &i16| sample.unsigned_abs() > 64;
     let end = samples.iter().rposition(loud).map_or(0, |at| at + 1);

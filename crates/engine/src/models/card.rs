@@ -10,22 +10,16 @@ use crate::files::{self, FileError};
 /// What a model is and where it comes from; kept beside its weights.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Card {
-    /// Its name, which is its folder's name.
     pub name: String,
-    /// What it does here.
     pub role: Role,
-    /// What it is for, in one sentence.
     pub about: String,
     /// SPDX expression.
     pub licence: String,
-    /// The data it was trained on.
     pub data: String,
-    /// The page or recipe it comes from.
     pub origin: String,
     /// The seed of its training, where known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
-    /// What was measured, by name.
     #[serde(default, skip_serializing_if = "serde_json::Map::is_empty")]
     pub metrics: serde_json::Map<String, serde_json::Value>,
     /// The SHA-256 of each file, by name.
@@ -43,7 +37,6 @@ impl Card {
         serde_json::from_slice(&bytes).ok()
     }
 
-    /// Writes the card into a model's folder.
     pub fn write(&self, folder: &Path) -> Result<(), FileError> {
         let path = folder.join(Self::FILE);
         let text = serde_json::to_vec_pretty(self)

@@ -64,7 +64,6 @@ struct Array<'a> {
 
 type Arrays<'a> = BTreeMap<String, Array<'a>>;
 
-/// The arrays of a whole file, by name.
 fn read(bytes: &[u8]) -> Result<Arrays<'_>, String> {
     let mut file = Reader { bytes, at: 0 };
     let version = file.u32()?;

@@ -15,59 +15,20 @@ use crate::progress::{Progress, Stopped};
 /// Why a place did not give the bytes it should.
 #[derive(Debug, thiserror::Error)]
 pub enum FetchError {
-    /// The place could not be reached, or refused.
     #[error("{url}: {reason}")]
-    Refused {
-        /// The address.
-        url: String,
-        /// What it said.
-        reason: String,
-    },
-    /// The place ended the transfer early; what came is kept.
+    Refused { url: String, reason: String },
     #[error("{url}: the transfer ended at {have} of {size} bytes; the same command goes on there")]
-    Truncated {
-        /// The address.
-        url: String,
-        /// How many bytes are here.
-        have: u64,
-        /// How many there should be.
-        size: u64,
-    },
-    /// The place holds a file of another length: other bytes than the manifest means.
+    Truncated { url: String, have: u64, size: u64 },
     #[error("{what} has {found} bytes there, not the {expected} of the manifest")]
-    WrongSize {
-        /// The address or member.
-        what: String,
-        /// The manifest's length.
-        expected: u64,
-        /// The place's length.
-        found: u64,
-    },
-    /// The bytes are not the ones that the manifest means.
+    WrongSize { what: String, expected: u64, found: u64 },
     #[error("{what} has the hash {found}, not {expected} of the manifest; it was thrown away")]
-    WrongHash {
-        /// The file.
-        what: String,
-        /// The manifest's hash.
-        expected: String,
-        /// The hash of what came.
-        found: String,
-    },
-    /// A package or archive does not hold what it should.
+    WrongHash { what: String, expected: String, found: String },
     #[error("{what}: {reason}")]
-    Archive {
-        /// The package or archive.
-        what: String,
-        /// What is wrong with it.
-        reason: String,
-    },
-    /// The package registry's client failed.
+    Archive { what: String, reason: String },
     #[error(transparent)]
     Program(#[from] MediaError),
-    /// The bytes could not be kept here.
     #[error(transparent)]
     File(#[from] FileError),
-    /// The work was asked to stop.
     #[error(transparent)]
     Stopped(#[from] Stopped),
 }

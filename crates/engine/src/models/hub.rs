@@ -69,7 +69,6 @@ pub fn is_name(name: &str) -> bool {
     name.split_once('/').is_some_and(|(owner, name)| plain(owner) && plain(name))
 }
 
-/// The folder's name of a model of the hub.
 pub fn folder_name(name: &str) -> String {
     name.replace('/', "--")
 }

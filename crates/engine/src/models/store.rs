@@ -22,69 +22,32 @@ pub struct Store {
 /// A model that is here or could be.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
-    /// Its name, by which it is pulled.
     pub name: String,
-    /// What it does.
     pub role: Role,
     /// How many bytes it has.
     pub size: u64,
     /// SPDX expression.
     pub licence: String,
-    /// What it is for.
     pub about: String,
-    /// Its folder, if it is installed.
     pub path: Option<PathBuf>,
 }
 
-/// Why there is no such model.
 #[derive(Debug, thiserror::Error)]
 pub enum ModelError {
-    /// Nobody knows the name.
     #[error("there is no model `{name}`; known are: {known}")]
-    Unknown {
-        /// What was asked for.
-        name: String,
-        /// The names there are.
-        known: String,
-    },
-    /// The model is known but not here.
+    Unknown { name: String, known: String },
     #[error("the model `{name}` is not installed; get it with `stitch models pull {name}`")]
-    NotInstalled {
-        /// Which model.
-        name: String,
-    },
-    /// The model's folder is there but not whole.
+    NotInstalled { name: String },
     #[error("{}: {reason}; mend it with `stitch models pull {name}`", folder.display())]
-    Damaged {
-        /// Which model.
-        name: String,
-        /// Its folder.
-        folder: PathBuf,
-        /// What is wrong.
-        reason: String,
-    },
-    /// No place gave the bytes.
+    Damaged { name: String, folder: PathBuf, reason: String },
     #[error("the model `{name}` could not be fetched:{}\nwith a network at hand run `stitch \
         models pull {name}` again (it goes on where it stopped), or copy the model's files to {}",
         list(reasons), folder.display())]
-    NotFetched {
-        /// Which model.
-        name: String,
-        /// Its folder, once it is here.
-        folder: PathBuf,
-        /// Each place and what it said.
-        reasons: Vec<(String, FetchError)>,
-    },
-    /// Another process is at it.
+    NotFetched { name: String, folder: PathBuf, reasons: Vec<(String, FetchError)> },
     #[error("another stitch is pulling `{name}` just now; wait for it, then run this again")]
-    Busy {
-        /// Which model.
-        name: String,
-    },
-    /// Something could not be read or written.
+    Busy { name: String },
     #[error(transparent)]
     File(#[from] FileError),
-    /// The work was asked to stop.
     #[error(transparent)]
     Stopped(#[from] Stopped),
 }
@@ -110,7 +73,6 @@ impl Store {
         self
     }
 
-    /// Where models are kept.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
@@ -263,7 +225,6 @@ impl Store {
         Ok(folder)
     }
 
-    /// Tries one place after the other.
     fn bring(
         &self,
         model: &Model,
@@ -316,7 +277,6 @@ fn lock(work: &Path, name: &str) -> Result<File, ModelError> {
     }
 }
 
-/// Brings all files of a model from one place.
 fn from(
     source: &Source,
     model: &Model,

@@ -48,12 +48,10 @@ impl Cache {
         &self.folder
     }
 
-    /// The place of the piece with this key.
     pub fn piece(&self, key: &str) -> PathBuf {
         self.folder.join("pieces").join(format!("{key}.mov"))
     }
 
-    /// The place of the sound with this key.
     pub fn sound(&self, key: &str) -> PathBuf {
         self.folder.join("sound").join(format!("{key}.s16"))
     }

@@ -35,12 +35,10 @@ pub fn caption(canvas: Canvas, number: usize, text: &str) -> String {
     drawing.finish()
 }
 
-/// A card for a step that nothing shows.
 pub fn gap(canvas: Canvas, number: usize, text: &str) -> String {
     card(canvas, &format!("Step {number}"), text, "No video in this library shows this step")
 }
 
-/// A card with the title of the whole.
 pub fn title(canvas: Canvas, title: &str, steps: usize, sources: usize) -> String {
     let note = format!("{} from {}", count(steps, "step"), count(sources, "video"));
     card(canvas, "", title, &note)

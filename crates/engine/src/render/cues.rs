@@ -8,11 +8,8 @@ use crate::demonstrate::Demonstration;
 /// A text and when it is shown, in milliseconds of the result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cue {
-    /// When it appears.
     pub start_ms: u64,
-    /// When it goes.
     pub end_ms: u64,
-    /// What it says.
     pub text: String,
 }
 
@@ -78,7 +75,6 @@ pub fn srt(cues: &[Cue]) -> String {
     file
 }
 
-/// WebVTT.
 pub fn vtt(cues: &[Cue]) -> String {
     let mut file = String::from("WEBVTT\n\n");
     for cue in cues {

@@ -7,9 +7,7 @@ use crate::fonts;
 /// The two weights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Weight {
-    /// For small notes.
     Regular,
-    /// For captions and headings.
     SemiBold,
 }
 
@@ -21,7 +19,6 @@ impl Weight {
         }
     }
 
-    /// The name libass finds the typeface by.
     fn family(self) -> &'static str {
         match self {
             Self::Regular => "Inter Regular",
@@ -46,7 +43,6 @@ impl Letters {
         Self { weight, em, face: Face::parse(weight.bytes(), 0).ok() }
     }
 
-    /// The distance between lines.
     pub fn line_height(&self) -> f64 {
         self.em * 1.32
     }
@@ -153,7 +149,6 @@ pub struct Drawing {
 }
 
 impl Drawing {
-    /// An empty drawing of this size.
     pub fn new(width: u32, height: u32) -> Self {
         let script = format!(
             "[Script Info]\nScriptType: v4.00+\nPlayResX: {width}\nPlayResY: {height}\n\
@@ -203,7 +198,6 @@ impl Drawing {
         self.event(&format!("{{\\an7\\pos({x:.1},{y:.1})\\q2{style}{ink}}}{}", escape(text)));
     }
 
-    /// The file for libass.
     pub fn finish(self) -> String {
         self.script
     }

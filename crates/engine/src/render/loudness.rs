@@ -4,7 +4,6 @@ use std::collections::VecDeque;
 
 use crate::media::cut::RATE;
 
-/// A pair of samples.
 pub type Pair = [f32; 2];
 
 /// Samples in a tenth of a second, by which the measuring window moves.
@@ -63,7 +62,6 @@ impl Default for Meter {
 }
 
 impl Meter {
-    /// Takes one pair of samples.
     pub fn push(&mut self, pair: Pair) {
         for (filters, x) in self.filters.iter_mut().zip(pair) {
             self.peak = self.peak.max(x.abs());
@@ -77,7 +75,6 @@ impl Meter {
         }
     }
 
-    /// The largest sample so far.
     pub fn peak(&self) -> f32 {
         self.peak
     }

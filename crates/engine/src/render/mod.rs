@@ -27,33 +27,18 @@ use crate::progress::{Progress, Stopped};
 use cache::Cache;
 use pieces::Studio;
 
-/// Why there is no video.
 #[derive(Debug, thiserror::Error)]
 pub enum RenderError {
-    /// Nothing would be seen.
     #[error("the demonstration shows nothing; allow cards for gaps, or index more videos")]
     Nothing,
-    /// A cut has no length.
     #[error("the cut for step {step} is empty; make the demonstration again")]
-    EmptyCut {
-        /// The step, from 1.
-        step: usize,
-    },
-    /// A speed that cannot be played.
+    EmptyCut { step: usize },
     #[error("the cut for step {step} plays at {speed} times the speed; 0.1 to 16 can be made")]
-    Speed {
-        /// The step, from 1.
-        step: usize,
-        /// The speed asked for.
-        speed: f64,
-    },
-    /// A program failed, or a source is not what it was.
+    Speed { step: usize, speed: f64 },
     #[error(transparent)]
     Media(#[from] MediaError),
-    /// A file could not be read or written.
     #[error(transparent)]
     File(#[from] FileError),
-    /// The work was asked to stop.
     #[error(transparent)]
     Stopped(#[from] Stopped),
 }
@@ -63,9 +48,7 @@ pub enum RenderError {
 pub struct RenderReport {
     /// When what is shown; exports take their times from here.
     pub plan: Plan,
-    /// How many pieces were encoded.
     pub encoded: usize,
-    /// How many pieces were there from before.
     pub reused: usize,
 }
 

@@ -6,12 +6,10 @@ use crate::options::{OptionError, seconds, within};
 /// How the step texts are shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Captions {
-    /// Drawn into the picture, with the step's number.
     Burnt,
     /// As a text track that the player switches on and off.
     #[default]
     Soft,
-    /// Not at all.
     None,
 }
 
@@ -23,17 +21,13 @@ pub struct RenderOptions {
     /// Frames per second; none takes the most common of the sources, at most 30. The nearest of
     /// 24, 25, 30, 50 and 60 is used.
     pub fps: Option<u32>,
-    /// What happens to a picture of another shape.
     pub aspect: Aspect,
-    /// How the step texts are shown.
     pub captions: Captions,
     /// How long one clip fades into the next, in milliseconds; 0 cuts.
     pub crossfade_ms: u64,
     /// Whether a step that nothing shows gets a card that says so.
     pub gap_cards: bool,
-    /// Whether the video opens with its title.
     pub title_card: bool,
-    /// How pictures are compressed.
     pub quality: Quality,
     /// How many clips are encoded at once; none is one per core, at most three.
     pub workers: Option<usize>,

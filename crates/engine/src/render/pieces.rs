@@ -28,11 +28,8 @@ pub struct Studio<'a> {
 
 /// The pictures of a plan, in order.
 pub struct Pictures {
-    /// Key and number of frames of every piece.
     pub keys: Vec<(String, u64)>,
-    /// How many were encoded now.
     pub encoded: usize,
-    /// How many were there.
     pub reused: usize,
 }
 
@@ -66,7 +63,6 @@ impl Look<'_> {
 }
 
 impl<'a> Studio<'a> {
-    /// Gets to know the sources and the program.
     pub fn new(
         demonstration: &'a Demonstration,
         options: &'a RenderOptions,

@@ -23,16 +23,12 @@ const PLAIN: Canvas = Canvas { width: 1280, height: 720, fps: 30 };
 /// What stands at a place in the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shown {
-    /// The title.
     Title,
-    /// The clip chosen for this step.
     Clip(usize),
-    /// A card that says that nothing shows this step.
     Gap(usize),
 }
 
 impl Shown {
-    /// The step it is for.
     pub fn step(self) -> Option<usize> {
         match self {
             Self::Title => None,
@@ -44,9 +40,7 @@ impl Shown {
 /// A stretch of the result, in its frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// What is shown.
     pub shown: Shown,
-    /// The first frame.
     pub start: u64,
     /// How many frames, with those that fade.
     pub frames: u64,
@@ -64,16 +58,13 @@ impl Entry {
 /// The timetable of a result, and the sources it needs.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// The size and frame rate of the result.
     pub canvas: Canvas,
     /// What is shown, in order; each begins where the one before ends, less the overlap.
     pub entries: Vec<Entry>,
-    /// What is in every source file that is used.
     pub sources: BTreeMap<PathBuf, Probe>,
 }
 
 impl Plan {
-    /// Looks at the sources and works out the times.
     pub fn new(
         demonstration: &Demonstration,
         options: &RenderOptions,
@@ -110,7 +101,6 @@ impl Plan {
         Ok(Self { canvas, entries: place(&entries, fade), sources })
     }
 
-    /// How many frames the result has.
     pub fn frames(&self) -> u64 {
         self.entries.last().map_or(0, Entry::end)
     }
@@ -127,7 +117,6 @@ impl Plan {
         Some((self.ms(entry.start), self.ms(entry.end())))
     }
 
-    /// What is in a source file of the demonstration.
     pub fn source(&self, path: &Path) -> Option<&Probe> {
         self.sources.get(path)
     }
@@ -163,7 +152,6 @@ fn ms_to_frames(ms: u64, fps: u32) -> u64 {
     (ms.saturating_mul(u64::from(fps)) + 500) / 1000
 }
 
-/// How many frames a clip takes in the result.
 fn frames(step: usize, choice: &Choice, fps: u32) -> Result<u64, RenderError> {
     if !(0.1..=16.0).contains(&choice.speed) {
         return Err(RenderError::Speed { step: step + 1, speed: choice.speed });

@@ -25,13 +25,10 @@ const EDGE: u64 = RATE as u64 / 250;
 /// A stretch of a video's sound.
 #[derive(Clone, Copy, Debug)]
 pub struct Stretch<'a> {
-    /// The file.
     pub path: &'a Path,
     /// Where it begins, in seconds.
     pub from_s: f64,
-    /// How fast it plays.
     pub speed: f64,
-    /// How many pairs of samples the result has.
     pub samples: u64,
 }
 
@@ -53,7 +50,6 @@ pub fn level(
     write().map_err(at).map_err(MediaError::from)
 }
 
-/// Decodes into a file and measures on the way.
 fn decode(stretch: &Stretch, raw: &mut File, progress: &dyn Progress) -> Result<Meter, MediaError> {
     let seconds = stretch.samples as f64 / f64::from(RATE);
     let mut sound = Sound::open(stretch.path, stretch.from_s, seconds, stretch.speed)?;

@@ -34,12 +34,10 @@ struct PreprocessConfig {
     resize_mode: Option<String>,
 }
 
-/// Whether a folder is in OpenCLIP's form.
 pub fn is_one(folder: &Path) -> bool {
     folder.join(CONFIG).is_file()
 }
 
-/// The encoder in such a folder.
 pub fn load(folder: &Path, name: &str) -> Result<TwoTowers, EncoderError> {
     let config: Config = read_json(folder, CONFIG)?;
     let weights = Weights::open_file(&folder.join(WEIGHTS))?;
@@ -51,7 +49,6 @@ pub fn load(folder: &Path, name: &str) -> Result<TwoTowers, EncoderError> {
     Ok(TwoTowers::new(id, Box::new(Images { viewer, wants: preparation.wants }), Box::new(reader)))
 }
 
-/// The side that reads alone.
 pub fn load_text(folder: &Path) -> Result<(Box<dyn TextTower>, usize, String), EncoderError> {
     let config: Config = read_json(folder, CONFIG)?;
     let weights = Weights::open_file(&folder.join(WEIGHTS))?;

@@ -16,7 +16,6 @@ const FPS: u32 = 2;
 /// What is done to a picture before the tower sees it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Preparation {
-    /// Its shape, and how it gets it.
     pub wants: Wants,
     /// What its bytes become.
     pub colours: Colours,

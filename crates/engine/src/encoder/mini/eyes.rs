@@ -48,7 +48,6 @@ impl Eyes {
         })
     }
 
-    /// What one tower makes of pictures of this shape.
     fn look(
         &self,
         graph: &Graph,
@@ -95,7 +94,6 @@ impl ImageTower for Eyes {
         shaped.into_iter().flat_map(|look| [look.mirrored(), look]).collect()
     }
 
-    /// Every tower sees a still picture.
     fn see_looks(&self, looks: &[Picture]) -> Result<Features, EncoderError> {
         let mut rows = Features::empty(self.dim);
         for look in looks {

@@ -52,7 +52,6 @@ struct TextConfig {
 }
 
 impl Files {
-    /// Those that come with the program.
     pub fn shipped() -> Self {
         Self {
             config: include_bytes!("../../../../../models/mini/config.json").to_vec(),

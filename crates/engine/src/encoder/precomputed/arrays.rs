@@ -22,27 +22,16 @@ const MOST_BYTES: u64 = 8 << 30;
 /// Rows of numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rows {
-    /// The length of a row.
     pub dim: usize,
-    /// Row after row.
     pub data: Vec<f32>,
 }
 
-/// Why a file gives no rows.
 #[derive(Debug, thiserror::Error)]
 pub enum ArrayError {
-    /// It could not be read.
     #[error(transparent)]
     File(#[from] FileError),
-    /// It is broken, or of another kind.
     #[error("{}: {reason}", path.display())]
-    Unusable {
-        /// Which file.
-        path: PathBuf,
-        /// What is wrong with it.
-        reason: String,
-    },
-    /// The safetensors reader failed.
+    Unusable { path: PathBuf, reason: String },
     #[error(transparent)]
     Weights(#[from] WeightsError),
 }
@@ -66,7 +55,6 @@ pub fn read(path: &Path, key: Option<&str>) -> Result<Rows, ArrayError> {
     array.rows(path)
 }
 
-/// The file's ending in small letters.
 pub fn ending(path: &Path) -> String {
     path.extension().unwrap_or_default().to_string_lossy().to_lowercase()
 }

@@ -16,70 +16,27 @@ const TOLERANCE: f64 = 1.0;
 /// What is wrong with features that came from elsewhere.
 #[derive(Debug, thiserror::Error)]
 pub enum PrecomputedError {
-    /// A file of the folder could not be read.
     #[error(transparent)]
     File(#[from] FileError),
-    /// `features.toml` cannot be understood.
     #[error("{}: {reason}", path.display())]
-    Description {
-        /// Which file.
-        path: PathBuf,
-        /// What is wrong with it.
-        reason: String,
-    },
-    /// There is nothing in the folder.
+    Description { path: PathBuf, reason: String },
     #[error("{}: no features here; they are files such as VIDEO.npy, in {}", folder.display(),
         arrays::ENDINGS.join(", "))]
-    Nothing {
-        /// The folder.
-        folder: PathBuf,
-    },
-    /// The rate is not known.
+    Nothing { folder: PathBuf },
     #[error("{}: how many rows a second has is not known; say it with --feature-rate, or as \
         `rate = 1.0` in features.toml", folder.display())]
-    NoRate {
-        /// The folder.
-        folder: PathBuf,
-    },
-    /// The video has none.
+    NoRate { folder: PathBuf },
     #[error("there are no features of `{name}` in {}", folder.display())]
-    NoneOf {
-        /// The video's name without ending.
-        name: String,
-        /// The folder.
-        folder: PathBuf,
-    },
-    /// Rows have another length than those of the text side.
+    NoneOf { name: String, folder: PathBuf },
     #[error("{}: rows of {found} numbers, where texts have {expected}; they are of another encoder, \
         or `key` in features.toml names the wrong array", path.display())]
-    WrongDim {
-        /// Which file.
-        path: PathBuf,
-        /// The length of a row.
-        found: usize,
-        /// What it should be.
-        expected: usize,
-    },
-    /// The features are of another length than the video.
+    WrongDim { path: PathBuf, found: usize, expected: usize },
     #[error("{}: {rows} rows at {rate} per second are {features_s:.1} s, but the video lasts \
         {video_s:.1} s; say the right rate with --feature-rate, or make the features again",
         path.display())]
-    WrongLength {
-        /// Which file.
-        path: PathBuf,
-        /// How many rows.
-        rows: usize,
-        /// How many a second has.
-        rate: f64,
-        /// How long that is.
-        features_s: f64,
-        /// How long the video is.
-        video_s: f64,
-    },
-    /// The library was opened without the folder.
+    WrongLength { path: PathBuf, rows: usize, rate: f64, features_s: f64, video_s: f64 },
     #[error("features of videos are not computed here; index with --features DIR")]
     TextsOnly,
-    /// A file holds no rows.
     #[error(transparent)]
     Array(#[from] ArrayError),
 }
@@ -90,9 +47,7 @@ pub enum PrecomputedError {
 pub struct About {
     /// Rows per second.
     pub rate: Option<f64>,
-    /// The length of a row.
     pub dim: Option<usize>,
-    /// The array's name in files that hold several.
     pub key: Option<String>,
 }
 
@@ -103,7 +58,6 @@ pub struct Folder {
     rate: f64,
     dim: Option<usize>,
     key: Option<String>,
-    /// Files by their name without ending.
     files: HashMap<String, PathBuf>,
     /// Files with an array per video, by the arrays' names.
     shared: HashMap<String, PathBuf>,
