@@ -106,14 +106,14 @@ impl Indexer<'_> {
                 Err(error) => progress.warn(&error.to_string()),
             }
         }
-        for stream in &probe.texts {
-            let subtitles = media::text_stream(&record.path, stream.index, progress)?;
+        for stream in &probe.text_streams {
+            let subtitles = media::text_stream(&record.path, *stream, progress)?;
             match transcript::from_text_stream(&subtitles) {
                 Ok(transcript) => return Ok(Some(transcript.into())),
                 Err(error) => progress.warn(&format!("{}: {error}", record.path.display())),
             }
         }
-        match self.speech.filter(|_| probe.audio.is_some()) {
+        match self.speech.filter(|_| probe.has_audio) {
             Some(listener) => heard(listener, record, progress),
             None => Ok(None),
         }
@@ -121,7 +121,7 @@ impl Indexer<'_> {
 
     /// Whether the video has sound that nobody can listen to.
     fn unheard(&self, probe: &Probe) -> bool {
-        probe.audio.is_some() && self.speech.is_none()
+        probe.has_audio && self.speech.is_none()
     }
 
     /// What the video shows, by the best that is there: a person's list, a language model, rules.

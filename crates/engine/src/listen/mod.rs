@@ -21,8 +21,8 @@ use stitch_nn::whisper::spectrum::{Spectrum, THROATS};
 use stitch_nn::whisper::voice::{BLOCK, Voice};
 use tokens::Tokens;
 
-use crate::media::sound::{Ending, HEARD_RATE};
-use crate::media::{Hearing, MediaError};
+use crate::media::audio::{AudioEnd, SPEECH_RATE};
+use crate::media::{AudioReader, MediaError};
 use crate::models::{WeightsError, weights};
 use crate::progress::{Progress, Stopped};
 use crate::transcript::{self, Cue, Kind, Transcript};
@@ -41,7 +41,7 @@ const CLEAR: f32 = -0.2;
 /// By how much likelier its words must be where it is taken for one of another kind.
 const CLEARER: f32 = 0.02;
 /// Speech after the last text of a window, in samples, that is listened to once more.
-const LEFT_OUT: u64 = HEARD_RATE as u64 * 12 / 10;
+const LEFT_OUT: u64 = SPEECH_RATE as u64 * 12 / 10;
 
 /// Why there is no transcript.
 #[derive(Debug, thiserror::Error)]
@@ -172,7 +172,7 @@ impl Listener {
         let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         let work = || {
             let mut session = Session::new(self, hint);
-            let ending = session.run(Hearing::open(path)?, progress)?;
+            let ending = session.run(AudioReader::speech(path)?, progress)?;
             Ok(session.finish(ending))
         };
         std::thread::scope(|scope| {
@@ -227,7 +227,11 @@ impl<'a> Session<'a> {
     }
 
     /// Takes in the sound to its end, writing windows down as soon as there are enough.
-    fn run(&mut self, mut sound: Hearing, progress: &dyn Progress) -> Result<Ending, ListenError> {
+    fn run(
+        &mut self,
+        mut sound: AudioReader,
+        progress: &dyn Progress,
+    ) -> Result<AudioEnd, ListenError> {
         let (mut voice, mut cutter) = (Voice::new(), Cutter::default());
         let mut samples = vec![0.0; GLANCE * BLOCK];
         let mut seconds = 0;
@@ -310,12 +314,12 @@ impl<'a> Session<'a> {
         let Some(last) = segments.last() else { return };
         let rest = window.rest(last.range.end);
         let left: u64 = rest.speech.iter().map(|part| part.end - part.start).sum();
-        if left >= LEFT_OUT && last.range.end > HEARD_RATE {
+        if left >= LEFT_OUT && last.range.end > SPEECH_RATE {
             self.waiting.push_front(rest);
         }
     }
 
-    fn finish(mut self, ending: Ending) -> Listened {
+    fn finish(mut self, ending: AudioEnd) -> Listened {
         self.captions.sort_by_key(|caption| caption.cue.start_ms);
         let unclear = unclear(&self.captions);
         let cues: Vec<Cue> = self.captions.into_iter().map(|caption| caption.cue).collect();
@@ -324,7 +328,7 @@ impl<'a> Session<'a> {
         let language = named.next_back().map(|(_, name)| name.clone());
         let language = language.or_else(|| self.language.is_none().then(|| "en".into()));
         let spoken = language.clone().filter(|_| self.speech > 0);
-        let in_ms = |samples: u64| samples * 1000 / HEARD_RATE as u64;
+        let in_ms = |samples: u64| samples * 1000 / SPEECH_RATE as u64;
         Listened {
             // Nothing said is the only thing that can be wrong with cues of our own.
             transcript: transcript::from_cues(cues, Kind::Speech, language).ok(),
@@ -332,7 +336,7 @@ impl<'a> Session<'a> {
             language: spoken,
             length_ms: in_ms(ending.samples),
             speech_ms: in_ms(self.speech),
-            damage: ending.complaint,
+            damage: ending.damage,
         }
     }
 }

@@ -5,18 +5,18 @@ use std::ops::Range;
 use super::cutting::Window;
 use super::decode::{Others, Text};
 use super::tokens::{TICK_CS, Tokens};
-use crate::media::sound::HEARD_RATE;
+use crate::media::audio::SPEECH_RATE;
 use crate::transcript::Cue;
 
 /// Samples of one timestamp's step.
-const TICK: usize = HEARD_RATE / 100 * TICK_CS as usize;
+const TICK: usize = SPEECH_RATE / 100 * TICK_CS as usize;
 /// A time this near to where somebody begins or stops speaking means that moment, in samples.
-const NEAR: u64 = HEARD_RATE as u64 * 6 / 10;
+const NEAR: u64 = SPEECH_RATE as u64 * 6 / 10;
 
 /// A pause this near to where a sentence should end is its end, in samples of speech.
-const PAUSE_NEAR: u64 = HEARD_RATE as u64;
+const PAUSE_NEAR: u64 = SPEECH_RATE as u64;
 /// A silence from which on a sentence has ended even where nothing written says so, in samples.
-const LONG_PAUSE: u64 = HEARD_RATE as u64;
+const LONG_PAUSE: u64 = SPEECH_RATE as u64;
 
 /// Something said, in samples of its window.
 #[derive(Clone, Debug, PartialEq)]
@@ -226,7 +226,7 @@ fn place(said: &[Range<u64>], mut samples: u64) -> u64 {
 
 /// Samples as milliseconds.
 fn ms(samples: u64) -> u64 {
-    samples * 1000 / HEARD_RATE as u64
+    samples * 1000 / SPEECH_RATE as u64
 }
 
 #[cfg(test)]
@@ -234,7 +234,7 @@ fn ms(samples: u64) -> u64 {
 mod tests {
     use super::*;
 
-    const S: u64 = HEARD_RATE as u64;
+    const S: u64 = SPEECH_RATE as u64;
 
     #[test]
     fn sentences_end_at_pauses_where_there_are_some() {

@@ -1,10 +1,10 @@
-//! What the programs on this machine can do, as `stitch doctor` tells it.
+//! Checks of the installed programs, for `stitch doctor`.
 
 use serde::Serialize;
 
 use super::Program;
 
-/// One thing that was looked at.
+/// The result of one check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
     pub what: String,
@@ -14,7 +14,7 @@ pub struct Finding {
     pub mend: Option<String>,
 }
 
-/// Looks at every program, and at the codecs and filters of ffmpeg that are used.
+/// Checks every program, and the codecs and filters of ffmpeg that are used.
 pub fn examine() -> Vec<Finding> {
     let mut findings: Vec<Finding> =
         [(Program::Ffmpeg, true), (Program::Ffprobe, true), (Program::EspeakNg, false)]

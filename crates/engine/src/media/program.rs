@@ -1,4 +1,4 @@
-//! Finding the programs this project works with, running them, and saying plainly what is missing.
+//! The programs that are started, and errors that say what is missing.
 
 use std::ffi::OsStr;
 use std::path::PathBuf;
@@ -6,7 +6,6 @@ use std::process::{Command, Stdio};
 
 use crate::progress::Stopped;
 
-/// A program of the system that this project starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Program {
     Ffmpeg,
@@ -18,29 +17,25 @@ pub enum Program {
 
 impl Program {
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Ffmpeg => "ffmpeg",
-            Self::Ffprobe => "ffprobe",
-            Self::EspeakNg => "espeak-ng",
-            Self::Python3 => "python3",
-        }
+        self.facts()[0]
     }
 
-    /// The environment variable that overrides the name, for a program in an odd place.
+    /// The environment variable that overrides the name, for a program outside the PATH.
     pub fn variable(self) -> &'static str {
-        match self {
-            Self::Ffmpeg => "STITCH_FFMPEG",
-            Self::Ffprobe => "STITCH_FFPROBE",
-            Self::EspeakNg => "STITCH_ESPEAK_NG",
-            Self::Python3 => "STITCH_PYTHON",
-        }
+        self.facts()[1]
     }
 
+    /// The command that installs it on Debian and Ubuntu.
     pub fn install(self) -> &'static str {
+        self.facts()[2]
+    }
+
+    fn facts(self) -> [&'static str; 3] {
         match self {
-            Self::Ffmpeg | Self::Ffprobe => "sudo apt-get install ffmpeg",
-            Self::EspeakNg => "sudo apt-get install espeak-ng",
-            Self::Python3 => "sudo apt-get install python3-pip",
+            Self::Ffmpeg => ["ffmpeg", "STITCH_FFMPEG", "sudo apt-get install ffmpeg"],
+            Self::Ffprobe => ["ffprobe", "STITCH_FFPROBE", "sudo apt-get install ffmpeg"],
+            Self::EspeakNg => ["espeak-ng", "STITCH_ESPEAK_NG", "sudo apt-get install espeak-ng"],
+            Self::Python3 => ["python3", "STITCH_PYTHON", "sudo apt-get install python3-pip"],
         }
     }
 
