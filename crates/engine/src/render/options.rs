@@ -1,19 +1,19 @@
-//! What a user may choose about the video.
+//! Options of the rendered video.
 
-pub use crate::media::cut::{Aspect, Canvas, Quality};
+pub use crate::media::cut::{Aspect, Canvas};
 use crate::options::{OptionError, seconds, within};
 
 /// How the step texts are shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Captions {
+    /// Drawn into the picture, with the step's number.
     Burnt,
-    /// As a text track that the player switches on and off.
+    /// A text track that the player switches on and off.
     #[default]
     Soft,
     None,
 }
 
-/// The choices; the default is what most people want.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RenderOptions {
     /// Width and height; none takes the most common of the sources, at most 1280x720.
@@ -28,9 +28,6 @@ pub struct RenderOptions {
     /// Whether a step that nothing shows gets a card that says so.
     pub gap_cards: bool,
     pub title_card: bool,
-    pub quality: Quality,
-    /// How many clips are encoded at once; none is one per core, at most three.
-    pub workers: Option<usize>,
 }
 
 impl Default for RenderOptions {
@@ -43,14 +40,9 @@ impl Default for RenderOptions {
             crossfade_ms: 0,
             gap_cards: true,
             title_card: false,
-            quality: Quality::default(),
-            workers: None,
         }
     }
 }
-
-/// Most encodes at once: each holds about a hundred megabytes.
-const MOST_WORKERS: usize = 3;
 
 impl RenderOptions {
     /// An error for the first value that is out of range.
@@ -66,12 +58,6 @@ impl RenderOptions {
             return Err(OptionError { option: "width and height", allowed });
         }
         within("crossfade", seconds(self.crossfade_ms), [0.0, 3.0], " seconds")
-    }
-
-    /// How many clips are encoded at once.
-    pub fn workers(&self) -> usize {
-        let cores = || std::thread::available_parallelism().map_or(1, usize::from);
-        self.workers.unwrap_or_else(|| cores().min(MOST_WORKERS)).max(1)
     }
 }
 
