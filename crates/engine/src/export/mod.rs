@@ -5,18 +5,20 @@
 pub mod json;
 pub mod subtitles;
 pub mod otio;
-pub mod edl;
 pub mod credits;
+pub mod edl;
 pub mod thumbnails;
 pub mod page;
 
 use std::path::Path;
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
+
 use crate::demonstrate::{Choice, Demonstration};
 use crate::files::{FileError, write_whole};
 use crate::media::MediaError;
 use crate::progress::Progress;
-use crate::render::Plan;
+use crate::render::{Entry, Plan, Shown};
 
 /// A file format to export to.
 #[derive(Clone, Copy, Debug)]
@@ -56,6 +58,13 @@ impl Format {
     }
 }
 
+/// The bytes percent-encoded for the path of a URL.
+fn url_path(bytes: &[u8]) -> String {
+    const ESCAPED: &AsciiSet =
+        &NON_ALPHANUMERIC.remove(b'/').remove(b'-').remove(b'_').remove(b'.').remove(b'~');
+    percent_encode(bytes, ESCAPED).to_string()
+}
+
 /// What exports are made of.
 #[derive(Clone, Copy)]
 pub struct Export<'a> {
@@ -68,12 +77,12 @@ pub struct Export<'a> {
 }
 
 impl<'a> Export<'a> {
-    fn chosen(&self, step: usize) -> Option<&'a Choice> {
-        self.demonstration.steps.get(step)?.chosen.as_ref()
-    }
-
-    fn text(&self, step: usize) -> &'a str {
-        self.demonstration.steps.get(step).map_or("", |step| &step.text)
+    /// The clip of an entry; none for cards.
+    fn clip(&self, entry: &Entry) -> Option<&'a Choice> {
+        match entry.shown {
+            Shown::Clip(step) => self.demonstration.chosen(step),
+            Shown::Title | Shown::Gap(_) => None,
+        }
     }
 }
 
@@ -88,4 +97,15 @@ pub enum ExportError {
     File(#[from] FileError),
     #[error(transparent)]
     Media(#[from] MediaError),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn file_names_are_escaped_in_urls() {
+        assert_eq!(url_path(b"a b\"#?%.mp4"), "a%20b%22%23%3F%25.mp4");
+        assert_eq!(url_path(b"/a-b_c.~d"), "/a-b_c.~d");
+    }
 }
