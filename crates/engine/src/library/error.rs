@@ -1,4 +1,4 @@
-//! What can be wrong with a library, and what to do about it.
+//! Errors of a library, with what to do about them.
 
 use std::path::PathBuf;
 
@@ -32,7 +32,7 @@ pub enum LibraryError {
     File(#[from] FileError),
 }
 
-/// What to do with a library of another encoder: other weights of the same name cannot be asked for.
+/// What to do with a library of another encoder; weights cannot be chosen by name.
 fn instead_of(made: &EncoderId, wanted: &EncoderId) -> String {
     if made.name == wanted.name {
         return "index the videos again into a new folder".into();
