@@ -1,24 +1,25 @@
-//! MobileCLIP and MobileCLIP2 in OpenCLIP's form.
+//! MobileCLIP and MobileCLIP2 from folders in OpenCLIP's form.
 
 use std::path::Path;
 
 use serde::Deserialize;
 use stitch_nn::clip::colours::Colours;
 use stitch_nn::clip::config::{OPENAI_MEAN, OPENAI_STD};
-use stitch_nn::clip::mobile::{CONFIG, ModelConfig, Viewer, WEIGHTS, reader, wrong};
+pub use stitch_nn::clip::mobile::CONFIG;
+use stitch_nn::clip::mobile::{ModelConfig, Viewer, WEIGHTS, reader, wrong};
 
 use super::Images;
 use super::preparation::Preparation;
-use crate::encoder::tower::TextTower;
-use crate::encoder::wants::{Filter, Fit, Wants};
-use crate::encoder::{EncoderError, EncoderId, TwoTowers};
-use crate::models::hash_of;
+use crate::encoder::spec::FrameSpec;
+use crate::encoder::{EncoderError, EncoderId, ImageTower, Towers, TwoTowers};
+use crate::media::frames::{Filter, Fit};
 use crate::models::weights::{Weights, WeightsError, read_json};
+use crate::models::{Store, hash_of};
 
-/// Pictures looked at in a second.
+/// Frames encoded per second. Chosen by hand.
 const FPS: u32 = 4;
 
-/// open_clip_config.json, as far as it matters here.
+/// The fields of open_clip_config.json that matter here.
 #[derive(Deserialize)]
 struct Config {
     model_cfg: ModelConfig,
@@ -34,26 +35,25 @@ struct PreprocessConfig {
     resize_mode: Option<String>,
 }
 
-pub fn is_one(folder: &Path) -> bool {
-    folder.join(CONFIG).is_file()
-}
-
-pub fn load(folder: &Path, name: &str) -> Result<TwoTowers, EncoderError> {
+pub fn load(
+    folder: &Path,
+    name: &str,
+    towers: Towers,
+    _: &Store,
+) -> Result<TwoTowers, EncoderError> {
     let config: Config = read_json(folder, CONFIG)?;
+    let (model, dim) = (&config.model_cfg, config.model_cfg.embed_dim);
     let weights = Weights::open_file(&folder.join(WEIGHTS))?;
-    let preparation = config.preparation(folder)?;
-    let viewer = Viewer::load(folder, &weights, &config.model_cfg, preparation.colours)?;
-    let reader = reader(folder, weights, &config.model_cfg)?;
-    let weights = hash_of(folder, WEIGHTS)?;
-    let id = EncoderId { name: name.into(), dim: config.model_cfg.embed_dim, weights };
-    Ok(TwoTowers::new(id, Box::new(Images { viewer, wants: preparation.wants }), Box::new(reader)))
-}
-
-pub fn load_text(folder: &Path) -> Result<(Box<dyn TextTower>, usize, String), EncoderError> {
-    let config: Config = read_json(folder, CONFIG)?;
-    let weights = Weights::open_file(&folder.join(WEIGHTS))?;
-    let reader = reader(folder, weights, &config.model_cfg)?;
-    Ok((Box::new(reader), config.model_cfg.embed_dim, hash_of(folder, WEIGHTS)?))
+    let mut image: Option<Box<dyn ImageTower>> = None;
+    if towers == Towers::Both {
+        let Preparation { spec, colours } = config.preparation(folder)?;
+        let network = Viewer::load(folder, &weights, model, colours)?;
+        let network = move |frames: &[&[u8]]| network.encode(frames);
+        image = Some(Box::new(Images { spec, dim, network }));
+    }
+    let reader = reader(folder, weights, model)?;
+    let id = EncoderId { name: name.into(), dim, weights: hash_of(folder, WEIGHTS)? };
+    Ok(TwoTowers::new(id, image, Box::new(reader)))
 }
 
 impl Config {
@@ -69,9 +69,9 @@ impl Config {
             None | Some("bicubic") => Filter::Bicubic,
             Some(other) => return Err(wrong(folder, format!("the interpolation `{other}`"))),
         };
-        let wants = Wants::pictures((side, side), fit, filter, FPS);
+        let spec = FrameSpec::single((side, side), fit, filter, FPS);
         let mean = self.preprocess_cfg.mean.unwrap_or(OPENAI_MEAN);
         let std = self.preprocess_cfg.std.unwrap_or(OPENAI_STD);
-        Ok(Preparation { wants, colours: Colours::new(1.0 / 255.0, mean, std) })
+        Ok(Preparation { spec, colours: Colours::new(1.0 / 255.0, mean, std) })
     }
 }
