@@ -1,21 +1,17 @@
 //! What commands work with, opened when first needed: folders, models, the library.
 
 use std::fmt::Display;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
 use serde::Serialize;
 use stitch_engine::demonstrate::Demonstrator;
-use stitch_engine::encoder::precomputed::TextsOf;
-use stitch_engine::encoder::{
-    Encoder, Narration, Precomputed, TextTower, TwoTowers, clip, foreign, mini,
-};
+use stitch_engine::encoder::{Encoder, EncoderModels};
 use stitch_engine::library::Library;
 use stitch_engine::listen::Listener;
 use stitch_engine::media::Decode;
-use stitch_engine::models::{ModelError, Store, hash_of, hub};
-use stitch_engine::onnx;
+use stitch_engine::models::{ModelError, Store, hash_of};
 use stitch_engine::progress::Progress;
 use stitch_engine::scorer::{Scorer, ScorerModels};
 use stitch_engine::scorers::{self, SCORERS};
@@ -41,13 +37,17 @@ pub struct Setup {
     pub cache: PathBuf,
 }
 
-/// A text tower, the length of its vectors and the hash of its weights.
-pub type Reads = (Box<dyn TextTower>, usize, String);
-
 /// The sentence encoder and the hash of its weights.
 pub struct Sentences {
     pub encoder: Arc<SentenceEncoder>,
     pub weights: String,
+}
+
+impl Sentences {
+    /// What encoders are loaded from.
+    pub fn encoder_models<'a>(&'a self, store: &'a Store, decode: Decode) -> EncoderModels<'a> {
+        EncoderModels { store, sentence: &self.encoder, sentence_weights: &self.weights, decode }
+    }
 }
 
 /// What a query works with, opened.
@@ -120,68 +120,7 @@ impl Setup {
         sentences: &Sentences,
         decode: Decode,
     ) -> Result<Box<dyn Encoder>, Failure> {
-        let Sentences { encoder, weights } = sentences;
-        match name {
-            Narration::NAME => Ok(Box::new(Narration::new(encoder.clone(), weights.clone()))),
-            mini::NAME => {
-                let (files, runtime) = (mini::Files::shipped(), onnx::find(&self.store())?);
-                let mini = mini::load(files, &runtime, encoder.clone(), weights)?;
-                Ok(Box::new(mini.with_decode(decode)))
-            }
-            other => match other.strip_prefix(Precomputed::PREFIX) {
-                Some(reader) => {
-                    let tower = self.text_tower(reader, sentences)?;
-                    Ok(Box::new(Precomputed::new(None, reader, tower)?))
-                }
-                None => {
-                    let (name, folder) = self.folder_of(other)?;
-                    Ok(Box::new(self.towers(&folder, &name)?.with_decode(decode)))
-                }
-            },
-        }
-    }
-
-    /// The encoder in a model's folder: two ONNX graphs, or one of the CLIP family.
-    fn towers(&self, folder: &Path, name: &str) -> Result<TwoTowers, Failure> {
-        match foreign::is_one(folder) {
-            true => Ok(foreign::load(folder, name, &onnx::find(&self.store())?)?),
-            false => Ok(clip::load(folder, name)?),
-        }
-    }
-
-    /// The side of an encoder that reads, with its vectors' length and its weights' hash.
-    pub fn text_tower(&self, name: &str, sentences: &Sentences) -> Result<Reads, Failure> {
-        if matches!(name, Narration::NAME | mini::NAME) {
-            let encoder = self.encoder(name, sentences, Decode::Exact)?;
-            let (dim, weights) = (encoder.id().dim, encoder.id().weights.clone());
-            return Ok((Box::new(TextsOf(encoder)), dim, weights));
-        }
-        let (_, folder) = self.folder_of(name)?;
-        match foreign::is_one(&folder) {
-            true => Ok(foreign::load_text(&folder, &onnx::find(&self.store())?)?),
-            false => Ok(clip::load_text(&folder)?),
-        }
-    }
-
-    /// The name and folder of a model: by its path, by its name on the hub, or by its name here.
-    pub fn folder_of(&self, wanted: &str) -> Result<(String, PathBuf), Failure> {
-        let path = Path::new(wanted);
-        if path.is_dir() {
-            let folder = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-            return Ok((folder.display().to_string(), folder));
-        }
-        let here = if hub::is_name(wanted) { hub::folder_name(wanted) } else { wanted.to_owned() };
-        match self.store().path(&here) {
-            Ok(folder) => Ok((wanted.to_owned(), folder)),
-            Err(_) if hub::is_name(wanted) => Err(Failure::new(format!(
-                "the encoder `{wanted}` is not here; get it with `stitch models pull {wanted}`"
-            ))),
-            Err(_) => Err(Failure::new(format!(
-                "there is no encoder `{wanted}`; there are `mini`, which looks at the pictures, \
-                 `narration`, which goes by what is said, and the folders of CLIP and SigLIP \
-                 models or of ONNX pairs, by path or by `owner/name` once pulled"
-            ))),
-        }
+        Ok(sentences.encoder_models(&self.store(), decode).load(name)?)
     }
 
     /// A speech model by name, or by the path of its folder.

@@ -1,6 +1,7 @@
 //! What is said: greetings, chatter, and a step's wording turned into a narrator's speech.
 
-use stitch_engine::render::cues::{self, Cue};
+use stitch_engine::render::cues;
+use stitch_engine::transcript::Sentence;
 
 use super::dice::Dice;
 use super::task::Task;
@@ -240,7 +241,7 @@ const GOODBYES: [&str; 6] = [
 
 /// The narration as SubRip subtitles, one cue a sentence.
 pub fn srt(lines: &[Line]) -> String {
-    let cue = |line: &Line| Cue {
+    let cue = |line: &Line| Sentence {
         start_ms: line.start_ms,
         end_ms: line.end_ms,
         text: two_lines(&line.text),

@@ -5,7 +5,7 @@ use std::path::Path;
 use rayon::prelude::*;
 use serde::Serialize;
 use stitch_engine::files::{FileError, write_whole};
-use stitch_engine::media::encode::{Format, VideoWriter};
+use stitch_engine::media::encode::{VideoFormat, VideoWriter};
 use stitch_engine::media::{MediaError, speech};
 use stitch_engine::progress::Progress;
 use tiny_skia::Pixmap;
@@ -96,7 +96,7 @@ fn video(
     write_whole(&folder.join(&format!("{}.srt", script.name)), srt(&script.lines).as_bytes())?;
     write_json(&folder.join(&format!("{}.info.json", script.name)), &info(script))?;
     let sound = if spoken { sound::track(script, progress)? } else { sound::silence(script) };
-    let format = Format {
+    let format = VideoFormat {
         width: settings.width,
         height: settings.height,
         pictures_per_second: PICTURES_PER_SECOND,

@@ -1,7 +1,7 @@
 //! The sound of a video: its narration, every sentence at its time, and the work beneath.
 
 use stitch_engine::media::MediaError;
-use stitch_engine::media::encode::Sound;
+use stitch_engine::media::encode::Pcm;
 use stitch_engine::media::speech::{Voice, speak_within};
 use stitch_engine::progress::Progress;
 
@@ -14,7 +14,7 @@ const RATE: u32 = 22_050;
 const PEAK: f32 = 22_000.0;
 
 /// The narration spoken, over the sound of the work.
-pub fn track(script: &Script, progress: &dyn Progress) -> Result<Sound, MediaError> {
+pub fn track(script: &Script, progress: &dyn Progress) -> Result<Pcm, MediaError> {
     let mut voice = Voice {
         name: script.speaker.voice.to_owned(),
         words_per_minute: script.speaker.words_per_minute,
@@ -36,12 +36,12 @@ pub fn track(script: &Script, progress: &dyn Progress) -> Result<Sound, MediaErr
     }
     level(&mut samples);
     add_work(script, RATE, &mut samples);
-    Ok(Sound { rate: RATE, samples })
+    Ok(Pcm { rate: RATE, samples })
 }
 
 /// No sound, as long as the video.
-pub fn silence(script: &Script) -> Sound {
-    Sound { rate: RATE, samples: vec![0; at(script.duration_ms())] }
+pub fn silence(script: &Script) -> Pcm {
+    Pcm { rate: RATE, samples: vec![0; at(script.duration_ms())] }
 }
 
 /// The sample at a time.
@@ -50,7 +50,7 @@ fn at(ms: u64) -> usize {
 }
 
 /// Puts speech into the track, at the track's rate.
-fn lay(track: &mut [i16], start: usize, spoken: &Sound) {
+fn lay(track: &mut [i16], start: usize, spoken: &Pcm) {
     let Some(room) = track.get_mut(start..) else { return };
     let count = spoken.samples.len() as u64 * u64::from(RATE) / u64::from(spoken.rate.max(1));
     for (index, sample) in room.iter_mut().take(count as usize).enumerate() {

@@ -127,9 +127,9 @@ impl IndexArguments {
     ) -> Result<Box<dyn Encoder>, Failure> {
         match (folder, &self.text_encoder) {
             (Some(folder), Some(reader)) => {
-                let tower = setup.text_tower(reader, sentences)?;
-                let name = setup.folder_of(reader).map_or_else(|_| reader.clone(), |found| found.0);
-                Ok(Box::new(Precomputed::new(Some(folder), &name, tower)?))
+                let store = setup.store();
+                let texts = sentences.encoder_models(&store, Decode::Exact).load_texts(reader)?;
+                Ok(Box::new(Precomputed::new(Some(folder), texts)?))
             }
             _ => setup.encoder(&self.encoder_for(&setup.library), sentences, self.decode.into()),
         }

@@ -9,7 +9,7 @@ use stitch_engine::index;
 use stitch_engine::listen::{Listened, Listener};
 use stitch_engine::media;
 use stitch_engine::progress::Progress;
-use stitch_engine::render::cues::{self, Cue};
+use stitch_engine::render::cues;
 use stitch_engine::transcript::Sentence;
 
 use crate::failure::Failure;
@@ -50,7 +50,7 @@ pub fn run(arguments: &ListenArguments, setup: &Setup) -> Result<u8, Failure> {
         Some(language) => listener.in_language(language)?,
         None => listener,
     };
-    let length_ms = media::sound::length_ms(&arguments.file, &setup.progress)?;
+    let length_ms = media::audio::duration_ms(&arguments.file, &setup.progress)?;
     setup.progress.begin("listening", length_ms / 1000);
     let hint = arguments.hint.clone().unwrap_or_else(|| index::hint(&arguments.file));
     let start = Instant::now();
@@ -76,18 +76,9 @@ fn print(listened: &Listened, took_s: f64, arguments: &ListenArguments, setup: &
         return;
     }
     match arguments.format {
-        Format::Srt => print!("{}", cues::srt(&subtitles(sentences))),
+        Format::Srt => print!("{}", cues::srt(sentences)),
         Format::Text => sentences.iter().for_each(|Sentence { text, .. }| println!("{text}")),
     }
     let length_s = listened.length_ms as f64 / 1000.0;
     eprintln!("{length_s:.0} s of sound in {took_s:.1} s ({:.1} x real time)", length_s / took_s);
-}
-
-fn subtitles(sentences: &[Sentence]) -> Vec<Cue> {
-    let cue = |sentence: &Sentence| Cue {
-        start_ms: sentence.start_ms,
-        end_ms: sentence.end_ms,
-        text: sentence.text.clone(),
-    };
-    sentences.iter().map(cue).collect()
 }

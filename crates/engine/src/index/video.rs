@@ -41,7 +41,7 @@ impl Indexer<'_> {
         let video = Video { length_ms, width, height, ..read_metadata(&record.path) };
         match self.index_narrated(record, &video, narration, progress) {
             Ok(indexed) if indexed.clips.is_empty() && !self.encoder.sees() => {
-                let no_listener = probe.audio.is_some() && self.speech.is_none();
+                let no_listener = probe.has_audio && self.speech.is_none();
                 Ok(Outcome::Failed(no_steps(&indexed.sentences, no_listener)))
             }
             Ok(indexed) => Ok(Outcome::Ready(video, Box::new(indexed))),
@@ -103,15 +103,15 @@ impl Indexer<'_> {
                 Err(error) => progress.warn(&error.to_string()),
             }
         }
-        for stream in &probe.texts {
-            let subtitles = media::text_stream(&record.path, stream.index, progress)?;
+        for stream in &probe.text_streams {
+            let subtitles = media::text_stream(&record.path, *stream, progress)?;
             let by = "a text stream of the video".into();
             match transcript::from_bytes(&subtitles) {
                 Ok(sentences) => return Ok(Some(narration(sentences, by))),
                 Err(error) => progress.warn(&format!("{}: {error}", record.path.display())),
             }
         }
-        match self.speech.filter(|_| probe.audio.is_some()) {
+        match self.speech.filter(|_| probe.has_audio) {
             Some(listener) => recognised_speech(listener, record, progress),
             None => Ok(None),
         }

@@ -18,7 +18,7 @@ use stitch_nn::whisper::network::{Config as WhisperConfig, Network as Whisper};
 use stitch_nn::whisper::spectrum::Spectrum as LogMel;
 use vocabulary::Vocabulary;
 
-use crate::media::{Hearing as AudioReader, MediaError};
+use crate::media::{AudioReader, MediaError};
 use crate::models::{WeightsError, weights};
 use crate::progress::{Progress, Stopped};
 use crate::transcript::Sentence;
@@ -133,7 +133,7 @@ impl Listener {
         let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         let work = || {
             let mut session = Session::new(self, hint);
-            let end = session.run(AudioReader::open(path)?, progress)?;
+            let end = session.run(AudioReader::speech(path)?, progress)?;
             Ok(session.finish(end))
         };
         std::thread::scope(|scope| {

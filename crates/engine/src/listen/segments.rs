@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::decode::{Alternatives, Text};
 use super::vocabulary::{TIMESTAMP_CS, Vocabulary};
 use super::windows::Window;
-use crate::media::sound::HEARD_RATE as SPEECH_RATE;
+use crate::media::audio::SPEECH_RATE;
 use crate::transcript::Caption;
 
 const TIMESTAMP_SAMPLES: usize = SPEECH_RATE / 100 * TIMESTAMP_CS as usize;

@@ -10,8 +10,8 @@ use super::decode::{Decoder, Text};
 use super::segments::{self, Utterance};
 use super::windows::{Window, WindowPacker};
 use super::{ListenError, Listened, Listener, UncertainWord};
-use crate::media::Hearing as AudioReader;
-use crate::media::sound::{Ending as AudioEnd, HEARD_RATE as SPEECH_RATE};
+use crate::media::AudioReader;
+use crate::media::audio::{AudioEnd, SPEECH_RATE};
 use crate::progress::Progress;
 use crate::transcript;
 
@@ -164,7 +164,7 @@ impl<'a> Session<'a> {
             language: language.filter(|_| self.speech > 0),
             length_ms: in_ms(end.samples),
             speech_ms: in_ms(self.speech),
-            damage: end.complaint,
+            damage: end.damage,
         }
     }
 }

@@ -64,14 +64,14 @@ fn look_at(
 ) -> Result<Vec<Result<Vec<f32>, String>>, EncoderError> {
     let read = |(_, _, image): &Place| {
         let picture = Picture::decode(&set.picture(image)?).map_err(|error| error.to_string())?;
-        Ok(tower.looks(&picture))
+        Ok(tower.views(&picture))
     };
     let mut read: Vec<Result<Vec<Picture>, String>> = places.iter().map(read).collect();
     let ways =
         |looks: &Result<Vec<Picture>, String>| looks.as_ref().map(Vec::len).map_err(String::clone);
     let counts: Vec<Result<usize, String>> = read.iter().map(ways).collect();
     let looks: Vec<Picture> = read.iter_mut().flatten().flat_map(std::mem::take).collect();
-    let rows = tower.see_looks(&looks)?;
+    let rows = tower.encode_views(&looks)?;
     let mut from = 0;
     let mut row = |count: usize| {
         from += count;

@@ -121,7 +121,7 @@ fn open_file(file: &Path, set: &Set) -> Result<Kept, PrecomputedError> {
             "it has {found} rows, the videos that can be used list {listed} steps; one row a step is \
              wanted, or a file per video in a folder `features`"
         );
-        return Err(PrecomputedError::Description { path: file.into(), reason });
+        return Err(PrecomputedError::Unusable { path: file.into(), reason });
     }
     Ok(Kept::Whole(file.into(), rows))
 }

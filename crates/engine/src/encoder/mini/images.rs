@@ -1,8 +1,7 @@
-//! The side of `mini` that sees: small towers that look side by side, each into its own share of the
-//! vector. They err differently, so together they find more than either does alone.
+//! The image side of `mini`: an ensemble of small towers, each with its own share of the vector.
 //!
-//! In a video they take turns, one moment each: neighbouring moments show nearly the same, and it
-//! costs no more than one tower.
+//! In a video they take turns, a frame each: neighbouring frames show nearly the same, and it costs no
+//! more than one tower.
 
 use rayon::prelude::*;
 use stitch_core::features::Features;
@@ -10,23 +9,23 @@ use stitch_core::features::Features;
 use super::{IMAGES, ImageConfig};
 use crate::encoder::EncoderError;
 use crate::encoder::pictures::Picture;
+use crate::encoder::spec::FrameSpec;
 use crate::encoder::tower::ImageTower;
-use crate::encoder::wants::{Filter, Fit, Wants};
+use crate::media::frames::{Filter, Fit};
 use crate::onnx::{Graph, Input, Runtime};
 
-/// Pictures looked at in a second.
+/// Frames encoded per second.
 const FPS: u32 = 8;
 
-/// The towers, side by side.
-pub struct Eyes {
+pub struct Images {
     graphs: Vec<Graph>,
     input: String,
     output: String,
-    wants: Wants,
+    spec: FrameSpec,
     dim: usize,
 }
 
-impl Eyes {
+impl Images {
     /// The graphs normalise the bytes themselves.
     pub fn load(
         graphs: [Vec<u8>; IMAGES.len()],
@@ -36,20 +35,20 @@ impl Eyes {
     ) -> Result<Self, EncoderError> {
         let frames = graphs.len();
         let size = (config.size, config.size);
-        let each = Wants::pictures(size, Fit::Squash, Filter::Bilinear, FPS);
+        let each = FrameSpec::single(size, Fit::Squash, Filter::Bilinear, FPS);
         let named = graphs.into_par_iter().zip(IMAGES);
         let load = |(bytes, name)| Graph::from_bytes(runtime, &format!("mini/{name}"), bytes);
         Ok(Self {
             graphs: named.map(load).collect::<Result<_, _>>()?,
             input: config.input.clone(),
             output: config.output.clone(),
-            wants: Wants { frames, batch: 1, ..each },
+            spec: FrameSpec { frames, batch: 1, ..each },
             dim,
         })
     }
 
-    /// What one tower makes of pictures of this shape.
-    fn look(
+    /// What one tower makes of frames of this size.
+    fn run(
         &self,
         graph: &Graph,
         pictures: &[&[u8]],
@@ -68,47 +67,47 @@ impl Eyes {
     }
 }
 
-impl ImageTower for Eyes {
-    fn wants(&self) -> &Wants {
-        &self.wants
+impl ImageTower for Images {
+    fn spec(&self) -> &FrameSpec {
+        &self.spec
     }
 
     fn dim(&self) -> usize {
         self.dim
     }
 
-    fn see(&self, pictures: &[&[u8]]) -> Result<Features, EncoderError> {
-        let shape = (self.wants.width, self.wants.height);
+    fn encode(&self, frames: &[&[u8]]) -> Result<Features, EncoderError> {
+        let size = (self.spec.width, self.spec.height);
         let turns = self.graphs.len();
-        let seen = self.graphs.iter().enumerate().map(|(eye, graph)| {
-            let its: Vec<&[u8]> = pictures.iter().skip(eye).step_by(turns).copied().collect();
-            self.look(graph, &its, shape)
+        let rows = self.graphs.iter().enumerate().map(|(turn, graph)| {
+            let own: Vec<&[u8]> = frames.iter().skip(turn).step_by(turns).copied().collect();
+            self.run(graph, &own, size)
         });
-        Ok(Features::side_by_side(&seen.collect::<Result<Vec<_>, _>>()?))
+        Ok(Features::side_by_side(&rows.collect::<Result<Vec<_>, _>>()?))
     }
 
-    /// Squashed and in its own shape, as the towers were taught, and each as in a mirror.
-    fn looks(&self, still: &Picture) -> Vec<Picture> {
-        let square = (self.wants.width, self.wants.height);
+    /// Squashed and in its own aspect ratio, as the towers were trained, and both mirrored.
+    fn views(&self, still: &Picture) -> Vec<Picture> {
+        let square = (self.spec.width, self.spec.height);
         let own = own_shape(f64::from(still.width) / f64::from(still.height), square.0);
-        let shaped = [square, own].map(|(w, h)| still.resized(w, h, self.wants.filter));
-        shaped.into_iter().flat_map(|look| [look.mirrored(), look]).collect()
+        let shaped = [square, own].map(|(w, h)| still.resized(w, h, self.spec.filter));
+        shaped.into_iter().flat_map(|view| [view.mirrored(), view]).collect()
     }
 
-    /// Every tower sees a still picture.
-    fn see_looks(&self, looks: &[Picture]) -> Result<Features, EncoderError> {
+    /// By every tower.
+    fn encode_views(&self, views: &[Picture]) -> Result<Features, EncoderError> {
         let mut rows = Features::empty(self.dim);
-        for look in looks {
-            let shape = (look.width, look.height);
-            let seen = self.graphs.iter().map(|graph| self.look(graph, &[&look.rgb], shape));
-            rows.push(Features::side_by_side(&seen.collect::<Result<Vec<_>, _>>()?).row(0));
+        for view in views {
+            let size = (view.width, view.height);
+            let parts = self.graphs.iter().map(|graph| self.run(graph, &[&view.rgb], size));
+            rows.push(Features::side_by_side(&parts.collect::<Result<Vec<_>, _>>()?).row(0));
         }
         Ok(rows)
     }
 }
 
-/// The shape nearest to this among those of about the usual area that the graphs take.
-/// Sides are multiples of 32, the area within 15 % of the square's.
+/// The size nearest to this aspect ratio that the graphs take: sides are multiples of 32, the area
+/// within 15 % of the square's.
 fn own_shape(aspect: f64, side: u32) -> (u32, u32) {
     const STEP: u32 = 32;
     let area = f64::from(side * side);

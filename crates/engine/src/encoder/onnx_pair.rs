@@ -1,4 +1,4 @@
-//! Any pair of ONNX graphs that see and read into one space, described by an `encoder.toml`.
+//! Any pair of ONNX graphs that encode images and texts into one space, described by `encoder.toml`.
 //!
 //! ```toml
 //! dim = 512                      # the length of a vector
@@ -9,8 +9,8 @@
 //! output = "image_embeds"
 //! width = 224
 //! height = 224
-//! frames = 8                     # pictures of one clip; 1 for a tower of pictures
-//! fps = 8                        # pictures looked at in a second
+//! frames = 8                     # frames of one clip; 1 for a tower of single frames
+//! fps = 8                        # frames encoded per second
 //! layout = "NTCHW"               # NCHW for pictures; NTCHW or NCTHW for clips
 //! fit = "crop"                   # or "squash"
 //! filter = "bicubic"             # or "bilinear"
@@ -40,12 +40,13 @@ use stitch_core::features::Features;
 use stitch_nn::clip::colours::Colours;
 use stitch_nn::clip::text::{Cleaning, Fill, Tokens};
 
-use super::tower::{ImageTower, TextTower};
-use super::wants::{Filter, Fit, Wants};
+use super::spec::FrameSpec;
+use super::tower::{ImageTower, TextTower, Towers};
 use super::{EncoderError, EncoderId, TwoTowers};
 use crate::files::{FileError, hex};
-use crate::models::WeightsError;
-use crate::onnx::{Graph, Input, Output, Runtime};
+use crate::media::frames::{Filter, Fit};
+use crate::models::{Store, WeightsError};
+use crate::onnx::{self, Graph, Input, Output, Runtime};
 
 /// The description's name in a folder.
 pub const FILE: &str = "encoder.toml";
@@ -66,23 +67,23 @@ struct ImageDescription {
     output: String,
     width: u32,
     height: u32,
-    #[serde(default = "one")]
+    #[serde(default = "number::<_, 1>")]
     frames: usize,
-    #[serde(default = "two")]
+    #[serde(default = "number::<_, 2>")]
     fps: u32,
     #[serde(default)]
     layout: Layout,
     #[serde(default)]
-    fit: FitName,
+    fit: Fit,
     #[serde(default)]
-    filter: FilterName,
+    filter: Filter,
     #[serde(default)]
     mean: [f64; 3],
     #[serde(default = "ones")]
     std: [f64; 3],
     #[serde(default)]
     values: Values,
-    #[serde(default = "four")]
+    #[serde(default = "number::<_, 4>")]
     batch: usize,
 }
 
@@ -101,24 +102,12 @@ struct TextDescription {
     pad: u32,
     #[serde(default)]
     lowercase: bool,
-    #[serde(default = "sixteen")]
+    #[serde(default = "number::<_, 16>")]
     batch: usize,
 }
 
-fn one() -> usize {
-    1
-}
-
-fn two() -> u32 {
-    2
-}
-
-fn four() -> usize {
-    4
-}
-
-fn sixteen() -> usize {
-    16
+fn number<T: From<u8>, const N: u8>() -> T {
+    T::from(N)
 }
 
 fn ones() -> [f64; 3] {
@@ -143,133 +132,111 @@ enum Values {
     Bytes,
 }
 
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum FitName {
-    #[default]
-    Crop,
-    Squash,
-}
-
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum FilterName {
-    #[default]
-    Bicubic,
-    Bilinear,
-}
-
-/// Whether a folder holds such a pair.
-pub fn is_one(folder: &Path) -> bool {
-    folder.join(FILE).is_file()
-}
-
-/// The encoder in a folder, called `name`. Both graphs are tried once, so that a wrong description
-/// is told before any video is looked at.
-pub fn load(folder: &Path, name: &str, runtime: &Runtime) -> Result<TwoTowers, EncoderError> {
-    let (description, mut hash) = read(folder)?;
-    let dim = description.dim;
-    let Some(image) = description.image else {
-        return Err(wrong(folder, "it has no [image]: it can read but not see".into()).into());
-    };
-    let viewer = Viewer::load(folder, image, dim, runtime, &mut hash)?;
-    let reader = Reader::load(folder, description.text, dim, runtime, &mut hash)?;
-    let id = EncoderId { name: name.into(), dim, weights: hex(&hash.finalize()) };
-    Ok(TwoTowers::new(id, Box::new(viewer), Box::new(reader)))
-}
-
-/// The side that reads alone, its vectors' length and the hash of its weights.
-pub fn load_text(
+/// The encoder of a folder. Its graphs are run once, so that a wrong description is an error before
+/// any video is decoded.
+pub fn load(
     folder: &Path,
-    runtime: &Runtime,
-) -> Result<(Box<dyn TextTower>, usize, String), EncoderError> {
-    let (description, mut hash) = read(folder)?;
-    let dim = description.dim;
-    let reader = Reader::load(folder, description.text, dim, runtime, &mut hash)?;
-    Ok((Box::new(reader), dim, hex(&hash.finalize())))
-}
-
-fn read(folder: &Path) -> Result<(Description, Sha256), WeightsError> {
+    name: &str,
+    towers: Towers,
+    store: &Store,
+) -> Result<TwoTowers, EncoderError> {
     let path = folder.join(FILE);
     let text = std::fs::read_to_string(&path).map_err(FileError::at(&path))?;
     let description: Description =
         toml::from_str(&text).map_err(|error| wrong(folder, error.to_string()))?;
-    if !(1..=1 << 20).contains(&description.dim) {
-        return Err(wrong(folder, format!("dim = {} is no length of a vector", description.dim)));
+    let dim = description.dim;
+    if !(1..=1 << 20).contains(&dim) {
+        return Err(wrong(folder, format!("dim = {dim} is no length of a vector")).into());
     }
-    Ok((description, Sha256::new_with_prefix(text)))
+    let hash = Sha256::new_with_prefix(text);
+    let mut loader = Loader { folder, dim, runtime: onnx::find(store)?, hash };
+    let mut image: Option<Box<dyn ImageTower>> = None;
+    if towers == Towers::Both {
+        let Some(described) = description.image else {
+            return Err(wrong(folder, "it has no [image]: it can read but not see".into()).into());
+        };
+        image = Some(Box::new(Images::load(&mut loader, described)?));
+    }
+    let text = Texts::load(&mut loader, description.text)?;
+    let id = EncoderId { name: name.into(), dim, weights: hex(&loader.hash.finalize()) };
+    Ok(TwoTowers::new(id, image, Box::new(text)))
 }
 
 fn wrong(folder: &Path, reason: String) -> WeightsError {
     WeightsError::Config { path: folder.join(FILE), reason }
 }
 
-/// A graph of the folder; its bytes go into the hash.
-fn graph(
-    folder: &Path,
-    file: &Path,
-    runtime: &Runtime,
-    hash: &mut Sha256,
-) -> Result<Graph, EncoderError> {
-    let path = folder.join(file);
-    let bytes = std::fs::read(&path).map_err(FileError::at(&path)).map_err(WeightsError::from)?;
-    hash.update(&bytes);
-    Ok(Graph::from_bytes(runtime, &path.display().to_string(), bytes)?)
+/// Loads graphs; their bytes go into the hash.
+struct Loader<'a> {
+    folder: &'a Path,
+    dim: usize,
+    runtime: Runtime,
+    hash: Sha256,
 }
 
-/// The rows of an output, which must have `dim` numbers for each of `count`.
-fn rows(
-    folder: &Path,
-    what: &str,
-    output: Output,
-    count: usize,
-    dim: usize,
-) -> Result<Features, EncoderError> {
-    if output.data.len() != count * dim || output.shape.last() != Some(&dim) {
-        let found = format!(
-            "the {what} graph makes the shape {:?} of {count}, not [{count}, {dim}] as `dim` says",
-            output.shape
-        );
-        return Err(wrong(folder, found).into());
+impl Loader<'_> {
+    fn graph(&mut self, what: &'static str, file: &Path) -> Result<RowGraph, EncoderError> {
+        let path = self.folder.join(file);
+        let bytes = std::fs::read(&path).map_err(FileError::at(&path))?;
+        self.hash.update(&bytes);
+        let graph = Graph::from_bytes(&self.runtime, &path.display().to_string(), bytes)?;
+        Ok(RowGraph { folder: self.folder.into(), what, dim: self.dim, graph })
     }
-    Ok(Features::new(dim, output.data)?)
 }
 
-/// The side that sees.
-struct Viewer {
+/// A graph whose output has rows of `dim` numbers.
+struct RowGraph {
     folder: PathBuf,
-    graph: Graph,
-    description: ImageDescription,
-    wants: Wants,
-    colours: Colours,
+    what: &'static str,
     dim: usize,
+    graph: Graph,
 }
 
-impl Viewer {
-    fn load(
-        folder: &Path,
-        description: ImageDescription,
-        dim: usize,
-        runtime: &Runtime,
-        hash: &mut Sha256,
-    ) -> Result<Self, EncoderError> {
-        description.check().map_err(|reason| wrong(folder, reason))?;
-        let viewer = Self {
-            folder: folder.into(),
-            graph: graph(folder, &description.file, runtime, hash)?,
-            wants: description.wants(),
+impl RowGraph {
+    /// The `count` rows of an output.
+    fn run(
+        &self,
+        inputs: &[(&str, Input)],
+        output: &str,
+        count: usize,
+    ) -> Result<Features, EncoderError> {
+        let Output { shape, data } = self.graph.run(inputs, output)?;
+        let Self { what, dim, .. } = *self;
+        if data.len() != count * dim || shape.last() != Some(&dim) {
+            let found = format!(
+                "the {what} graph makes the shape {shape:?} of {count}, not [{count}, {dim}] as \
+                 `dim` says"
+            );
+            return Err(wrong(&self.folder, found).into());
+        }
+        Ok(Features::new(dim, data)?)
+    }
+}
+
+struct Images {
+    graph: RowGraph,
+    description: ImageDescription,
+    spec: FrameSpec,
+    colours: Colours,
+}
+
+impl Images {
+    fn load(loader: &mut Loader, description: ImageDescription) -> Result<Self, EncoderError> {
+        description.check().map_err(|reason| wrong(loader.folder, reason))?;
+        let images = Self {
+            graph: loader.graph("image", &description.file)?,
+            spec: description.spec(),
             colours: Colours::new(1.0 / 255.0, description.mean, description.std),
             description,
-            dim,
         };
-        let black = vec![0; viewer.wants.bytes()];
-        viewer.see(&vec![black.as_slice(); viewer.wants.frames])?;
-        Ok(viewer)
+        let black = vec![0; images.spec.bytes()];
+        images.encode(&vec![black.as_slice(); images.spec.frames])?;
+        Ok(images)
     }
 
     /// The dimensions of `count` clips.
     fn shape(&self, count: usize) -> Vec<usize> {
-        let Wants { width, height, frames, .. } = self.wants;
+        let FrameSpec { width, height, frames, .. } = self.spec;
         let (width, height) = (width as usize, height as usize);
         match self.description.layout {
             Layout::Nchw => vec![count, 3, height, width],
@@ -287,28 +254,27 @@ impl Viewer {
                 false => clip.iter().flat_map(|p| (0..3).map(move |c| (*p, c))).collect(),
             }
         };
-        pictures.chunks_exact(self.wants.frames).flat_map(of_clip).collect()
+        pictures.chunks_exact(self.spec.frames).flat_map(of_clip).collect()
     }
 
-    fn see_together(&self, pictures: &[&[u8]]) -> Result<Features, EncoderError> {
-        let count = pictures.len() / self.wants.frames;
+    fn encode_batch(&self, pictures: &[&[u8]]) -> Result<Features, EncoderError> {
+        let count = pictures.len() / self.spec.frames;
         let (shape, planes) = (self.shape(count), self.planes(pictures));
         let ImageDescription { input, output, values, .. } = &self.description;
-        let found = match values {
+        match values {
             Values::Bytes => {
                 let plane = |(picture, c): &(&[u8], usize)| -> Vec<u8> {
                     picture.iter().skip(*c).step_by(3).copied().collect()
                 };
                 let bytes: Vec<u8> = planes.iter().flat_map(plane).collect();
-                self.graph.run(&[(input, Input::Bytes(&shape, &bytes))], output)?
+                self.graph.run(&[(input, Input::Bytes(&shape, &bytes))], output, count)
             }
             Values::Floats => {
                 let plane = |(picture, c): &(&[u8], usize)| self.colours.plane(picture, *c);
                 let floats: Vec<f32> = planes.iter().flat_map(plane).collect();
-                self.graph.run(&[(input, Input::Floats(&shape, &floats))], output)?
+                self.graph.run(&[(input, Input::Floats(&shape, &floats))], output, count)
             }
-        };
-        rows(&self.folder, "image", found, count, self.dim)
+        }
     }
 }
 
@@ -332,108 +298,84 @@ impl ImageDescription {
         }
     }
 
-    fn wants(&self) -> Wants {
-        Wants {
-            width: self.width,
-            height: self.height,
-            fit: match self.fit {
-                FitName::Crop => Fit::Crop,
-                FitName::Squash => Fit::Squash,
-            },
-            filter: match self.filter {
-                FilterName::Bicubic => Filter::Bicubic,
-                FilterName::Bilinear => Filter::Bilinear,
-            },
-            fps: self.fps,
-            frames: self.frames,
-            together: self.frames > 1,
-            batch: self.batch,
-        }
+    fn spec(&self) -> FrameSpec {
+        let Self { width, height, fit, filter, fps, frames, batch, .. } = *self;
+        FrameSpec { width, height, fit, filter, fps, frames, clips: frames > 1, batch }
     }
 }
 
-impl ImageTower for Viewer {
-    fn wants(&self) -> &Wants {
-        &self.wants
+impl ImageTower for Images {
+    fn spec(&self) -> &FrameSpec {
+        &self.spec
     }
 
     fn dim(&self) -> usize {
-        self.dim
+        self.graph.dim
     }
 
-    fn see(&self, pictures: &[&[u8]]) -> Result<Features, EncoderError> {
-        let mut all = Features::empty(self.dim);
-        for pictures in pictures.chunks(self.description.batch * self.wants.frames) {
-            self.see_together(pictures)?.rows().for_each(|row| all.push(row));
+    fn encode(&self, frames: &[&[u8]]) -> Result<Features, EncoderError> {
+        let mut all = Features::empty(self.dim());
+        for batch in frames.chunks(self.description.batch * self.spec.frames) {
+            self.encode_batch(batch)?.rows().for_each(|row| all.push(row));
         }
         Ok(all)
     }
 }
 
-/// The side that reads.
-struct Reader {
-    folder: PathBuf,
-    graph: Graph,
+struct Texts {
+    graph: RowGraph,
     tokens: Tokens,
     description: TextDescription,
-    dim: usize,
 }
 
-impl Reader {
-    fn load(
-        folder: &Path,
-        description: TextDescription,
-        dim: usize,
-        runtime: &Runtime,
-        hash: &mut Sha256,
-    ) -> Result<Self, EncoderError> {
+impl Texts {
+    fn load(loader: &mut Loader, description: TextDescription) -> Result<Self, EncoderError> {
         let longest = description.longest;
         if !(1..100_000).contains(&longest) || description.batch == 0 {
-            return Err(wrong(folder, "longest and batch must be 1 or more".into()).into());
+            return Err(wrong(loader.folder, "longest and batch must be 1 or more".into()).into());
         }
         let fill = Fill { to: longest, with: description.pad, before: false };
         let cleaning = if description.lowercase { Cleaning::Lowercase } else { Cleaning::None };
-        let tokenizer = folder.join(&description.tokenizer);
-        let reader = Self {
-            folder: folder.into(),
-            graph: graph(folder, &description.file, runtime, hash)?,
+        let tokenizer = loader.folder.join(&description.tokenizer);
+        let texts = Self {
+            graph: loader.graph("text", &description.file)?,
             tokens: Tokens::read(tokenizer, longest, cleaning, description.fill.then_some(fill))?,
             description,
-            dim,
         };
-        reader.read(&["a"])?;
-        Ok(reader)
+        texts.encode(&["a"])?;
+        Ok(texts)
     }
 
-    /// Texts of one length.
-    fn read_together(&self, texts: &[&Vec<u32>]) -> Result<Features, EncoderError> {
+    /// Texts of equal length.
+    fn encode_batch(&self, texts: &[&Vec<u32>]) -> Result<Features, EncoderError> {
         let length = texts.first().map_or(0, |text| text.len());
         let TextDescription { input, mask, output, pad, fill, .. } = &self.description;
         let ids: Vec<i64> =
             texts.iter().flat_map(|text| text.iter().map(|t| i64::from(*t))).collect();
-        let heard: Vec<i64> =
+        let used: Vec<i64> =
             ids.iter().map(|id| i64::from(!*fill || *id != i64::from(*pad))).collect();
         let shape = [texts.len(), length];
         let mut inputs = vec![(input.as_str(), Input::Integers(&shape, &ids))];
-        inputs.extend(mask.as_ref().map(|mask| (mask.as_str(), Input::Integers(&shape, &heard))));
-        rows(&self.folder, "text", self.graph.run(&inputs, output)?, texts.len(), self.dim)
+        inputs.extend(mask.as_ref().map(|mask| (mask.as_str(), Input::Integers(&shape, &used))));
+        self.graph.run(&inputs, output, texts.len())
     }
 }
 
-impl TextTower for Reader {
-    fn read(&self, texts: &[&str]) -> Result<Features, EncoderError> {
+impl TextTower for Texts {
+    fn encode(&self, texts: &[&str]) -> Result<Features, EncoderError> {
         let tokens: Vec<Vec<u32>> = self.tokens.of(texts)?;
         let mut order: Vec<usize> = (0..tokens.len()).collect();
         order.sort_by_key(|&text| tokens[text].len());
-        let mut data = vec![0.0; texts.len() * self.dim];
+        let dim = self.graph.dim;
+        let mut data = vec![0.0; texts.len() * dim];
         for same in order.chunk_by(|a, b| tokens[*a].len() == tokens[*b].len()) {
             for together in same.chunks(self.description.batch) {
                 let of: Vec<&Vec<u32>> = together.iter().map(|text| &tokens[*text]).collect();
-                for (row, text) in self.read_together(&of)?.rows().zip(together) {
-                    data[text * self.dim..][..self.dim].copy_from_slice(row);
+                for (row, text) in self.encode_batch(&of)?.rows().zip(together) {
+                    data[text * dim..][..dim].copy_from_slice(row);
                 }
             }
         }
-        Ok(Features::new(self.dim, data)?)
+        Ok(Features::new(dim, data)?)
     }
 }

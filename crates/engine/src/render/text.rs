@@ -1,15 +1,13 @@
-//! Words as drawings: measured, wrapped and placed by us, drawn by libass.
+//! Text on pictures: measured, wrapped and placed here, drawn by libass from an ASS script.
 
+use stitch_core::format::one_line;
 use ttf_parser::Face;
 
 use crate::fonts;
 
-/// The two weights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Weight {
-    /// For small notes.
     Regular,
-    /// For captions and headings.
     SemiBold,
 }
 
@@ -21,7 +19,6 @@ impl Weight {
         }
     }
 
-    /// The name libass finds the typeface by.
     fn family(self) -> &'static str {
         match self {
             Self::Regular => "Inter Regular",
@@ -30,28 +27,27 @@ impl Weight {
     }
 }
 
-/// A weight at a size, ready to measure.
-pub struct Letters {
+/// A weight of the typeface at a size.
+pub struct Font {
     weight: Weight,
+    /// In pixels.
     em: f64,
     face: Option<Face<'static>>,
 }
 
-/// What a letter that is not in the typeface is taken to be wide, in ems: Chinese, for one.
-const FOREIGN_WIDTH: f64 = 1.0;
+/// The assumed width, in ems, of a letter that is not in the typeface, such as Chinese.
+const FALLBACK_WIDTH: f64 = 1.0;
 
-impl Letters {
-    /// Letters of this weight whose em is so many pixels.
+impl Font {
     pub fn new(weight: Weight, em: f64) -> Self {
         Self { weight, em, face: Face::parse(weight.bytes(), 0).ok() }
     }
 
-    /// The distance between lines.
     pub fn line_height(&self) -> f64 {
         self.em * 1.32
     }
 
-    /// How wide the text is, in pixels.
+    /// In pixels.
     pub fn width(&self, text: &str) -> f64 {
         text.chars().map(|letter| self.advance(letter)).sum::<f64>() * self.em
     }
@@ -62,10 +58,10 @@ impl Letters {
             let advance = face.glyph_hor_advance(face.glyph_index(letter)?)?;
             Some(f64::from(advance) / f64::from(face.units_per_em()))
         };
-        glyph().unwrap_or(FOREIGN_WIDTH)
+        glyph().unwrap_or(FALLBACK_WIDTH)
     }
 
-    /// The size libass must be told, which counts from the top to the bottom of the tallest letters.
+    /// The font size for libass, which counts from the top to the bottom of the tallest letters.
     fn ass_size(&self) -> f64 {
         let heights = |face: &Face| {
             let os2 = face.tables().os2?;
@@ -95,7 +91,7 @@ impl Letters {
         words.iter().map(|word| self.width(word)).fold(0.0, f64::max)
     }
 
-    /// The words, those that are too wide broken.
+    /// The words; those that are wider than `width` are broken.
     fn words(&self, text: &str, width: f64) -> Vec<String> {
         let mut words = Vec::new();
         for word in text.split_whitespace() {
@@ -133,27 +129,24 @@ impl Letters {
     }
 }
 
-/// The text without what no text typeface draws: emoji and invisible marks. They stay in text
-/// tracks, where the player's system draws them.
+/// The text without what the typeface has no glyphs for: emoji and invisible marks. They stay in
+/// text tracks, where the player draws them.
 pub fn drawable(text: &str) -> String {
     let emoji = |c: char| {
         matches!(u32::from(c),
             0x1F000..=0x1FAFF | 0x2600..=0x27BF | 0xFE00..=0xFE0F | 0x200B..=0x200F
             | 0x2B00..=0x2BFF | 0xE0000..=0xE007F)
     };
-    let clean: String =
-        text.chars().map(|c| if c.is_control() { ' ' } else { c }).filter(|c| !emoji(*c)).collect();
-    clean.split_whitespace().collect::<Vec<_>>().join(" ")
+    one_line(&text.chars().filter(|c| !emoji(*c)).collect::<String>())
 }
 
-/// A drawing for libass: shapes and lines of text at places in pixels.
-pub struct Drawing {
+/// An ASS file: shapes and lines of text at positions in pixels.
+pub struct AssScript {
     script: String,
     layer: u32,
 }
 
-impl Drawing {
-    /// An empty drawing of this size.
+impl AssScript {
     pub fn new(width: u32, height: u32) -> Self {
         let script = format!(
             "[Script Info]\nScriptType: v4.00+\nPlayResX: {width}\nPlayResY: {height}\n\
@@ -172,8 +165,8 @@ impl Drawing {
         self.layer += 1;
     }
 
-    /// A rectangle with round corners: place, size, radius, colour (`0xRRGGBB`), opacity 0 to 1.
-    pub fn rectangle(&mut self, place: (f64, f64), size: (f64, f64), round: f64, ink: (u32, f64)) {
+    /// A rectangle with round corners: position, size, radius; colour (`0xRRGGBB`) and opacity 0 to 1.
+    pub fn rectangle(&mut self, at: (f64, f64), size: (f64, f64), round: f64, ink: (u32, f64)) {
         let (w, h) = size;
         let r = round.min(w / 2.0).min(h / 2.0);
         let k = r * 0.45; // how far a Bézier curve's handles stay from the corner
@@ -190,20 +183,23 @@ impl Drawing {
             h - k,
             h - r
         );
-        let (x, y) = place;
+        let (x, y) = at;
         let ink = paint(ink.0, ink.1);
         self.event(&format!("{{\\an7\\pos({x:.1},{y:.1}){ink}\\p1}}{path}"));
     }
 
-    /// A line of text whose box has its top left corner at `place`.
-    pub fn line(&mut self, letters: &Letters, place: (f64, f64), text: &str, ink: (u32, f64)) {
-        let (x, y) = (place.0, place.1 + (letters.line_height() - letters.ass_size()) / 2.0);
-        let style = format!("\\fn{}\\fs{:.2}", letters.weight.family(), letters.ass_size());
-        let ink = paint(ink.0, ink.1);
-        self.event(&format!("{{\\an7\\pos({x:.1},{y:.1})\\q2{style}{ink}}}{}", escape(text)));
+    /// Lines of text, the first with the top left corner of its box at `(x, y)`.
+    pub fn lines(&mut self, font: &Font, (x, y): (f64, f64), lines: &[impl AsRef<str>], rgb: u32) {
+        let style = format!("\\fn{}\\fs{:.2}", font.weight.family(), font.ass_size());
+        let ink = paint(rgb, 1.0);
+        for (i, line) in lines.iter().enumerate() {
+            let y = y + i as f64 * font.line_height();
+            let y = y + (font.line_height() - font.ass_size()) / 2.0;
+            let line = escape(line.as_ref());
+            self.event(&format!("{{\\an7\\pos({x:.1},{y:.1})\\q2{style}{ink}}}{line}"));
+        }
     }
 
-    /// The file for libass.
     pub fn finish(self) -> String {
         self.script
     }
@@ -215,7 +211,7 @@ fn paint(colour: u32, opacity: f64) -> String {
     format!("\\1c&H{b:02X}{g:02X}{r:02X}&\\1a&H{alpha:02X}&")
 }
 
-/// The text so that libass draws it as it is: braces and backslashes mean nothing.
+/// The text escaped, so that libass takes nothing in it for markup.
 fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for letter in text.chars() {
@@ -237,22 +233,22 @@ mod tests {
 
     #[test]
     fn wraps_evenly_within_the_width_and_loses_nothing() {
-        let letters = Letters::new(Weight::SemiBold, 36.0);
+        let font = Font::new(Weight::SemiBold, 36.0);
         let text = "Fry the onions in oil over a low flame until they are soft and golden brown";
-        let lines = letters.wrap(text, 700.0);
+        let lines = font.wrap(text, 700.0);
         assert_eq!(lines.join(" "), text);
         assert_eq!(lines.len(), 2);
-        let widths: Vec<f64> = lines.iter().map(|line| letters.width(line)).collect();
+        let widths: Vec<f64> = lines.iter().map(|line| font.width(line)).collect();
         assert!(widths.iter().all(|w| *w <= 700.0) && (widths[0] - widths[1]).abs() < 150.0);
     }
 
     #[test]
     fn breaks_a_word_that_is_wider_than_the_line() {
-        let letters = Letters::new(Weight::Regular, 20.0);
-        let lines = letters.wrap(&"x".repeat(300), 200.0);
-        assert!(lines.len() > 5 && lines.iter().all(|line| letters.width(line) <= 200.0));
+        let font = Font::new(Weight::Regular, 20.0);
+        let lines = font.wrap(&"x".repeat(300), 200.0);
+        assert!(lines.len() > 5 && lines.iter().all(|line| font.width(line) <= 200.0));
         assert_eq!(lines.concat().len(), 300);
-        assert!(letters.wrap("  ", 200.0).is_empty());
+        assert!(font.wrap("  ", 200.0).is_empty());
     }
 
     #[test]

@@ -1,7 +1,6 @@
 //! Feature files: per video, and the pool of all of them, as safetensors of f16 rows.
 //!
-//! The pool's name holds a digest of what it is made of, so a pool that does not belong to the
-//! current clips is never read, and building it twice gives the same bytes.
+//! The pool's name contains a hash of its contents, so that an outdated pool is never read.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -10,7 +9,7 @@ use std::path::{Path, PathBuf};
 use half::f16;
 use half::slice::HalfFloatSliceExt;
 use memmap2::Mmap;
-use safetensors::tensor::{Dtype, SafeTensors, TensorView};
+use safetensors::tensor::{Dtype, SafeTensorError, SafeTensors, TensorView};
 use sha2::{Digest, Sha256};
 use stitch_core::clip::Clip;
 use stitch_core::features::Features;
@@ -20,10 +19,9 @@ use super::LibraryError;
 use crate::files::{FileError, hex, write_whole};
 use crate::footage::{self, Footage};
 
-/// What a video looks like, in its file.
+/// The tensor of [`Footage`].
 const FOOTAGE: &str = "footage";
-
-/// How far words and pictures agree, among what a file says of itself.
+/// The metadata key of [`Agreement`].
 const AGREEMENT: &str = "words that suit their own clip";
 
 /// The features of one video.
@@ -31,24 +29,19 @@ const AGREEMENT: &str = "words that suit their own clip";
 pub struct VideoFeatures {
     /// F_M's feature of each second.
     pub seconds: Features,
-    /// Sentence features of the clips' texts.
     pub text: Features,
     /// F_M's features of the clips.
     pub clip: Features,
-    /// What the seconds look like.
     pub footage: Footage,
-    /// How far the clips' words and pictures agree.
     pub agreement: Agreement,
 }
 
-/// Writes one video's features.
 pub(super) fn write(folder: &Path, content: &str, f: &VideoFeatures) -> Result<(), LibraryError> {
     let file = path(folder, content);
     let features = [("seconds", &f.seconds), ("text", &f.text), ("clip", &f.clip)];
     write_tensors(&file, &features, Some(&f.footage), f.agreement)
 }
 
-/// Reads one video's features.
 pub(super) fn read(folder: &Path, content: &str) -> Result<VideoFeatures, LibraryError> {
     let file = path(folder, content);
     let tensors = Tensors::open(&file)?;
@@ -61,17 +54,15 @@ pub(super) fn read(folder: &Path, content: &str) -> Result<VideoFeatures, Librar
     })
 }
 
-/// Reads what the seconds of one video look like.
 pub(super) fn footage(folder: &Path, content: &str) -> Result<Footage, LibraryError> {
     Tensors::open(&path(folder, content))?.footage()
 }
 
-/// Deletes one video's features, if they are there.
 pub(super) fn forget(folder: &Path, content: &str) {
     let _ = std::fs::remove_file(path(folder, content));
 }
 
-/// The pool of these clips; its file is made anew when the clips have changed.
+/// The pool of these clips; its file is written again when the clips have changed.
 pub(super) fn pool(
     folder: &Path,
     dim: usize,
@@ -90,22 +81,17 @@ pub(super) fn pool(
         },
         Err(_) => gather(folder, dim, contents, &file)?,
     };
-    let wrong = |e: stitch_core::pool::PoolError| LibraryError::Features {
-        file: file.clone(),
-        reason: e.to_string(),
-    };
-    Ok(Pool::new(clips, text, clip).map_err(wrong)?.agreeing(agreement))
+    Ok(Pool::new(clips, text, clip).map_err(|e| damaged(&file, e))?.agreeing(agreement))
 }
 
-/// What all videos have, together.
+/// The rows of all videos.
 struct Gathered {
     text: Features,
     clip: Features,
     agreement: Agreement,
 }
 
-/// Reads every video's rows and keeps them together in one file. On a disk that cannot be written
-/// the pool is used all the same.
+/// Reads every video's rows and writes them to one file. A disk that cannot be written is no error.
 fn gather(
     folder: &Path,
     dim: usize,
@@ -130,7 +116,7 @@ fn gather(
         Ok(()) => forget_other_pools(folder, file),
         Err(error) => tracing::debug!(%error, "the pool is not kept"),
     }
-    // What was just written is read back by the next run in half precision; use the same now.
+    // The next run reads them in half precision; use the same now.
     Ok(Gathered { text: halved(&all.text), clip: halved(&all.clip), ..all })
 }
 
@@ -149,7 +135,11 @@ pub(super) fn check(
     } else {
         return Ok(());
     };
-    Err(LibraryError::Features { file: path(folder, content), reason })
+    Err(damaged(&path(folder, content), reason))
+}
+
+fn damaged(file: &Path, reason: impl ToString) -> LibraryError {
+    LibraryError::Features { file: file.into(), reason: reason.to_string() }
 }
 
 fn halved(features: &Features) -> Features {
@@ -161,7 +151,7 @@ fn halved(features: &Features) -> Features {
     out
 }
 
-/// What the pool is made of, as a name: the videos' content and every clip.
+/// A hash of the videos' content and of every clip.
 fn digest(clips: &[Clip], contents: &[(String, usize)]) -> String {
     let mut hash = Sha256::new();
     for (content, count) in contents {
@@ -198,16 +188,13 @@ fn write_tensors(
     agreement: Agreement,
 ) -> Result<(), LibraryError> {
     let bytes: Vec<Vec<u8>> = tensors.iter().map(|(_, features)| half_bytes(features)).collect();
-    let wrong = |e: safetensors::SafeTensorError| LibraryError::Features {
-        file: file.into(),
-        reason: e.to_string(),
-    };
+    let wrong = |error: SafeTensorError| damaged(file, error);
     let rows = tensors.iter().zip(&bytes).map(|((name, features), bytes)| {
         let shape = vec![features.len(), features.dim()];
         Ok((*name, TensorView::new(Dtype::F16, shape, bytes)?))
     });
     let looks = footage.map(|footage| {
-        let shape = vec![footage.seconds(), footage::NUMBERS];
+        let shape = vec![footage.seconds(), footage::GRID_CELLS];
         Ok((FOOTAGE, TensorView::new(Dtype::U8, shape, footage.as_slice())?))
     });
     let views = rows.chain(looks).collect::<Result<Vec<_>, _>>().map_err(wrong)?;
@@ -237,18 +224,21 @@ impl Tensors {
         Ok(Self { file: file.into(), map })
     }
 
-    /// What the seconds look like; nothing in a file from before that was kept.
+    fn tensors(&self) -> Result<SafeTensors<'_>, LibraryError> {
+        SafeTensors::deserialize(&self.map).map_err(|error| damaged(&self.file, error))
+    }
+
+    /// Empty in files of older versions.
     fn footage(&self) -> Result<Footage, LibraryError> {
-        let wrong = |reason: String| LibraryError::Features { file: self.file.clone(), reason };
-        let tensors = SafeTensors::deserialize(&self.map).map_err(|e| wrong(e.to_string()))?;
+        let tensors = self.tensors()?;
         let Ok(tensor) = tensors.tensor(FOOTAGE) else { return Ok(Footage::default()) };
         match (tensor.dtype(), tensor.shape()) {
-            (Dtype::U8, &[_, footage::NUMBERS]) => Ok(Footage::new(tensor.data().to_vec())),
-            _ => Err(wrong(format!("`{FOOTAGE}` is not a matrix of bytes"))),
+            (Dtype::U8, &[_, footage::GRID_CELLS]) => Ok(Footage::new(tensor.data().to_vec())),
+            _ => Err(damaged(&self.file, format!("`{FOOTAGE}` is not a matrix of bytes"))),
         }
     }
 
-    /// How far words and pictures agree; of no pairs in a file from before that was counted.
+    /// Of no pairs in files of older versions.
     fn agreement(&self) -> Agreement {
         let read = || {
             let (_, about) = SafeTensors::read_metadata(&self.map).ok()?;
@@ -259,14 +249,13 @@ impl Tensors {
     }
 
     fn features(&self, name: &str) -> Result<Features, LibraryError> {
-        let wrong = |reason: String| LibraryError::Features { file: self.file.clone(), reason };
-        let tensors = SafeTensors::deserialize(&self.map).map_err(|e| wrong(e.to_string()))?;
-        let tensor = tensors.tensor(name).map_err(|e| wrong(e.to_string()))?;
+        let tensors = self.tensors()?;
+        let tensor = tensors.tensor(name).map_err(|error| damaged(&self.file, error))?;
         let (Dtype::F16, &[_, dim]) = (tensor.dtype(), tensor.shape()) else {
-            return Err(wrong(format!("`{name}` is not a matrix of f16")));
+            return Err(damaged(&self.file, format!("`{name}` is not a matrix of f16")));
         };
-        let halves: Vec<f16> =
-            tensor.data().chunks_exact(2).map(|b| f16::from_le_bytes([b[0], b[1]])).collect();
-        Features::new(dim, halves.to_f32_vec()).map_err(|e| wrong(e.to_string()))
+        let (pairs, _) = tensor.data().as_chunks();
+        let halves: Vec<f16> = pairs.iter().map(|pair| f16::from_le_bytes(*pair)).collect();
+        Features::new(dim, halves.to_f32_vec()).map_err(|error| damaged(&self.file, error))
     }
 }

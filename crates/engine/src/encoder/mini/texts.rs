@@ -1,5 +1,4 @@
-//! The side of `mini` that reads: the sentence's vector, projected once for each of the towers that
-//! see.
+//! The text side of `mini`: the sentence's vector, projected once for each image tower.
 
 use std::sync::Arc;
 
@@ -11,16 +10,15 @@ use crate::encoder::tower::TextTower;
 use crate::models::weights::{Weights, WeightsError};
 use crate::sentence::SentenceEncoder;
 
-/// What the projections are called in the file, in the order of the towers that see.
+/// The projections' names in the file, in the order of the image towers.
 const NAMES: [&str; 2] = ["first", "second"];
 
-/// The projections, over one sentence model.
-pub struct Heads {
+pub struct Texts {
     sentences: Arc<SentenceEncoder>,
     projections: Vec<Projection>,
 }
 
-impl Heads {
+impl Texts {
     /// From vectors of `from` numbers to vectors of `to`, of which every projection has its share.
     pub fn load(
         bytes: &[u8],
@@ -38,17 +36,15 @@ impl Heads {
         }
         Ok(Self { sentences, projections: projections(bytes, from, to)? })
     }
-}
 
-impl Heads {
     fn side_by_side(&self, sentences: &Features) -> Result<Features, EncoderError> {
         let shares = self.projections.iter().map(|projection| project(projection, sentences));
         Ok(Features::side_by_side(&shares.collect::<Result<Vec<_>, _>>()?))
     }
 }
 
-impl TextTower for Heads {
-    fn read(&self, texts: &[&str]) -> Result<Features, EncoderError> {
+impl TextTower for Texts {
+    fn encode(&self, texts: &[&str]) -> Result<Features, EncoderError> {
         self.side_by_side(&self.sentences.encode(texts)?)
     }
 
