@@ -4,10 +4,10 @@
 
 use rayon::prelude::*;
 use sha2::{Digest, Sha256};
+use stitch_world::drawing::{Place, draw};
 use stitch_world::library::{examples, mixed, scripts};
 use stitch_world::narration::srt;
 use stitch_world::script::Script;
-use stitch_world::stage::{Place, draw};
 use stitch_world::truth::Truth;
 use tiny_skia::Pixmap;
 
@@ -28,9 +28,9 @@ fn hash_texts(seed: u64) -> String {
     hash.update(serde_json::to_vec(&procedures).unwrap());
     for script in &scripts {
         hash.update(srt(&script.lines));
-        let speaker = &script.speaker;
+        let voice = &script.voice;
         hash.update(format!("{} {}", script.name, script.presenter));
-        hash.update(format!("{} {} {}", speaker.voice, speaker.words_per_minute, speaker.pitch));
+        hash.update(format!("{} {} {}", voice.name, voice.words_per_minute, voice.pitch));
     }
     hex(hash)
 }
