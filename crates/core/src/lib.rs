@@ -65,6 +65,7 @@
 //! ```
 
 pub mod format;
+pub mod random;
 pub mod procedure;
 pub mod clip;
 pub mod features;
