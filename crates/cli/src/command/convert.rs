@@ -9,7 +9,8 @@ use stitch_core::format::count;
 use stitch_engine::files::{FileError, write_whole};
 use stitch_lab::suite::annotations::detours::{self, DetourProcedure};
 use stitch_lab::suite::annotations::{self, Annotations};
-use stitch_lab::suite::plain::set::{Complaint, Set};
+use stitch_lab::suite::plain::DataIssue;
+use stitch_lab::suite::plain::set::Set;
 
 use crate::failure::Failure;
 use crate::setup::Setup;
@@ -39,7 +40,7 @@ struct Mixed {
     made: Vec<DetourProcedure>,
     /// How many detours gave none, by reason.
     lost: BTreeMap<&'static str, usize>,
-    odd: Vec<Complaint>,
+    odd: Vec<DataIssue>,
 }
 
 /// Runs the command. Everything is read before anything is written.
@@ -62,13 +63,13 @@ fn read(arguments: &ConvertArguments) -> Result<Annotations, Failure> {
     for path in &arguments.paths {
         let found = annotations::read(&arguments.from, path)?;
         if found.videos.is_empty() {
-            let say = |odd: &Complaint| format!("{}: {}", odd.place, odd.reason);
-            let why = found.odd.first().map_or("it names none".into(), say);
+            let say = |odd: &DataIssue| format!("{}: {}", odd.place, odd.reason);
+            let why = found.issues.first().map_or("it names none".into(), say);
             let path = path.display();
             return Err(Failure::new(format!("{path}: no video with steps can be used ({why})")));
         }
         all.videos.extend(found.videos);
-        all.odd.extend(found.odd);
+        all.issues.extend(found.issues);
     }
     Ok(all)
 }
@@ -84,12 +85,12 @@ fn mixed(path: &Path, found: &Annotations) -> Result<Mixed, Failure> {
             count(read.detours.len(), "detour")
         )));
     }
-    Ok(Mixed { made, lost, odd: read.odd })
+    Ok(Mixed { made, lost, odd: read.issues })
 }
 
 fn print(arguments: &ConvertArguments, found: &Annotations, mixed: Option<&Mixed>, setup: &Setup) {
     let of_detours = mixed.iter().flat_map(|mixed| &mixed.odd);
-    let odd: Vec<&Complaint> = found.odd.iter().chain(of_detours).collect();
+    let odd: Vec<&DataIssue> = found.issues.iter().chain(of_detours).collect();
     if setup.json {
         let listed: Vec<_> =
             odd.iter().map(|odd| json!({"place": odd.place, "reason": odd.reason})).collect();

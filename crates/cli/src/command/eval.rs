@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use serde_json::json;
 use stitch_engine::demonstrate::Options;
-use stitch_lab::suite::made_up::{self, Report};
+use stitch_lab::suite::made_up::{self, AnswerReport};
 use stitch_lab::suite::metrics::Estimate;
 use stitch_world::library::mixed;
 use stitch_world::truth::Truth;
@@ -108,7 +108,7 @@ fn run_world(arguments: &WorldArguments, setup: &Setup) -> Result<u8, Failure> {
     Ok(0)
 }
 
-fn print(report: &Report, scorer: &str, encoder: &str, setup: &Setup) {
+fn print(report: &AnswerReport, scorer: &str, encoder: &str, setup: &Setup) {
     if setup.json {
         println!("{}", json!({"encoder": encoder, "scorer": scorer, "report": report}));
         return;

@@ -9,7 +9,7 @@ use stitch_engine::media::Decode;
 use stitch_engine::progress::Progress;
 use stitch_lab::evaluation::{self, Evaluation};
 use stitch_lab::suite::experiments::localisation;
-use stitch_lab::suite::report::Report;
+use stitch_lab::suite::report::EvaluationReport;
 
 use super::eval_data::{self, DataArguments};
 use crate::failure::Failure;
@@ -68,7 +68,7 @@ pub fn run_all(arguments: &DataArguments, setup: &Setup) -> Result<u8, Failure> 
 }
 
 /// Writes the report where that is asked for, and tells what is in it.
-fn finish(report: &Report, out: Option<&Path>, setup: &Setup) -> Result<(), Failure> {
+fn finish(report: &EvaluationReport, out: Option<&Path>, setup: &Setup) -> Result<(), Failure> {
     setup.progress.finish();
     let written = out.map(|out| report.write(out)).transpose()?.unwrap_or_default();
     if setup.json {

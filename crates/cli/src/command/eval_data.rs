@@ -9,10 +9,10 @@ use stitch_engine::media::Decode;
 use stitch_engine::models::Store;
 use stitch_engine::progress::Progress;
 use stitch_engine::sentence::SentenceEncoder;
-use stitch_lab::suite::compare::{Comparison, Extra, Method, Miss, Options, compare};
+use stitch_lab::suite::compare::{CompareOptions, Comparison, Extra, Method, Miss, compare};
 use stitch_lab::suite::evaluators::EvaluatorSource;
 use stitch_lab::suite::mixing::with_mixed;
-use stitch_lab::suite::plain::gather::{Holdings, Senses, gather};
+use stitch_lab::suite::plain::load::{Encoders, SetSummary, load};
 use stitch_lab::suite::plain::set::{Needs, Set};
 
 use crate::failure::Failure;
@@ -91,9 +91,9 @@ pub fn run(arguments: &DataArguments, setup: &Setup) -> Result<u8, Failure> {
     setup.progress.begin("loading models", 0);
     let sentences = setup.sentence()?;
     let encoder = setup.encoder(&arguments.encoder, &sentences, Decode::Exact)?;
-    let senses = Senses { encoder: encoder.as_ref(), sentence: &sentences.encoder };
+    let encoders = Encoders { encoder: encoder.as_ref(), sentence: &sentences.encoder };
     let domain = arguments.domain.as_deref();
-    let (set, holdings) = gather(set, &senses, domain, &setup.progress)?;
+    let (set, holdings) = load(set, &encoders, domain, &setup.progress)?;
     let set = with_mixed(set, arguments.mixed, arguments.seed);
     // A set that has procedures of several videos is measured on these.
     let mixed = set.measuring(false);
@@ -115,13 +115,13 @@ pub fn run(arguments: &DataArguments, setup: &Setup) -> Result<u8, Failure> {
 
 impl DataArguments {
     /// How methods are compared.
-    pub fn options(&self) -> Options {
-        Options {
+    pub fn options(&self) -> CompareOptions {
+        CompareOptions {
             seed: self.seed,
             folds: self.folds,
             most: self.most.unwrap_or(usize::MAX),
             trained: !self.untrained,
-            ..Options::default()
+            ..CompareOptions::default()
         }
     }
 
@@ -135,7 +135,7 @@ impl DataArguments {
     }
 }
 
-fn print_json(comparison: &Comparison, holdings: &Holdings, misses: &[Miss]) {
+fn print_json(comparison: &Comparison, holdings: &SetSummary, misses: &[Miss]) {
     let mut object = json!(comparison);
     object["holdings"] = json!(holdings);
     if !misses.is_empty() {
@@ -147,7 +147,7 @@ fn print_json(comparison: &Comparison, holdings: &Holdings, misses: &[Miss]) {
 /// How many complaints are printed; `--json` has them all.
 const COMPLAINTS: usize = 20;
 
-fn print(found: &Comparison, holdings: &Holdings, misses: &[Miss]) {
+fn print(found: &Comparison, holdings: &SetSummary, misses: &[Miss]) {
     println!(
         "{}: {} of {}, {}, {}; encoder {}",
         found.set,
@@ -192,29 +192,29 @@ fn print_distractors(found: &Comparison) {
     let named = |(kind, number): (&stitch_lab::suite::distractors::Kind, &usize)| {
         format!("{number} {}", kind.name())
     };
-    let kinds: Vec<String> = found.distractors.iter().map(named).collect();
+    let kinds: Vec<String> = found.counts.distractors.iter().map(named).collect();
     println!("distractors: {}", kinds.join(", "));
-    if !found.short.is_empty() {
-        let short: Vec<String> = found.short.iter().map(named).collect();
+    if !found.counts.short.is_empty() {
+        let short: Vec<String> = found.counts.short.iter().map(named).collect();
         println!("  too few could be made, and others filled them: {}", short.join(", "));
     }
-    if found.fewer_than_499 > 0 {
-        println!("  {} with fewer than 499", count(found.fewer_than_499, "procedure"));
+    if found.counts.fewer_than_499 > 0 {
+        println!("  {} with fewer than 499", count(found.counts.fewer_than_499, "procedure"));
     }
 }
 
-fn print_complaints(holdings: &Holdings) {
+fn print_complaints(holdings: &SetSummary) {
     if !holdings.unread_columns.is_empty() {
         println!("columns that were not read: {}", holdings.unread_columns.join(", "));
     }
-    if !holdings.complaints.is_empty() {
-        println!("{} could not be used:", count(holdings.complaints.len(), "thing"));
+    if !holdings.issues.is_empty() {
+        println!("{} could not be used:", count(holdings.issues.len(), "thing"));
     }
-    for complaint in holdings.complaints.iter().take(COMPLAINTS) {
+    for complaint in holdings.issues.iter().take(COMPLAINTS) {
         println!("  {}: {}", complaint.place, complaint.reason);
     }
-    if holdings.complaints.len() > COMPLAINTS {
-        println!("  and {} more; --json lists all", holdings.complaints.len() - COMPLAINTS);
+    if holdings.issues.len() > COMPLAINTS {
+        println!("  and {} more; --json lists all", holdings.issues.len() - COMPLAINTS);
     }
 }
 

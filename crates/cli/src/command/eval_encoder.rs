@@ -7,7 +7,7 @@ use serde_json::json;
 use stitch_core::format::count;
 use stitch_engine::media::Decode;
 use stitch_engine::progress::Progress;
-use stitch_lab::suite::encoder::{self, Report};
+use stitch_lab::suite::encoder::{self, EncoderReport};
 use stitch_lab::suite::plain::set::{Needs, Set};
 
 use crate::failure::Failure;
@@ -71,7 +71,7 @@ pub fn run(arguments: &EncoderArguments, setup: &Setup) -> Result<u8, Failure> {
 /// How many complaints are printed; `--json` has them all.
 const COMPLAINTS: usize = 20;
 
-fn print(report: &Report) {
+fn print(report: &EncoderReport) {
     println!(
         "encoder {}: {}, {}, {}",
         report.encoder,
@@ -90,29 +90,29 @@ fn print(report: &Report) {
     if !report.unread_columns.is_empty() {
         println!("columns that were not read: {}", report.unread_columns.join(", "));
     }
-    if !report.complaints.is_empty() {
-        println!("{} left out:", count(report.complaints.len(), "thing"));
+    if !report.issues.is_empty() {
+        println!("{} left out:", count(report.issues.len(), "thing"));
     }
-    for complaint in report.complaints.iter().take(COMPLAINTS) {
+    for complaint in report.issues.iter().take(COMPLAINTS) {
         println!("  {}: {}", complaint.place, complaint.reason);
     }
-    if report.complaints.len() > COMPLAINTS {
-        println!("  and {} more; --json lists all", report.complaints.len() - COMPLAINTS);
+    if report.issues.len() > COMPLAINTS {
+        println!("  and {} more; --json lists all", report.issues.len() - COMPLAINTS);
     }
 }
 
-fn rows(report: &Report) -> Vec<Vec<String>> {
+fn rows(report: &EncoderReport) -> Vec<Vec<String>> {
     let share = |what: &str, value: f64, [low, high]: [f64; 2]| {
         vec![what.into(), format!("{value:.3}"), format!("{low:.3}-{high:.3}")]
     };
-    let ends = &report.intervals;
+    let (values, ends) = (&report.values, &report.intervals);
     let mut rows = vec![
-        share("order, text after text (order_greedy)", report.order_greedy, ends.order_greedy),
-        share("order, all at once (order_optimal)", report.order_optimal, ends.order_optimal),
+        share("order, text after text (order_greedy)", values.order_greedy, ends.order_greedy),
+        share("order, all at once (order_optimal)", values.order_optimal, ends.order_optimal),
     ];
     let sides = [
-        ("text to picture", &report.text_to_frame, &ends.text_to_frame),
-        ("picture to text", &report.frame_to_text, &ends.frame_to_text),
+        ("text to picture", &values.text_to_frame, &ends.text_to_frame),
+        ("picture to text", &values.frame_to_text, &ends.frame_to_text),
     ];
     for (what, found, ends) in sides {
         rows.push(share(&format!("{what}, first"), found.r1, ends.r1));

@@ -10,7 +10,8 @@ use stitch_engine::library::Library;
 use stitch_engine::listen::Listener;
 use stitch_engine::progress::Progress;
 use stitch_lab::suite::metrics::Estimate;
-use stitch_lab::suite::speech::{self, Listening};
+use stitch_lab::suite::speech::{self, SpeechOptions};
+use stitch_lab::suite::speech_index;
 use stitch_world::library::mixed;
 use stitch_world::truth::Truth;
 
@@ -54,7 +55,7 @@ fn listen(arguments: &SpeechArguments, setup: &Setup) -> Result<u8, Failure> {
     setup.progress.begin("loading the speech model", 0);
     let listener = setup.listener(&arguments.speech)?;
     let start = Instant::now();
-    let options = Listening { titles: !arguments.no_titles, seed: arguments.seed };
+    let options = SpeechOptions { titles: !arguments.no_titles, seed: arguments.seed };
     let report = speech::evaluate(&listener, &arguments.folder, &options, &setup.progress)?;
     let took_s = start.elapsed().as_secs_f64();
     setup.progress.finish();
@@ -102,7 +103,7 @@ fn compare(
     let procedures = mixed(&truth, arguments.procedures, arguments.seed);
     let options = Options::default();
     let (one, other) = (with(&library), with(&other));
-    let found = speech::compare(&one, &other, &procedures, &options, &setup.progress)?;
+    let found = speech_index::compare(&one, &other, &procedures, &options, &setup.progress)?;
     setup.progress.finish();
     let (steps, encoder) = (found.steps, &encoder.id().name);
     if setup.json {

@@ -14,7 +14,7 @@ use stitch_engine::recipe;
 use stitch_engine::render::{self, RenderOptions};
 use stitch_engine::scorer::{AverageSimilarity, Scorer};
 use stitch_engine::scorers::SCORERS;
-use stitch_lab::study::{Judgement, Preference, Report};
+use stitch_lab::study::{Judgement, Preference, StudyReport};
 use stitch_server::study::{Plan, Rendered, Sample, Study};
 
 use crate::failure::Failure;
@@ -228,6 +228,6 @@ fn report(arguments: &ReportArguments, setup: &Setup) -> Result<u8, Failure> {
     if judgements.is_empty() {
         return Err(Failure::new("nobody has answered yet; show it with `stitch serve --study`"));
     }
-    setup.say(&Report::new(&judgements, arguments.seed));
+    setup.say(&StudyReport::new(&judgements, arguments.seed));
     Ok(0)
 }

@@ -9,12 +9,13 @@ use stitch_engine::encoder::EncoderId;
 use stitch_engine::evaluator::{Channels, Config, Precision};
 use stitch_engine::media::Decode;
 use stitch_engine::progress::Progress;
-use stitch_lab::collection::{Collection, Taken};
+use stitch_lab::collection::{Collection, ExampleCounts};
 use stitch_lab::dataset;
-use stitch_lab::suite::plain::gather::{Senses, gather};
+use stitch_lab::suite::plain::load::{Encoders, load};
 use stitch_lab::suite::plain::set::{Needs, Set};
 use stitch_lab::train::{
-    Drawing, Epoch, Line, Machine, Schedule, TrainOptions, Trained, Where, train,
+    Epoch, NegativeRates, Schedule, TrainDevice, TrainEvent, TrainOptions, TrainOutput, Trained,
+    train,
 };
 
 use crate::failure::Failure;
@@ -108,7 +109,7 @@ pub struct TrainArguments {
         value_name = "KINDS",
         help_heading = "What is learnt from"
     )]
-    also: Vec<SpoiltName>,
+    also: Vec<HardNegativeName>,
     /// How many negatives of each kind a positive gets
     #[arg(long, default_value_t = 1.0, value_name = "N", help_heading = "What is learnt from")]
     negatives: f64,
@@ -126,11 +127,11 @@ pub struct TrainArguments {
         help_heading = "What is learnt from")]
     shortened: f64,
     /// From which similarity of texts on a clip is taken to show a step
-    #[arg(long, default_value_t = Drawing::default().shows, value_name = "COSINE",
+    #[arg(long, default_value_t = NegativeRates::default().shows, value_name = "COSINE",
         help_heading = "What is learnt from")]
     shows: f32,
     /// Below which similarity it is taken not to
-    #[arg(long, default_value_t = Drawing::default().unlike, value_name = "COSINE",
+    #[arg(long, default_value_t = NegativeRates::default().unlike, value_name = "COSINE",
         help_heading = "What is learnt from")]
     unlike: f32,
 
@@ -193,7 +194,7 @@ enum PresetName {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum SpoiltName {
+enum HardNegativeName {
     /// Two clips in each other's place
     Swapped,
     /// A clip that is unlike its step
@@ -251,13 +252,12 @@ pub fn run(arguments: &TrainArguments, setup: &Setup) -> Result<u8, Failure> {
     };
     let library = data.map(|data| of_library(&data, setup)).transpose()?;
     let sets = arguments.set.iter().map(|set| of_set(set, arguments, setup));
-    let mut all = library.into_iter().map(Ok).chain(sets).collect::<Result<Vec<_>, _>>()?;
-    let (collection, encoder) = all.remove(0); // cannot fail: a library where no set is named
-    let further: Vec<Collection> = all.into_iter().map(|(collection, _)| collection).collect();
-    let config = arguments.config(encoder)?;
-    let (options, place) = (arguments.options(), arguments.place());
-    let tell = |line: &Line| told(line, options.epochs, setup);
-    let trained = train(&collection, &further, &config, &options, &place, &tell, &setup.progress)?;
+    let all = library.into_iter().map(Ok).chain(sets).collect::<Result<Vec<_>, _>>()?;
+    let (collections, encoders): (Vec<Collection>, Vec<EncoderId>) = all.into_iter().unzip();
+    let config = arguments.config(encoders[0].clone())?; // a library where no set is named
+    let (options, output) = (arguments.options(), arguments.output());
+    let report = |event: &TrainEvent| print_event(event, options.epochs, setup);
+    let trained = train(&collections, &config, &options, &output, &report, &setup.progress)?;
     setup.progress.finish();
     print(&trained, arguments, setup);
     Ok(0)
@@ -269,14 +269,14 @@ fn of_library(data: &Path, setup: &Setup) -> Result<(Collection, EncoderId), Fai
     setup.progress.begin("loading models", 0);
     let sentences = setup.sentence()?;
     let (library, encoder) = setup.open_library(&sentences)?;
-    let (collection, taken) = Collection::of_library(
+    let (collection, counts) = Collection::of_library(
         &library,
         encoder.as_ref(),
         &sentences.encoder,
         &examples,
         &setup.progress,
     )?;
-    warn_of(&taken, setup);
+    warn_of(&counts, setup);
     Ok((collection, encoder.id().clone()))
 }
 
@@ -289,11 +289,11 @@ fn of_set(
     setup.progress.begin("loading models", 0);
     let sentences = setup.sentence()?;
     let encoder = setup.encoder(&arguments.encoder, &sentences, Decode::Exact)?;
-    let senses = Senses { encoder: encoder.as_ref(), sentence: &sentences.encoder };
+    let encoders = Encoders { encoder: encoder.as_ref(), sentence: &sentences.encoder };
     let set = Set::open(set, Needs::Text)?;
-    let (set, _) = gather(set, &senses, None, &setup.progress)?;
+    let (set, _) = load(set, &encoders, None, &setup.progress)?;
     let mut collection = set.collection;
-    collection.part_by_video(arguments.held_out_share, arguments.seed);
+    collection.split_by_video(arguments.held_out_share, arguments.seed);
     Ok((collection, set.encoder))
 }
 
@@ -345,23 +345,23 @@ impl TrainArguments {
             },
             decay: self.decay,
             clip: self.clip,
-            drawing: self.drawing(),
+            negatives: self.negative_rates(),
             patience: self.patience,
             held_out: self.held_out,
             prior: !self.no_prior,
         }
     }
 
-    fn drawing(&self) -> Drawing {
+    fn negative_rates(&self) -> NegativeRates {
         let usual = |name| if self.ablate.contains(&name) { 0.0 } else { self.negatives };
         let also = |name| if self.also.contains(&name) { self.negatives } else { 0.0 };
-        Drawing {
+        NegativeRates {
             correctness: usual(ConstraintName::Correctness),
             continuity: usual(ConstraintName::Continuity),
             state: usual(ConstraintName::State),
-            swapped: also(SpoiltName::Swapped),
-            wrong: also(SpoiltName::Wrong),
-            elsewhere: also(SpoiltName::Elsewhere),
+            swapped: also(HardNegativeName::Swapped),
+            wrong: also(HardNegativeName::Wrong),
+            elsewhere: also(HardNegativeName::Elsewhere),
             shows: self.shows,
             unlike: self.unlike,
             reword: self.reword,
@@ -370,13 +370,13 @@ impl TrainArguments {
         }
     }
 
-    fn place(&self) -> Where {
-        Where {
+    fn output(&self) -> TrainOutput {
+        TrainOutput {
             folder: self.out.clone(),
-            machine: match self.device {
-                DeviceName::Cpu => Machine::Cpu,
-                DeviceName::Cuda => Machine::Cuda,
-                DeviceName::CudaBf16 => Machine::CudaBf16,
+            device: match self.device {
+                DeviceName::Cpu => TrainDevice::Cpu,
+                DeviceName::Cuda => TrainDevice::Cuda,
+                DeviceName::CudaBf16 => TrainDevice::CudaBf16,
             },
             precision: match self.precision {
                 PrecisionName::F16 => Precision::F16,
@@ -388,23 +388,23 @@ impl TrainArguments {
     }
 }
 
-fn warn_of(taken: &Taken, setup: &Setup) {
-    if !taken.lost.is_empty() {
-        let lost: usize = taken.lost.values().sum();
-        let all = lost + taken.kept;
+fn warn_of(counts: &ExampleCounts, setup: &Setup) {
+    if !counts.skipped.is_empty() {
+        let skipped: usize = counts.skipped.values().sum();
+        let all = skipped + counts.used;
         setup.progress.warn(&format!(
-            "{lost} of {all} procedures are left out: {}; `stitch dataset mix` makes them anew",
-            taken.in_words()
+            "{skipped} of {all} procedures are left out: {}; `stitch dataset mix` makes them anew",
+            counts.in_words()
         ));
     }
 }
 
 /// A line for every epoch, as it ends.
-fn told(line: &Line, epochs: usize, setup: &Setup) {
-    match line {
-        _ if setup.json => println!("{}", json!(line)),
-        Line::Steps(_) => {}
-        Line::Epoch(epoch) => {
+fn print_event(event: &TrainEvent, epochs: usize, setup: &Setup) {
+    match event {
+        _ if setup.json => println!("{}", json!(event)),
+        TrainEvent::Steps(_) => {}
+        TrainEvent::Epoch(epoch) => {
             setup.progress.finish();
             println!("{}", in_words(epoch, epochs));
         }

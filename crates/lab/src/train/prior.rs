@@ -1,5 +1,5 @@
-//! What the evaluator adds to its network's word, searched on the half of the held-out procedures that
-//! chooses: the weights of three numbers with which truths rank best.
+//! The prior that the evaluator adds to its network's logit: the weights of three inputs with which truths
+//! rank best, searched on the validation half.
 
 use stitch_engine::evaluator::{Evaluator, Prior, SequenceStats};
 use stitch_engine::scorer::ScorerError;
@@ -7,18 +7,18 @@ use stitch_engine::scorer::ScorerError;
 use super::held_out::HeldOut;
 use crate::suite::ranks::Rank;
 
-/// Weights that are tried, as parts of what the network's logit varies by.
+/// Weights that are tried, in units of the logit's spread; chosen by hand.
 const WEIGHTS: [f32; 11] = [0.0, 0.1, 0.2, 0.4, 0.7, 1.0, 1.5, 2.5, 4.0, 7.0, 12.0];
 
-/// How often all three are gone through.
+/// Rounds of coordinate descent.
 const ROUNDS: usize = 3;
 
 /// The candidates of one question.
 type Candidates = Vec<(f32, SequenceStats)>;
 
-/// The best weights; no collection counts for more than another.
+/// The best weights; each collection counts the same.
 pub fn search(network: &Evaluator, held_out: &[HeldOut<'_>]) -> Result<Prior, ScorerError> {
-    let all = held_out.iter().map(|of| of.told(network)).collect::<Result<Vec<_>, _>>()?;
+    let all = held_out.iter().map(|of| of.prior_inputs(network)).collect::<Result<Vec<_>, _>>()?;
     Ok(best(&all))
 }
 
@@ -44,7 +44,7 @@ fn best(all: &[Vec<Candidates>]) -> Prior {
     prior(chosen)
 }
 
-/// For each number how many of it make what the logit varies by among the candidates of a question.
+/// For each input the ratio of the logit's standard deviation to its own, within questions.
 fn units(all: &[Vec<Candidates>]) -> [f32; 3] {
     let spread = |of: &dyn Fn(&(f32, SequenceStats)) -> f32| -> f32 {
         let questions = all.iter().flatten().map(|question| deviation(question.iter().map(of)));

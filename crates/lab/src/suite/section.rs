@@ -1,4 +1,4 @@
-//! All experiments on one set, kept part by part so that a run that was stopped goes on where it was.
+//! The section of a report on one set, with a cache so that an evaluation that was stopped continues.
 
 use std::path::{Path, PathBuf};
 
@@ -8,95 +8,76 @@ use sha2::{Digest, Sha256};
 use stitch_engine::files::{FileError, hex, write_whole};
 use stitch_engine::progress::Progress;
 
-use super::compare::{CompareError, Extra, Options, compare};
-use super::distractors::DistractorsError;
+use super::MeasureError;
+use super::compare::{CompareOptions, Extra, compare};
 use super::experiments::capture::capture;
 use super::experiments::consistency::{Edges, consistency};
 use super::report::Section;
 use super::test_set::TestSet;
 
-/// Where finished parts are kept, by a digest of what they are made from.
-pub struct Kept {
+/// Finished results in a folder, by a digest of their key.
+pub struct ResultCache {
     folder: PathBuf,
 }
 
-/// Why a part is not there.
-#[derive(Debug, thiserror::Error)]
-pub enum RunError {
-    /// It could not be kept.
-    #[error(transparent)]
-    File(#[from] FileError),
-    /// The methods could not be compared.
-    #[error(transparent)]
-    Compare(#[from] CompareError),
-    /// Truths could not be looked for.
-    #[error(transparent)]
-    Capture(#[from] DistractorsError),
-}
-
-impl Kept {
-    /// In this folder, which is made if need be.
+impl ResultCache {
     pub fn new(folder: &Path) -> Result<Self, FileError> {
         std::fs::create_dir_all(folder).map_err(FileError::at(folder))?;
         Ok(Self { folder: folder.into() })
     }
 
-    fn path(&self, made_from: &str) -> PathBuf {
-        let digest = Sha256::digest(made_from.as_bytes());
+    fn path(&self, key: &str) -> PathBuf {
+        let digest = Sha256::digest(key.as_bytes());
         self.folder.join(format!("{}.json", hex(&digest[..12])))
     }
 
-    /// What was made from this before; nothing if it was not, or cannot be read any more.
-    pub fn find<T: DeserializeOwned>(&self, made_from: &str) -> Option<T> {
-        let text = std::fs::read_to_string(self.path(made_from)).ok()?;
+    /// None where it is missing or cannot be read any more.
+    pub fn read<T: DeserializeOwned>(&self, key: &str) -> Option<T> {
+        let text = std::fs::read_to_string(self.path(key)).ok()?;
         serde_json::from_str(&text).ok()
     }
 
-    /// Keeps what was made from this.
-    pub fn keep<T: Serialize>(&self, made_from: &str, made: &T) -> Result<(), FileError> {
-        let text = serde_json::to_string(made).unwrap_or_default();
-        write_whole(&self.path(made_from), text.as_bytes())
+    pub fn write<T: Serialize>(&self, key: &str, value: &T) -> Result<(), FileError> {
+        let text = serde_json::to_string(value).unwrap_or_default();
+        write_whole(&self.path(key), text.as_bytes())
     }
 }
 
 /// What a section is called and measured with.
 pub struct Part<'a> {
-    /// The set's name.
     pub set: &'a str,
-    /// The domain, where the set is divided.
     pub domain: Option<&'a str>,
     /// Whole videos, or mixed procedures.
     pub whole: bool,
-    /// Scorers beside the baselines.
     pub extra: &'a [Extra<'a>],
-    /// How methods are compared.
-    pub options: &'a Options,
+    pub options: &'a CompareOptions,
 }
 
 /// The main table, capture and consistency of one set.
 pub fn section(
     set: &TestSet,
     part: &Part<'_>,
-    edges: (&Edges, &str),
+    edges: &Edges,
     progress: &dyn Progress,
-) -> Result<Section, RunError> {
+) -> Result<Section, MeasureError> {
     let measured = set.measuring(part.whole);
     let comparison = compare(&measured, part.extra, part.options, progress)?;
+    let of = if part.whole { "whole videos" } else { "mixed" };
     let seed = part.options.seed;
-    let capture = capture(&measured, seed, progress)?;
-    let consistency = consistency(&comparison, edges.0, edges.1, seed);
+    let capture = capture(&measured, of, seed, progress)?;
+    let consistency = consistency(&comparison, edges, seed);
     Ok(Section {
         set: part.set.into(),
         domain: part.domain.map(str::to_owned),
-        of: if part.whole { "whole videos" } else { "mixed" }.into(),
+        of: of.into(),
         comparison,
-        capture,
+        capture: vec![capture],
         consistency: Some(consistency),
     })
 }
 
-/// What a set is made from, for [`Kept`]: the clips, the procedures and everything they were made with.
-pub fn fingerprint(set: &TestSet, about: &[&str]) -> String {
+/// A key for [`ResultCache`]: the clips, features and procedures of a set, and whatever else matters.
+pub fn fingerprint(set: &TestSet, also: &[&str]) -> String {
     let mut hash = Sha256::new();
     for clip in set.collection.pool.clips() {
         hash.update(clip.video.0.to_le_bytes());
@@ -112,7 +93,7 @@ pub fn fingerprint(set: &TestSet, about: &[&str]) -> String {
         instance.truth.iter().for_each(|clip| hash.update(clip.0.to_le_bytes()));
     }
     set.collection.labels.iter().for_each(|label| hash.update(label));
-    about.iter().for_each(|word| hash.update(word));
+    also.iter().for_each(|word| hash.update(word));
     hex(&hash.finalize())
 }
 
@@ -141,10 +122,10 @@ mod tests {
     #[test]
     fn what_is_kept_is_found_by_what_it_was_made_from() {
         let folder = tempfile::tempdir().unwrap();
-        let kept = Kept::new(&folder.path().join("parts")).unwrap();
-        kept.keep("this", &vec![1, 2]).unwrap();
-        assert_eq!(kept.find::<Vec<u8>>("this"), Some(vec![1, 2]));
-        assert_eq!(kept.find::<Vec<u8>>("that"), None);
-        assert_eq!(kept.find::<String>("this"), None, "of another shape");
+        let cache = ResultCache::new(&folder.path().join("parts")).unwrap();
+        cache.write("this", &vec![1, 2]).unwrap();
+        assert_eq!(cache.read::<Vec<u8>>("this"), Some(vec![1, 2]));
+        assert_eq!(cache.read::<Vec<u8>>("that"), None);
+        assert_eq!(cache.read::<String>("this"), None, "of another shape");
     }
 }

@@ -1,5 +1,4 @@
-//! The learner in plain tensor operations, with the tensor library's gradients: what the one by hand is
-//! checked against.
+//! The learner in plain tensor operations with automatic gradients, to check the one by hand against.
 
 use std::borrow::Cow;
 
@@ -9,9 +8,9 @@ use stitch_engine::evaluator::{
     Batch, DeviceNetwork, Dropout, Evaluator, EvaluatorError, Labels, Place,
 };
 
-use super::{BETA1, BETA2, EPS, Learner, Pace, State, adam};
+use super::{BETA1, BETA2, EPS, Learner, OptimiserState, StepOptions, adam};
 
-pub struct OnDevice {
+pub struct TensorLearner {
     evaluator: Evaluator,
     network: DeviceNetwork,
     first: Vec<Tensor>,
@@ -19,7 +18,7 @@ pub struct OnDevice {
     steps: u64,
 }
 
-impl OnDevice {
+impl TensorLearner {
     pub fn new(evaluator: Evaluator) -> Result<Self, EvaluatorError> {
         let network =
             DeviceNetwork::new(evaluator.network().config(), evaluator.numbers(), &Device::Cpu)?;
@@ -33,27 +32,27 @@ impl OnDevice {
         Ok(Self { evaluator, network, first, second, steps: 0 })
     }
 
-    fn adam(&mut self, gradients: &GradStore, pace: Pace) -> candle_core::Result<()> {
-        let (rate, correction) = adam(pace.rate, self.steps);
-        let shortened = self.shortened(gradients, pace)?;
+    fn adam(&mut self, gradients: &GradStore, options: StepOptions) -> candle_core::Result<()> {
+        let (rate, correction) = adam(options.rate, self.steps);
+        let clip_factor = self.clip_factor(gradients, options)?;
         let moments = self.first.iter_mut().zip(&mut self.second);
         for (variable, (first, second)) in self.network.variables().iter().zip(moments) {
             let Some(gradient) = gradients.get(variable) else { continue };
-            let gradient = (gradient * shortened)?;
+            let gradient = (gradient * clip_factor)?;
             *first = ((&*first * BETA1)? + (&gradient * (1.0 - BETA1))?)?;
             *second = ((&*second * BETA2)? + (gradient.sqr()? * (1.0 - BETA2))?)?;
             let step = (&*first / ((second.sqrt()? * correction)? + EPS)?)?;
-            let kept = (variable.as_tensor() * (1.0 - pace.rate * pace.decay))?;
+            let kept = (variable.as_tensor() * (1.0 - options.rate * options.decay))?;
             variable.set(&(kept - (step * rate)?)?)?;
         }
         Ok(())
     }
 
-    fn shortened(&self, gradients: &GradStore, pace: Pace) -> candle_core::Result<f64> {
+    fn clip_factor(&self, gradients: &GradStore, options: StepOptions) -> candle_core::Result<f64> {
         let all = self.network.variables().iter().filter_map(|variable| gradients.get(variable));
         let squares = all.map(|gradient| gradient.sqr()?.sum_all()?.to_scalar::<f32>());
         let squares: Vec<f32> = squares.collect::<candle_core::Result<_>>()?;
-        Ok(pace.shortened(squares.into_iter().map(f64::from).sum()))
+        Ok(options.clip_factor(squares.into_iter().map(f64::from).sum()))
     }
 }
 
@@ -70,28 +69,28 @@ fn cross_entropy(logits: &Tensor, labels: &Labels) -> candle_core::Result<Tensor
     (losses * weights)?.mean_all()
 }
 
-impl Learner for OnDevice {
+impl Learner for TensorLearner {
     fn step(
         &mut self,
         batch: &Batch,
         labels: &Labels,
-        pace: Pace,
+        options: StepOptions,
         dropout: Dropout,
     ) -> Result<f32, EvaluatorError> {
         let loss = cross_entropy(&self.network.logits(batch, dropout)?, labels)?;
         let gradients = loss.backward()?;
         self.steps += 1;
-        self.adam(&gradients, pace)?;
+        self.adam(&gradients, options)?;
         Ok(loss.to_scalar()?)
     }
 
-    fn state(&self) -> Result<State<'_>, EvaluatorError> {
+    fn state(&self) -> Result<OptimiserState<'_>, EvaluatorError> {
         let flat = |tensors: &[Tensor]| {
             let one = |tensor: &Tensor| tensor.flatten_all()?.to_vec1::<f32>();
             let all = tensors.iter().map(one).collect::<Result<Vec<_>, _>>();
             all.map(|all| Cow::Owned(all.concat()))
         };
-        Ok(State {
+        Ok(OptimiserState {
             weights: self.network.numbers()?.into(),
             first: flat(&self.first)?,
             second: flat(&self.second)?,

@@ -1,8 +1,8 @@
-//! Hand-made measures with weights that are searched on held-out questions.
+//! Weighted sums of hand-made measures.
 //!
-//! The weights are those under which the truths are most likely to be chosen by a softmax over their
-//! candidates, none of them negative: every measure is made so that more is better. The problem is
-//! convex, so there is one answer and no luck in finding it.
+//! The weights are fitted on the questions of the training part: they maximise the likelihood of the
+//! truths under a softmax over their candidates. None is negative, since in every measure more is better.
+//! The problem is convex.
 
 use rayon::prelude::*;
 use stitch_core::cover::Sequence;
@@ -12,58 +12,50 @@ use stitch_engine::scorer::{Query, Scorer, ScorerError};
 use super::Training;
 use crate::suite::test_set::query;
 
-/// What is measured of a candidate; more is better in each.
+/// Measures of a candidate; more is better in each.
 pub trait Measures: Send + Sync {
     /// The method's name in reports.
-    fn name(&self) -> &str;
+    const NAME: &str;
 
-    /// How many measures there are.
-    fn count(&self) -> usize;
+    const COUNT: usize;
 
     /// All measures of each candidate.
     fn measure(&self, query: &Query, pool: &Pool, candidates: &[Sequence]) -> Vec<Vec<f32>>;
 }
 
-/// Measures and their weights.
-pub struct Mixed<M> {
+pub struct Weighted<M> {
     measures: M,
     weights: Vec<f32>,
 }
 
-/// On how many questions weights are searched.
-const QUESTIONS: usize = 150;
+// Chosen by hand.
+const MAX_QUESTIONS: usize = 150;
+const ITERATIONS: usize = 400;
 
-const ROUNDS: usize = 400;
-
-/// How much a weight is drawn towards nothing, so that few questions do not make it infinite.
+/// L2 regularisation, so that weights stay finite with few questions.
 const RIDGE: f64 = 1e-3;
 
-impl<M: Measures> Mixed<M> {
-    /// The measures with the weights that serve these questions best; equal ones without questions.
-    pub fn search(measures: M, training: &Training<'_>) -> Result<Self, ScorerError> {
-        let step = training.questions.len().div_ceil(QUESTIONS).max(1);
+impl<M: Measures> Weighted<M> {
+    /// With fitted weights; equal ones where there are no questions.
+    pub fn fit(measures: M, training: &Training<'_>) -> Result<Self, ScorerError> {
+        let step = training.questions.len().div_ceil(MAX_QUESTIONS).max(1);
         let chosen: Vec<_> = training.questions.iter().step_by(step).collect();
         let measured: Result<Vec<Vec<Vec<f32>>>, ScorerError> = chosen
             .par_iter()
             .map(|question| {
-                let asked = query(&training.all[question.instance]);
-                asked.check(training.pool, &question.candidates, asked.clip.dim())?;
-                Ok(measures.measure(&asked, training.pool, &question.candidates))
+                let query = query(&training.all[question.instance]);
+                query.check(training.pool, &question.candidates, query.clip.dim())?;
+                Ok(measures.measure(&query, training.pool, &question.candidates))
             })
             .collect();
-        let weights = search(&measured?, measures.count());
+        let weights = fit(&measured?, M::COUNT);
         Ok(Self { measures, weights })
-    }
-
-    /// The weights, in units of the measures.
-    pub fn weights(&self) -> &[f32] {
-        &self.weights
     }
 }
 
-impl<M: Measures> Scorer for Mixed<M> {
+impl<M: Measures> Scorer for Weighted<M> {
     fn name(&self) -> &str {
-        self.measures.name()
+        M::NAME
     }
 
     fn score(
@@ -80,12 +72,12 @@ impl<M: Measures> Scorer for Mixed<M> {
 }
 
 /// The weights for measures of candidates, by question; the first candidate is the truth.
-fn search(questions: &[Vec<Vec<f32>>], count: usize) -> Vec<f32> {
+fn fit(questions: &[Vec<Vec<f32>>], count: usize) -> Vec<f32> {
     let spread = spread(questions, count);
     if questions.is_empty() || spread.iter().all(|spread| *spread == 0.0) {
         return vec![1.0; count];
     }
-    // In units of their spread, all measures move at one pace.
+    // In units of their spread, one learning rate suits all measures.
     let scaled = |x: &[f32]| -> Vec<f64> {
         let pairs = x.iter().zip(&spread);
         pairs.map(|(x, s)| if *s > 0.0 { f64::from(*x) / s } else { 0.0 }).collect()
@@ -94,12 +86,12 @@ fn search(questions: &[Vec<Vec<f32>>], count: usize) -> Vec<f32> {
         questions.iter().map(|q| q.iter().map(|candidate| scaled(candidate)).collect()).collect();
     let mut weights = vec![1.0; count];
     let mut before = vec![0.0; count];
-    for round in 0..ROUNDS {
-        let slope = slope(&questions, &weights);
+    for round in 0..ITERATIONS {
+        let gradient = gradient(&questions, &weights);
         // Momentum: the measures are far from independent.
-        let pace = 0.5 / (1.0 + round as f64 / 100.0);
+        let rate = 0.5 / (1.0 + round as f64 / 100.0);
         for at in 0..count {
-            before[at] = 0.8 * before[at] + pace * slope[at];
+            before[at] = 0.8 * before[at] + rate * gradient[at];
             weights[at] = (weights[at] + before[at]).max(0.0);
         }
     }
@@ -107,8 +99,8 @@ fn search(questions: &[Vec<Vec<f32>>], count: usize) -> Vec<f32> {
     weights.iter().zip(&spread).map(back).map(|weight| weight as f32).collect()
 }
 
-/// Which way the truths become more likely.
-fn slope(questions: &[Vec<Vec<f64>>], weights: &[f64]) -> Vec<f64> {
+/// The gradient of the log-likelihood of the truths.
+fn gradient(questions: &[Vec<Vec<f64>>], weights: &[f64]) -> Vec<f64> {
     let count = weights.len();
     let sums = questions.par_iter().map(|candidates| {
         let score = |x: &Vec<f64>| x.iter().zip(weights).map(|(x, w)| x * w).sum::<f64>();
@@ -158,10 +150,10 @@ mod tests {
             (0..20).map(candidate).collect()
         };
         let questions: Vec<Vec<Vec<f32>>> = (0..30).map(question).collect();
-        let weights = search(&questions, 3);
+        let weights = fit(&questions, 3);
         assert!(weights[0] > 0.0 && weights[2] == 0.0, "{weights:?}");
-        assert_eq!(search(&[], 3), [1.0; 3]);
+        assert_eq!(fit(&[], 3), [1.0; 3]);
         let constant = vec![vec![vec![1.0, 2.0]; 5]];
-        assert_eq!(search(&constant, 2), [1.0; 2]);
+        assert_eq!(fit(&constant, 2), [1.0; 2]);
     }
 }

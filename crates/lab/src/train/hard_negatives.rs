@@ -1,5 +1,5 @@
-//! Further ways to spoil a sequence, for collections whose videos are too short or too few for the three
-//! constraints of `negatives`. They break whatever they break.
+//! Further negatives, for collections whose videos are too short or too few for those of `negatives`, which
+//! break one constraint only. These may break several.
 
 use std::collections::HashMap;
 
@@ -8,10 +8,10 @@ use rand::seq::IndexedRandom;
 use rand_chacha::ChaCha8Rng;
 use stitch_core::clip::{ClipId, VideoId};
 
-use crate::negatives::Ground;
+use crate::negatives::NegativeContext;
 
-/// How often an unlike clip is looked for before it is given up.
-const TRIES: usize = 20;
+/// Draws of a clip that is unlike its step; chosen by hand.
+const MAX_DRAWS: usize = 20;
 
 /// Two clips change places.
 pub fn swapped(positive: &[ClipId], random: &mut ChaCha8Rng) -> Option<Vec<ClipId>> {
@@ -27,20 +27,20 @@ pub fn swapped(positive: &[ClipId], random: &mut ChaCha8Rng) -> Option<Vec<ClipI
 /// One clip is any other whose text is unlike the step.
 pub fn wrong(
     positive: &[ClipId],
-    ground: &Ground<'_>,
+    context: &NegativeContext<'_>,
     clips: &[ClipId],
     random: &mut ChaCha8Rng,
 ) -> Option<Vec<ClipId>> {
     let place = random.random_range(0..positive.len().max(1));
     let draw = |_| clips.choose(random).copied();
-    let unlike = |clip: &ClipId| ground.similarity(place, *clip) < ground.unlike;
-    let other = (0..TRIES).filter_map(draw).find(unlike)?;
+    let unlike = |clip: &ClipId| context.similarity(place, *clip) < context.unlike;
+    let other = (0..MAX_DRAWS).filter_map(draw).find(unlike)?;
     let mut clips = positive.to_vec();
     *clips.get_mut(place)? = other;
     Some(clips)
 }
 
-/// Another video of the task laid along the steps, or clips of the task by chance.
+/// The clips of another video of the task, evenly spaced, or random clips of the task.
 pub fn elsewhere(
     positive: &[ClipId],
     task: &[VideoId],

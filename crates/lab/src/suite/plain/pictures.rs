@@ -1,4 +1,4 @@
-//! Looking at every picture of a set, several at a time; what cannot be read is noted.
+//! Encodes every picture of a set; pictures that cannot be read are reported.
 
 use rayon::prelude::*;
 use stitch_core::features::Features;
@@ -8,42 +8,43 @@ use stitch_engine::progress::Progress;
 
 use super::set::Set;
 
-/// A step that has a row: its video, its place there, its text.
+/// A step with at least one readable picture.
 #[derive(Clone, Debug)]
-pub struct Item {
-    /// The number of its video.
+pub struct PicturedStep {
+    /// Its video, by number in the set.
     pub video: usize,
     /// Its place among the video's usable steps.
     pub step: usize,
-    /// Its text.
     pub text: String,
 }
 
-/// How many pictures a tower sees at once: enough to feed it, few enough to share among threads.
-const TOGETHER: usize = 8;
+/// Pictures that a tower encodes at once, chosen by hand: enough to feed it, few enough to share among
+/// threads.
+const BATCH: usize = 8;
 
 /// A picture of the set: its video, its step there, its name.
 type Place = (usize, usize, String);
 
-/// The usable steps, a row for each (the mean of its pictures), and how many pictures were read.
-pub fn look(
+/// The steps with a readable picture, a row for each (the mean of its pictures), and the number of
+/// pictures read.
+pub fn encode_pictures(
     tower: &dyn ImageTower,
     set: &mut Set,
     progress: &dyn Progress,
-) -> Result<(Vec<Item>, Features, usize), EncoderError> {
+) -> Result<(Vec<PicturedStep>, Features, usize), EncoderError> {
     let places = places(set);
-    progress.begin("looking at the pictures", places.len() as u64);
-    let seen: Result<Vec<_>, EncoderError> = places
-        .par_chunks(TOGETHER)
+    progress.begin("encoding pictures", places.len() as u64);
+    let encoded: Result<Vec<_>, EncoderError> = places
+        .par_chunks(BATCH)
         .map(|places| {
             progress.check()?;
-            let rows = look_at(tower, set, places)?;
+            let rows = encode_batch(tower, set, places)?;
             progress.advance(places.len() as u64);
             Ok(rows)
         })
         .collect();
-    let seen: Vec<Result<Vec<f32>, String>> = seen?.into_iter().flatten().collect();
-    Ok(gather(set, places, seen, tower.dim()))
+    let encoded: Vec<Result<Vec<f32>, String>> = encoded?.into_iter().flatten().collect();
+    Ok(mean_by_step(set, places, encoded, tower.dim()))
 }
 
 fn places(set: &Set) -> Vec<Place> {
@@ -57,7 +58,7 @@ fn places(set: &Set) -> Vec<Place> {
 }
 
 /// A row for each picture, or why there is none.
-fn look_at(
+fn encode_batch(
     tower: &dyn ImageTower,
     set: &Set,
     places: &[Place],
@@ -80,30 +81,34 @@ fn look_at(
     Ok(counts.into_iter().map(|count| count.map(&mut row)).collect())
 }
 
-/// One row per step that has any.
-fn gather(
+/// One row for each step that has a readable picture.
+fn mean_by_step(
     set: &mut Set,
     places: Vec<Place>,
-    seen: Vec<Result<Vec<f32>, String>>,
+    encoded: Vec<Result<Vec<f32>, String>>,
     dim: usize,
-) -> (Vec<Item>, Features, usize) {
+) -> (Vec<PicturedStep>, Features, usize) {
     let (mut items, mut rows, mut pictures) = (Vec::new(), Features::empty(dim), 0);
-    let mut seen = places.into_iter().zip(seen).peekable();
-    while let Some(((video, step, _), _)) = seen.peek() {
+    let mut encoded = places.into_iter().zip(encoded).peekable();
+    while let Some(((video, step, _), _)) = encoded.peek() {
         let (video, step) = (*video, *step);
         let mut of_step = Features::empty(dim);
         while let Some(((_, _, image), row)) =
-            seen.next_if(|((v, s, _), _)| (*v, *s) == (video, step))
+            encoded.next_if(|((v, s, _), _)| (*v, *s) == (video, step))
         {
             match row {
                 Ok(row) => of_step.push(&row),
-                Err(reason) => set.complain(format!("{}, {image}", set.videos[video].id), reason),
+                Err(reason) => set.report(format!("{}, {image}", set.videos[video].id), reason),
             }
         }
         pictures += of_step.len();
         if !of_step.is_empty() {
             rows.push(&of_step.mean_of(0..of_step.len()));
-            items.push(Item { video, step, text: set.videos[video].steps[step].text.clone() });
+            items.push(PicturedStep {
+                video,
+                step,
+                text: set.videos[video].steps[step].text.clone(),
+            });
         }
     }
     (items, rows, pictures)

@@ -11,18 +11,17 @@ use stitch_engine::encoder::precomputed::{About, Folder, PrecomputedError};
 
 use super::set::{Set, VideoSteps};
 
-/// How much longer or shorter than its video the features of seconds may be, in seconds.
-const TOLERANCE: f64 = 1.0;
+/// How much the features of seconds may differ from the length of their video.
+const LENGTH_TOLERANCE_S: f64 = 1.0;
 
-/// Where features of a set are.
-pub enum Kept {
+pub enum StoredFeatures {
     /// In a folder, with their rate where they are of seconds.
     Folder(Folder, Option<f64>),
     /// In one file, a row for every listed step.
     Whole(PathBuf, Rows),
 }
 
-impl Kept {
+impl StoredFeatures {
     /// The features of this name beside the list; none if there are none.
     pub fn find(set: &Set, name: &str) -> Result<Option<Self>, PrecomputedError> {
         let folder = set.folder.join(name);
@@ -36,7 +35,8 @@ impl Kept {
         }
     }
 
-    /// For each usable step of each video its row, or none; what does not fit is noted.
+    /// The length of a row, and a row or none for each usable step of each video. What does not fit is
+    /// reported.
     pub fn rows(&self, set: &mut Set, dim: Option<usize>) -> (usize, Vec<Vec<Option<Vec<f32>>>>) {
         let (mut first, mut dim, mut all) = (0, dim, Vec::new());
         for at in 0..set.videos.len() {
@@ -53,11 +53,11 @@ impl Kept {
             match found {
                 Ok(rows) => {
                     dim = Some(rows.dim);
-                    all.push(rows.data.chunks(rows.dim).map(said).collect());
+                    all.push(rows.data.chunks(rows.dim).map(non_zero).collect());
                 }
                 Err(reason) => {
                     all.push(vec![None; video.steps.len()]);
-                    set.complain(set.videos[at].id.clone(), reason);
+                    set.report(set.videos[at].id.clone(), reason);
                 }
             }
         }
@@ -87,31 +87,31 @@ impl Kept {
     }
 }
 
-fn said(row: &[f32]) -> Option<Vec<f32>> {
+fn non_zero(row: &[f32]) -> Option<Vec<f32>> {
     row.iter().any(|x| *x != 0.0).then(|| row.to_vec())
 }
 
-fn open_folder(folder: &Path) -> Result<Kept, PrecomputedError> {
+fn open_folder(folder: &Path) -> Result<StoredFeatures, PrecomputedError> {
     match Folder::open(folder, &About::default()) {
         Err(PrecomputedError::NoRate { .. }) => {
             let any = About { rate: Some(1.0), ..About::default() };
-            Ok(Kept::Folder(Folder::open(folder, &any)?, None))
+            Ok(StoredFeatures::Folder(Folder::open(folder, &any)?, None))
         }
         opened => {
             let opened = opened?;
             let rate = opened.rate();
-            Ok(Kept::Folder(opened, Some(rate)))
+            Ok(StoredFeatures::Folder(opened, Some(rate)))
         }
     }
 }
 
 /// A file with an array per video, or one array with a row for every listed step.
-fn open_file(file: &Path, set: &Set) -> Result<Kept, PrecomputedError> {
+fn open_file(file: &Path, set: &Set) -> Result<StoredFeatures, PrecomputedError> {
     let names = arrays::names(file);
     if set.videos.iter().any(|video| names.contains(&video.id)) {
         let folder = file.parent().unwrap_or(Path::new("."));
         let any = About { rate: Some(1.0), ..About::default() };
-        return Ok(Kept::Folder(Folder::open(folder, &any)?, None));
+        return Ok(StoredFeatures::Folder(Folder::open(folder, &any)?, None));
     }
     let rows = arrays::read(file, None)?;
     let (found, listed) =
@@ -123,7 +123,7 @@ fn open_file(file: &Path, set: &Set) -> Result<Kept, PrecomputedError> {
         );
         return Err(PrecomputedError::Unusable { path: file.into(), reason });
     }
-    Ok(Kept::Whole(file.into(), rows))
+    Ok(StoredFeatures::Whole(file.into(), rows))
 }
 
 fn by_steps(rows: &Rows, video: &VideoSteps) -> Result<Rows, String> {
@@ -145,7 +145,7 @@ fn by_seconds(rows: &Rows, rate: f64, video: &VideoSteps) -> Result<Rows, String
     let count = rows.data.len() / rows.dim;
     let seconds = count as f64 / rate;
     if let Some(length) = video.length_ms.map(|ms| ms as f64 / 1000.0)
-        && (seconds - length).abs() > TOLERANCE.max(1.0 / rate)
+        && (seconds - length).abs() > LENGTH_TOLERANCE_S.max(1.0 / rate)
     {
         return Err(format!(
             "{count} rows at {rate} a second are {seconds:.1} s, the video lasts {length:.1} s"
