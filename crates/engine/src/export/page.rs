@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use base64::prelude::{BASE64_STANDARD, Engine};
-use maud::{DOCTYPE, Markup, PreEscaped, html};
+use maud::{Markup, PreEscaped, html};
 use stitch_core::format::clock;
 
 use super::credits::{self, Credit};
@@ -53,7 +53,7 @@ impl Page<'_> {
             title => title,
         };
         html! {
-            (DOCTYPE)
+            (PreEscaped("<!doctype html>"))
             html lang="en" {
                 head {
                     meta charset="utf-8";
