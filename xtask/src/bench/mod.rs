@@ -8,6 +8,7 @@ mod report;
 use std::path::Path;
 use std::process::ExitCode;
 
+use crate::command;
 use pairs::{PAIRS, Pair};
 use report::{Outcome, Report};
 
@@ -29,12 +30,8 @@ pub fn run(root: &Path, names: &[&str]) -> Result<ExitCode, String> {
 }
 
 fn select(names: &[&str]) -> Result<Vec<&'static Pair>, String> {
-    if names.is_empty() {
-        return Ok(PAIRS.iter().collect());
-    }
-    let find = |name: &&str| PAIRS.iter().find(|pair| pair.name == *name);
-    let unknown = |name: &&str| format!("no benchmark `{name}`; `cargo xtask bench --list`");
-    names.iter().map(|name| find(name).ok_or_else(|| unknown(name))).collect()
+    let all: Vec<&Pair> = PAIRS.iter().collect();
+    if names.is_empty() { Ok(all) } else { command::select(&all, |pair| pair.name, names) }
 }
 
 /// Runs one side after the other, so that they do not compete for cores.

@@ -24,6 +24,7 @@ use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
+use crate::command;
 use crate::tree::Tree;
 use breach::{Breach, Rule};
 
@@ -79,11 +80,7 @@ fn select(names: &[&str]) -> Result<Vec<Rule>, String> {
     match names {
         [] => Ok(RULES.into_iter().filter(|rule| !NOT_YET.contains(&rule.0)).collect()),
         ["--all"] => Ok(RULES.to_vec()),
-        names => {
-            let find = |name: &&str| RULES.into_iter().find(|rule| rule.0 == *name);
-            let unknown = |name| format!("no rule `{name}`; `cargo xtask tidy --rules` lists them");
-            names.iter().map(|name| find(name).ok_or_else(|| unknown(name))).collect()
-        }
+        names => command::select(&RULES, |rule| rule.0, names),
     }
 }
 
