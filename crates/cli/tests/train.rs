@@ -102,7 +102,7 @@ fn a_killed_training_goes_on_and_ends_with_the_same_weights() {
     // Once it is done there is nothing left to do.
     let again = home.run(&arguments("whole", &[])).success();
     let said = String::from_utf8_lossy(&again.get_output().stdout).into_owned();
-    assert!(said.contains("holds this very training already"), "{said}");
+    assert!(said.contains("holds the result of this training already"), "{said}");
 }
 
 #[test]
