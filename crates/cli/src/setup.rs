@@ -120,11 +120,7 @@ impl Setup {
 
     /// Prints a result: as one line of JSON with --json, else by `print_text`.
     pub fn print(&self, json: impl Serialize, print_text: impl FnOnce()) {
-        self.progress.finish();
-        match self.json {
-            true => println!("{}", serde_json::json!(json)),
-            false => print_text(),
-        }
+        self.print_all(&[json], print_text);
     }
 
     /// Prints results: each as a line of JSON with --json, else all by `print_text`.

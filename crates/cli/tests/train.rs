@@ -1,5 +1,5 @@
-//! Learning an evaluator: killed and resumed it ends with the same weights, what is wrong with the data
-//! is told, and nothing that was there is lost.
+//! `stitch train`: a resumed run ends with the same weights, errors in the data are reported, and nothing is
+//! overwritten.
 
 mod common;
 

@@ -226,23 +226,23 @@ fn evidence(clip: &ClipView, place: Option<usize>) -> Markup {
 
 fn tools(number: usize, step: &StepView) -> Markup {
     let button = |change: &str, label: &str, sign: &str| {
+        let video = step.chosen.as_ref().filter(|_| change == "source").map(|c| c.clip.video);
         html! {
             button type="button" id={ "s" (number) "-" (change) } data-change=(change)
-                aria-label={ (label) ", step " (number + 1) } { (icon(sign)) (label) }
+                data-video=[video] aria-label={ (label) ", step " (number + 1) } { (icon(sign)) (label) }
         }
     };
     html! {
         div.tools {
             @if step.locked { (button("unlock", "Unlock", "unlock")) } @else { (button("lock", "Lock", "lock")) }
-            @if let Some(clip) = &step.chosen {
+            @if step.chosen.is_some() {
                 (button("ban", "Ban", "ban"))
                 button type="button" id={ "s" (number) "-trim" } data-action="trim" aria-expanded="false"
                     aria-label={ "Trim, step " (number + 1) } { (icon("trim")) "Trim" }
                 @if step.source.is_some() {
                     (button("any-source", "Any source", "source"))
                 } @else {
-                    button type="button" id={ "s" (number) "-source" } data-change="source" data-video=(clip.clip.video)
-                        aria-label={ "This source only, step " (number + 1) } { (icon("source")) "This source only" }
+                    (button("source", "This source only", "source"))
                 }
                 (button("leave", "Leave out", "leave"))
             }

@@ -1,4 +1,4 @@
-//! A demonstration from the text to the files: found, changed, taken back, rendered, exported.
+//! Demonstrations: parsed, searched, changed, undone, rendered, exported.
 
 use serde_json::{Value, json};
 use stitch_server::jobs::JobKind;

@@ -1,4 +1,4 @@
-//! Requests and texts that mean harm.
+//! Malicious requests and texts.
 
 use axum::body::Body;
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! Jobs: followed, called off, gone on with after a restart, each done once.
+//! Jobs: followed, cancelled, continued after a restart, each run once.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! A server of its own for each test: a small sentence model, a few small videos, no socket.
+//! A server for each test, with a small sentence model and a few small videos, without a socket.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

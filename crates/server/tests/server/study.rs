@@ -1,4 +1,4 @@
-//! The preference study: sides shuffled and hidden, answers kept, resumable, exported.
+//! The preference study: random sides, hidden methods, saved answers, exports.
 
 use std::path::Path;
 
