@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Browser tests of the web interface. Installs Chromium if that is allowed; skipped, with a message, if there
-# is none. STITCH_BROWSER_LIBRARY=DIR uses this library instead of a small synthetic one.
+# is none. STITCH_BROWSER_LIBRARY=DIR uses this library instead of a small made-up one.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

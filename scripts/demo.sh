@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Sets up, builds, renders and indexes the synthetic library, and makes a demonstration. Every step skips what
+# Sets up, builds, renders and indexes the made-up library, and makes a demonstration. Every step skips what
 # is done, so a second run takes seconds.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -18,7 +18,7 @@ cargo build --release --workspace
 step "models"
 "$stitch" models pull all-mpnet-base-v2 onnxruntime
 
-step "synthetic library: 24 videos of cooking, woodworking and gardening"
+step "made-up library: 24 videos of cooking, woodworking and gardening"
 "$stitch" world render --out "$out/library"
 
 step "index"

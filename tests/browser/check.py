@@ -4,7 +4,7 @@ raters; keyboard only; accessibility with axe. Writes screenshots of every view 
 
     tests/browser/check.py STITCH OUT [--library LIBRARY] [--axe axe.min.js]
 
-Without --library, a small synthetic library is rendered and indexed with the small sentence model of the tests.
+Without --library, a small made-up library is rendered and indexed with the small sentence model of the tests.
 """
 
 import argparse

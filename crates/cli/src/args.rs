@@ -56,7 +56,7 @@ pub enum Command {
     /// Compare methods in a preference study
     #[command(subcommand)]
     Study(StudyCommand),
-    /// Render the synthetic library of instructional videos
+    /// Render the made-up library of instructional videos
     #[command(subcommand)]
     World(WorldCommand),
     /// Check that everything stitch needs is installed

@@ -50,7 +50,7 @@ pub enum EvalCommand {
     Natural(NaturalArguments),
 }
 
-/// Answer mixed procedures from the synthetic library and compare every step with the ground truth
+/// Answer mixed procedures from the made-up library and compare every step with the ground truth
 #[derive(Args)]
 pub struct WorldArguments {
     /// The folder that `stitch world render` wrote and the library indexes

@@ -1,4 +1,4 @@
-//! `stitch world`: renders the synthetic library.
+//! `stitch world`: renders the made-up library.
 
 use std::path::PathBuf;
 
@@ -17,7 +17,7 @@ use crate::setup::Setup;
 
 #[derive(Subcommand)]
 pub enum WorldCommand {
-    /// Render a library of synthetic instructional videos with their ground truth
+    /// Render a library of made-up instructional videos with their ground truth
     ///
     /// Three domains, twelve tasks; every video has its own scene, presenter, voice, wording and order of
     /// steps. The same seed gives the same frames. An interrupted run continues where it stopped; a smaller
