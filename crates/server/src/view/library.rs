@@ -5,9 +5,10 @@ use stitch_core::format::{clock, count, percent};
 
 use super::layout::{NavItem, icon, page, thumbnail};
 use crate::api::library::{SearchResult, SearchResults, VideoView, find, videos};
+use crate::database::to_name;
 use crate::demonstrations::{self, Record};
 use crate::error::ApiError;
-use crate::jobs::{Job, JobKind, JobStatus};
+use crate::jobs::{Job, JobKind};
 use crate::state::State;
 
 /// Videos on the page unless all are requested; chosen by hand.
@@ -122,18 +123,11 @@ fn add_folder(state: &State, open: bool) -> Result<Markup, ApiError> {
 fn job_row(job: &Job) -> Markup {
     let over = job.status.is_over();
     let what = job.folder.as_deref().unwrap_or("demonstration");
-    let status = match job.status {
-        JobStatus::Queued => "queued",
-        JobStatus::Running => "running",
-        JobStatus::Done => "done",
-        JobStatus::Failed => "failed",
-        JobStatus::Cancelled => "cancelled",
-    };
     html! {
         li.job data-job=(job.id) data-live[!over] {
             div.row {
                 b { (what) }
-                span.soft.status { (status) }
+                span.soft.status { (to_name(&job.status)) }
                 @if !over {
                     button.quiet type="button" data-action="cancel" data-id=(job.id) { "Cancel" }
                 }

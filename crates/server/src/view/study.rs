@@ -9,18 +9,12 @@ use crate::error::ApiError;
 use crate::state::State;
 use crate::study::QUESTIONS;
 
-/// An example for each question, and what to answer.
-const EXAMPLES: [(&str, &str); 4] = [
-    (
-        "One video shows how the onion is fried, in the other it is only mentioned.",
-        "Prefer the one that shows it.",
-    ),
-    (
-        "One ends with a finished taco, the other shows steps of another dish.",
-        "Prefer the one you could cook from.",
-    ),
-    ("One changes the kitchen at every step, the other stays in one.", "Prefer the steadier one."),
-    ("One is prettier, but leaves a step out.", "Choose the one that you would rather follow."),
+/// An example for each question.
+const EXAMPLES: [&str; 4] = [
+    "one shows how the onion is fried, the other only mentions it: prefer the first.",
+    "one ends with a finished taco, the other shows another dish: prefer the first.",
+    "one changes the kitchen at every step, the other stays in one: prefer the second.",
+    "one is prettier but leaves out a step: choose the one that you would rather follow.",
 ];
 
 pub fn introduction(state: &State) -> Result<Markup, ApiError> {
@@ -35,8 +29,8 @@ pub fn introduction(state: &State) -> Result<Markup, ApiError> {
             p { "“No difference” is an answer too. You can stop at any time and continue later at the URL of your own page." }
             h2 { "The four questions" }
             ol.questions {
-                @for ((_, question, meaning), (case, advice)) in QUESTIONS.iter().zip(EXAMPLES) {
-                    li { b { (question) } p { (meaning) } p.soft { "For example: " (case) " " (advice) } }
+                @for ((_, question, meaning), example) in QUESTIONS.iter().zip(EXAMPLES) {
+                    li { b { (question) } p { (meaning) } p.soft { "For example, " (example) } }
                 }
             }
             form #begin.card {
