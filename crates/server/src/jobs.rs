@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use axum::http::StatusCode;
 use rusqlite::{Connection, OptionalExtension, Row, params};
@@ -195,13 +195,16 @@ impl JobQueue {
         let last = lock(&self.running).remove(&id);
         lock(&self.cancelled).remove(&id);
         let ended = self.database.write(|db| {
-            if let Some(job) = &last {
-                save_progress(db, job)?;
-            }
             db.execute(
                 "UPDATE jobs SET status = ?, message = ? WHERE id = ?",
                 params![to_name(&status), message, id],
             )?;
+            if let Some(Job { stage, done, total, warnings, .. }) = &last {
+                db.execute(
+                    "UPDATE jobs SET stage = ?, done = ?, total = ?, warnings = ? WHERE id = ?",
+                    params![stage, *done as i64, *total as i64, to_json(warnings), id],
+                )?;
+            }
             find(db, id)
         })?;
         ended.iter().for_each(|job| self.publish(job));
@@ -269,13 +272,6 @@ fn find(db: &Connection, id: i64) -> rusqlite::Result<Option<Job>> {
     db.query_row(&format!("SELECT {COLUMNS} FROM jobs WHERE id = ?"), [id], read).optional()
 }
 
-fn save_progress(db: &Connection, job: &Job) -> rusqlite::Result<usize> {
-    db.execute(
-        "UPDATE jobs SET stage = ?, done = ?, total = ?, warnings = ? WHERE id = ?",
-        params![job.stage, job.done as i64, job.total as i64, to_json(&job.warnings), job.id],
-    )
-}
-
 fn read(row: &Row<'_>) -> rusqlite::Result<Job> {
     let count = |column| row.get::<_, i64>(column).map(|n| n.max(0) as u64);
     let task: Option<Task> = from_json(row, 2).ok();
@@ -302,56 +298,42 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Job> {
     })
 }
 
-/// A job's progress: published at once, saved at most once a second.
+/// Publishes a job's progress. It is saved when the job ends: an interrupted job starts again anyway.
 pub struct JobProgress<'a> {
-    queue: &'a JobQueue,
-    id: i64,
-    saved: Mutex<Instant>,
+    pub queue: &'a JobQueue,
+    pub job: i64,
 }
 
-/// Warnings kept per job; chosen by hand.
+/// Warnings saved per job; chosen by hand.
 const MAX_WARNINGS: usize = 200;
 
-impl<'a> JobProgress<'a> {
-    pub fn new(queue: &'a JobQueue, id: i64) -> Self {
-        Self { queue, id, saved: Mutex::new(Instant::now()) }
-    }
-
+impl JobProgress<'_> {
     /// Whether this job was cancelled, which is not the same as a server that stops.
     pub fn cancelled(&self) -> bool {
-        lock(&self.queue.cancelled).contains(&self.id)
+        lock(&self.queue.cancelled).contains(&self.job)
     }
 
-    fn update(&self, save_now: bool, change: impl FnOnce(&mut Job)) {
-        let mut running = lock(&self.queue.running);
-        let Some(job) = running.get_mut(&self.id) else { return };
-        change(job);
-        let job = job.clone();
-        drop(running);
-        let mut saved = lock(&self.saved);
-        if save_now || saved.elapsed() > Duration::from_secs(1) {
-            *saved = Instant::now();
-            if let Err(error) = self.queue.database.write(|db| save_progress(db, &job)) {
-                tracing::warn!(%error, "a job's progress is not saved");
-            }
+    fn update(&self, change: impl FnOnce(&mut Job)) {
+        if let Some(job) = lock(&self.queue.running).get_mut(&self.job) {
+            change(job);
+            self.queue.publish(job);
         }
-        self.queue.publish(&job);
     }
 }
 
 impl Progress for JobProgress<'_> {
     fn begin(&self, stage: &str, total: u64) {
-        self.update(true, |job| {
+        self.update(|job| {
             (job.stage, job.done, job.total) = (stage.to_owned(), 0, total);
         });
     }
 
     fn advance(&self, units: u64) {
-        self.update(false, |job| job.done += units);
+        self.update(|job| job.done += units);
     }
 
     fn warn(&self, message: &str) {
-        self.update(true, |job| {
+        self.update(|job| {
             if job.warnings.len() < MAX_WARNINGS {
                 job.warnings.push(message.to_owned());
             }

@@ -40,7 +40,7 @@ fn work(state: &State, kind: JobKind) {
 /// Runs the next job of a kind; whether there was one.
 pub fn run_next(state: &State, kind: JobKind) -> rusqlite::Result<bool> {
     let Some(job) = state.jobs.claim(kind)? else { return Ok(false) };
-    let progress = JobProgress::new(&state.jobs, job.id);
+    let progress = JobProgress { queue: &state.jobs, job: job.id };
     // A job that panics has failed; the worker continues with the next one.
     let result = std::panic::catch_unwind(AssertUnwindSafe(|| match &job.task {
         Some(task) => run(state, job.id, task, &progress),
