@@ -1,7 +1,7 @@
 //! What several commands share: running programs, and choosing entries of a table by name.
 
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitCode, Stdio};
 
 /// The cargo that runs this program, in the workspace's folder.
 pub fn cargo(root: &Path) -> Command {
@@ -32,4 +32,12 @@ pub fn select<T: Copy>(
     let known = || entries.iter().map(name_of).collect::<Vec<_>>().join(", ");
     let unknown = |name: &&str| format!("no `{name}`; there are {}", known());
     names.iter().map(|name| find(name).ok_or_else(|| unknown(name))).collect()
+}
+
+/// Prints names with their descriptions.
+pub fn list(
+    entries: impl Iterator<Item = (&'static str, &'static str)>,
+) -> Result<ExitCode, String> {
+    entries.for_each(|(name, description)| println!("{name:14} {description}"));
+    Ok(ExitCode::SUCCESS)
 }

@@ -12,12 +12,8 @@ use crate::command;
 use pairs::{PAIRS, Pair};
 use report::{Outcome, Report};
 
-/// Prints the benchmarks.
 pub fn list() -> Result<ExitCode, String> {
-    for pair in &PAIRS {
-        println!("{:10} {}", pair.name, pair.summary);
-    }
-    Ok(ExitCode::SUCCESS)
+    command::list(PAIRS.iter().map(|pair| (pair.name, pair.summary)))
 }
 
 /// Runs the named benchmarks, or all, prints the table and saves it. Fails if a bar is missed.
@@ -38,9 +34,9 @@ fn select(names: &[&str]) -> Result<Vec<&'static Pair>, String> {
 fn measure(root: &Path, pair: &'static Pair) -> Outcome {
     eprintln!("{}: ours", pair.name);
     let ours = sides::ours(root, pair);
-    let theirs = pair.theirs.map(|script| {
-        eprintln!("{}: {}", pair.name, script.what);
-        sides::theirs(root, script, pair.mode)
+    let theirs = pair.theirs.map(|what| {
+        eprintln!("{}: {what}", pair.name);
+        sides::theirs(root, pair)
     });
     Outcome { pair, ours, theirs }
 }

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use serde_json::{Map, Value};
 
-use super::pairs::{Mode, Pair, Script};
+use super::pairs::{Mode, Pair};
 use crate::command::{cargo, output};
 
 /// What a side printed, or why it was skipped.
@@ -33,12 +33,12 @@ pub fn ours(root: &Path, pair: &Pair) -> Values {
 }
 
 /// Installs what the script needs, once, and runs it.
-pub fn theirs(root: &Path, script: Script, mode: Mode) -> Values {
-    let path = format!("benches/{}.py", script.name.replace('-', "_"));
+pub fn theirs(root: &Path, pair: &Pair) -> Values {
+    let path = format!("benches/{}.py", pair.name.replace('-', "_"));
     require(root, &path)?;
-    let mut command = Command::new(python(root, script.name)?);
+    let mut command = Command::new(python(root, pair.name)?);
     command.arg(root.join(path)).current_dir(root);
-    if let Mode::WithModel(name) = mode {
+    if let Mode::WithModel(name) = pair.mode {
         command.arg(model_folder(root, name)?);
     }
     values(&mut command)

@@ -68,12 +68,8 @@ pub fn run(root: &Path, names: &[&str]) -> Result<ExitCode, String> {
     Ok(if breaches.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Prints the rules.
 pub fn list() -> Result<ExitCode, String> {
-    for (name, description, _) in RULES {
-        println!("{name:14} {description}");
-    }
-    Ok(ExitCode::SUCCESS)
+    command::list(RULES.iter().map(|rule| (rule.0, rule.1)))
 }
 
 fn select(names: &[&str]) -> Result<Vec<Rule>, String> {

@@ -9,14 +9,14 @@ use stitch_engine::progress::Silent;
 use stitch_engine::render::Plan;
 use utoipa::ToSchema;
 
-use super::extract::{AcceptedReply, Json, Path, Reply, accepted, attachment};
+use super::extract::{AcceptedReply, AppState, Json, Path, Reply, accepted, attachment};
 use super::procedures::ProcedureText;
 use crate::demonstrations;
 use crate::editor;
 use crate::error::{ApiError, BodyErrors, NotFound};
 use crate::jobs::{Job, JobKind, Task};
 use crate::options::{SearchOptions, VideoOptions};
-use crate::state::{SharedState, State as Server};
+use crate::state::State as Server;
 use crate::wire::{Change, DemonstrationView};
 
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
@@ -50,7 +50,7 @@ pub struct DemonstrationSummary {
     responses(BodyErrors, (status = 202, description = "the search is queued", body = CreatedDemonstration),
         (status = 429, description = "too many jobs are queued", body = ApiError)))]
 pub async fn create(
-    State(state): State<SharedState>,
+    State(state): AppState,
     Json(request): Json<DemonstrationRequest>,
 ) -> AcceptedReply<CreatedDemonstration> {
     let procedure = request.procedure.procedure()?;
@@ -68,7 +68,7 @@ pub async fn create(
 /// List the last 100 demonstrations
 #[utoipa::path(get, path = "/api/demonstrations", tag = "demonstrations",
     responses((status = 200, description = "newest first", body = [DemonstrationSummary])))]
-pub async fn list(State(state): State<SharedState>) -> Reply<Vec<DemonstrationSummary>> {
+pub async fn list(State(state): AppState) -> Reply<Vec<DemonstrationSummary>> {
     let summary = |record: demonstrations::Record| DemonstrationSummary {
         id: record.id,
         title: record.title,
@@ -83,20 +83,14 @@ pub async fn list(State(state): State<SharedState>) -> Reply<Vec<DemonstrationSu
     params(("id" = i64, Path)),
     responses(NotFound, (status = 200, description = "the current revision", body = DemonstrationView),
         (status = 409, description = "the search is still running", body = ApiError)))]
-pub async fn get(
-    State(state): State<SharedState>,
-    Path(id): Path<i64>,
-) -> Reply<DemonstrationView> {
+pub async fn get(State(state): AppState, Path(id): Path<i64>) -> Reply<DemonstrationView> {
     editor::view(&state, id).map(Json)
 }
 
 /// Delete a demonstration
 #[utoipa::path(delete, path = "/api/demonstrations/{id}", tag = "demonstrations",
     params(("id" = i64, Path)), responses(NotFound, (status = 204, description = "deleted")))]
-pub async fn remove(
-    State(state): State<SharedState>,
-    Path(id): Path<i64>,
-) -> Result<StatusCode, ApiError> {
+pub async fn remove(State(state): AppState, Path(id): Path<i64>) -> Result<StatusCode, ApiError> {
     match demonstrations::remove(&state.database, id)? {
         true => Ok(StatusCode::NO_CONTENT),
         false => Err(ApiError::not_found("demonstration")),
@@ -110,7 +104,7 @@ pub async fn remove(
         (status = 404, description = "no such demonstration, step, clip or video", body = ApiError),
         (status = 409, description = "not possible in the current revision", body = ApiError)))]
 pub async fn change(
-    State(state): State<SharedState>,
+    State(state): AppState,
     Path(id): Path<i64>,
     Json(change): Json<Change>,
 ) -> Reply<DemonstrationView> {
@@ -124,7 +118,7 @@ pub async fn change(
         (status = 409, description = "the search is still running", body = ApiError),
         (status = 429, description = "too many jobs are queued", body = ApiError)))]
 pub async fn render(
-    State(state): State<SharedState>,
+    State(state): AppState,
     Path(id): Path<i64>,
     Json(options): Json<VideoOptions>,
 ) -> AcceptedReply<Job> {
@@ -142,7 +136,7 @@ pub async fn render(
         (status = 409, description = "the search is still running", body = ApiError),
         (status = 422, description = "all steps are gaps", body = ApiError)))]
 pub async fn export(
-    State(state): State<SharedState>,
+    State(state): AppState,
     Path((id, name)): Path<(i64, String)>,
 ) -> Result<Response, ApiError> {
     let format = Format::by_extension(&name).ok_or_else(|| ApiError::not_found("format"))?;
@@ -168,7 +162,7 @@ fn last_render_options(state: &Server, id: i64) -> Result<VideoOptions, ApiError
 #[utoipa::path(get, path = "/api/choices.jsonl", tag = "demonstrations",
     responses((status = 200, description = "JSON lines: the preferred and the rejected clip of a step",
         content_type = "application/jsonl", body = String)))]
-pub async fn choices(State(state): State<SharedState>) -> Result<Response, ApiError> {
+pub async fn choices(State(state): AppState) -> Result<Response, ApiError> {
     let lines = demonstrations::choices(&state.database)?;
     Ok(attachment("application/jsonl", "choices.jsonl", lines))
 }

@@ -9,6 +9,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::error::ApiError;
+use crate::state::SharedState;
 
 pub struct Json<T>(pub T);
 pub struct Path<T>(pub T);
@@ -51,6 +52,8 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
     }
 }
 
+/// The state of the server, as a parameter of handlers.
+pub type AppState = axum::extract::State<SharedState>;
 pub type Reply<T> = Result<Json<T>, ApiError>;
 /// With status 202.
 pub type AcceptedReply<T> = Result<(StatusCode, Json<T>), ApiError>;

@@ -12,7 +12,7 @@ use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 use utoipa::ToSchema;
 
-use super::extract::{AcceptedReply, Json, Path, Reply, accepted};
+use super::extract::{AcceptedReply, AppState, Json, Path, Reply, accepted};
 use super::library::{VideoFile, send_file};
 use crate::database::to_json;
 use crate::error::{ApiError, BodyErrors, NotFound};
@@ -31,7 +31,7 @@ pub struct IndexRequest {
     responses(BodyErrors, (status = 202, description = "the index job", body = Job),
         (status = 429, description = "too many jobs are queued", body = ApiError)))]
 pub async fn index(
-    State(state): State<SharedState>,
+    State(state): AppState,
     Json(IndexRequest { folder }): Json<IndexRequest>,
 ) -> AcceptedReply<Job> {
     let folder = state.allowed_folder(&folder)?.to_string_lossy().into_owned();
@@ -41,21 +41,21 @@ pub async fn index(
 /// List the last 100 jobs
 #[utoipa::path(get, path = "/api/jobs", tag = "jobs",
     responses((status = 200, description = "newest first", body = [Job])))]
-pub async fn list(State(state): State<SharedState>) -> Reply<Vec<Job>> {
+pub async fn list(State(state): AppState) -> Reply<Vec<Job>> {
     Ok(Json(state.jobs.list(100)?))
 }
 
 /// Get a job
 #[utoipa::path(get, path = "/api/jobs/{id}", tag = "jobs", params(("id" = i64, Path)),
     responses(NotFound, (status = 200, description = "its status and progress", body = Job)))]
-pub async fn get(State(state): State<SharedState>, Path(id): Path<i64>) -> Reply<Job> {
+pub async fn get(State(state): AppState, Path(id): Path<i64>) -> Reply<Job> {
     state.jobs.get(id).map(Json)
 }
 
 /// Cancel a job
 #[utoipa::path(delete, path = "/api/jobs/{id}", tag = "jobs", params(("id" = i64, Path)),
     responses(NotFound, (status = 202, description = "it stops at the next safe point", body = Job)))]
-pub async fn cancel(State(state): State<SharedState>, Path(id): Path<i64>) -> AcceptedReply<Job> {
+pub async fn cancel(State(state): AppState, Path(id): Path<i64>) -> AcceptedReply<Job> {
     accepted(state.jobs.cancel(id)?)
 }
 
@@ -64,7 +64,7 @@ pub async fn cancel(State(state): State<SharedState>, Path(id): Path<i64>) -> Ac
     responses(NotFound, (status = 200, description = "events named `job`, each a job as JSON, until it ends",
         content_type = "text/event-stream", body = String)))]
 pub async fn events(
-    State(state): State<SharedState>,
+    State(state): AppState,
     Path(id): Path<i64>,
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, ApiError> {
     let receiver = state.jobs.subscribe(); // before reading the job, so that no event is missed
@@ -113,7 +113,7 @@ impl JobEvents {
 #[utoipa::path(get, path = "/api/jobs/{id}/video", tag = "jobs", params(("id" = i64, Path)),
     responses(VideoFile, NotFound, (status = 409, description = "it is not rendered yet", body = ApiError)))]
 pub async fn video(
-    State(state): State<SharedState>,
+    State(state): AppState,
     Path(id): Path<i64>,
     request: Request,
 ) -> Result<Response, ApiError> {

@@ -16,9 +16,9 @@ use tower::ServiceExt;
 use tower_http::services::ServeFile;
 use utoipa::{IntoParams, ToSchema};
 
-use super::extract::{Json, Path, Query, Reply};
+use super::extract::{AppState, Json, Path, Query, Reply};
 use crate::error::{ApiError, NotFound};
-use crate::state::{SharedState, State as Server};
+use crate::state::State as Server;
 use crate::wire::ClipRef;
 
 /// A video of the library
@@ -103,14 +103,14 @@ pub fn videos(state: &Server) -> Result<Vec<VideoView>, ApiError> {
 /// List all videos with their steps
 #[utoipa::path(get, path = "/api/videos", tag = "library",
     responses((status = 200, description = "all videos", body = [VideoView])))]
-pub async fn list(State(state): State<SharedState>) -> Reply<Vec<VideoView>> {
+pub async fn list(State(state): AppState) -> Reply<Vec<VideoView>> {
     videos(&state).map(Json)
 }
 
 /// Get a video
 #[utoipa::path(get, path = "/api/videos/{id}", tag = "library", params(("id" = u32, Path)),
     responses(NotFound, (status = 200, description = "the video", body = VideoView)))]
-pub async fn get(State(state): State<SharedState>, Path(id): Path<u32>) -> Reply<VideoView> {
+pub async fn get(State(state): AppState, Path(id): Path<u32>) -> Reply<VideoView> {
     let record = state.resources.library.video(VideoId(id))?;
     Ok(Json(VideoView::new(&record, state.pool()?.as_deref())))
 }
@@ -143,7 +143,7 @@ pub enum VideoFile {
 #[utoipa::path(get, path = "/api/videos/{id}/file", tag = "library", params(("id" = u32, Path)),
     responses(VideoFile, NotFound))]
 pub async fn file(
-    State(state): State<SharedState>,
+    State(state): AppState,
     Path(id): Path<u32>,
     request: Request,
 ) -> Result<Response, ApiError> {
@@ -176,7 +176,7 @@ pub struct ThumbnailQuery {
     responses(NotFound, (status = 200, description = "the frame", content_type = "image/jpeg", body = Vec<u8>),
         (status = 422, description = "the time is not a number", body = ApiError)))]
 pub async fn thumbnail(
-    State(state): State<SharedState>,
+    State(state): AppState,
     Path(id): Path<u32>,
     Query(ThumbnailQuery { at }): Query<ThumbnailQuery>,
 ) -> Result<Response, ApiError> {
@@ -257,7 +257,7 @@ pub fn find(state: &Server, text: &str) -> Result<SearchResults, ApiError> {
     responses((status = 200, description = "the results", body = SearchResults),
         (status = 422, description = "an unknown parameter", body = ApiError)))]
 pub async fn search(
-    State(state): State<SharedState>,
+    State(state): AppState,
     Query(SearchQuery { q }): Query<SearchQuery>,
 ) -> Reply<SearchResults> {
     find(&state, &q).map(Json)

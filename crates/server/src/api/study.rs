@@ -8,11 +8,11 @@ use axum::response::Response;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::extract::{Json, Path, Reply, attachment};
+use super::extract::{AppState, Json, Path, Reply, attachment};
 use super::library::{VideoFile, send_file};
 use crate::error::{ApiError, BodyErrors, NotFound};
 use crate::settings::random_bytes;
-use crate::state::{SharedState, State as Server};
+use crate::state::State as Server;
 use crate::study::{self, QUESTIONS, Rater, Study, Trial, Verdict, trials};
 
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
@@ -121,7 +121,7 @@ pub fn pair_view(state: &Server, key: &str, number: usize) -> Result<PairView, A
 #[utoipa::path(post, path = "/api/study/raters", tag = "study", request_body = NewRater,
     responses(BodyErrors, NotFound, (status = 200, description = "the rater's key", body = RaterProgress)))]
 pub async fn add_rater(
-    State(state): State<SharedState>,
+    State(state): AppState,
     Json(NewRater { name }): Json<NewRater>,
 ) -> Reply<RaterProgress> {
     let study = open(&state)?;
@@ -139,10 +139,7 @@ pub async fn add_rater(
 /// Get a rater's progress
 #[utoipa::path(get, path = "/api/study/raters/{key}", tag = "study", params(("key" = String, Path)),
     responses(NotFound, (status = 200, description = "the progress", body = RaterProgress)))]
-pub async fn progress(
-    State(state): State<SharedState>,
-    Path(key): Path<String>,
-) -> Reply<RaterProgress> {
+pub async fn progress(State(state): AppState, Path(key): Path<String>) -> Reply<RaterProgress> {
     progress_of(&state, &rater(&state, &key)?).map(Json)
 }
 
@@ -151,7 +148,7 @@ pub async fn progress(
     params(("key" = String, Path), ("number" = usize, Path)),
     responses(NotFound, (status = 200, description = "the pair", body = PairView)))]
 pub async fn pair(
-    State(state): State<SharedState>,
+    State(state): AppState,
     Path((key, number)): Path<(String, usize)>,
 ) -> Reply<PairView> {
     pair_view(&state, &key, number).map(Json)
@@ -162,7 +159,7 @@ pub async fn pair(
     params(("key" = String, Path), ("number" = usize, Path)), request_body = Verdicts,
     responses(BodyErrors, NotFound, (status = 200, description = "the new progress", body = RaterProgress)))]
 pub async fn answer(
-    State(state): State<SharedState>,
+    State(state): AppState,
     Path((key, number)): Path<(String, usize)>,
     Json(verdicts): Json<Verdicts>,
 ) -> Reply<RaterProgress> {
@@ -184,7 +181,7 @@ pub async fn answer(
         ("side" = String, Path, description = "left or right")),
     responses(VideoFile, NotFound))]
 pub async fn side(
-    State(state): State<SharedState>,
+    State(state): AppState,
     Path((key, number, side)): Path<(String, usize, String)>,
     request: Request,
 ) -> Result<Response, ApiError> {
@@ -201,7 +198,7 @@ pub async fn side(
 /// Export all answers as CSV
 #[utoipa::path(get, path = "/api/study/answers.csv", tag = "study",
     responses(NotFound, (status = 200, description = "one answer per line", content_type = "text/csv", body = String)))]
-pub async fn csv(State(state): State<SharedState>) -> Result<Response, ApiError> {
+pub async fn csv(State(state): AppState) -> Result<Response, ApiError> {
     let text = study::csv(&open(&state)?.answers()?);
     Ok(attachment("text/csv; charset=utf-8", "answers.csv", text))
 }
@@ -209,7 +206,7 @@ pub async fn csv(State(state): State<SharedState>) -> Result<Response, ApiError>
 /// Export all answers as battles in the format of LMArena
 #[utoipa::path(get, path = "/api/study/battles.jsonl", tag = "study",
     responses(NotFound, (status = 200, description = "JSON lines", content_type = "application/jsonl", body = String)))]
-pub async fn battles(State(state): State<SharedState>) -> Result<Response, ApiError> {
+pub async fn battles(State(state): AppState) -> Result<Response, ApiError> {
     let text = study::battles(&open(&state)?.answers()?);
     Ok(attachment("application/jsonl", "battles.jsonl", text))
 }

@@ -14,7 +14,7 @@ use axum::{Json as Plain, Router};
 use maud::Markup;
 use utoipa::openapi::OpenApi;
 
-use crate::api::extract::{Json, Path, Query};
+use crate::api::extract::{AppState, Json, Path, Query};
 use crate::api::library::SearchQuery;
 use crate::editor;
 use crate::error::ApiError;
@@ -40,7 +40,7 @@ pub fn routes(description: OpenApi) -> Router<SharedState> {
 }
 
 /// The response of unknown paths: JSON under /api/, else a page.
-pub async fn not_found(State(state): State<SharedState>, uri: Uri) -> Response {
+pub async fn not_found(State(state): AppState, uri: Uri) -> Response {
     let error = ApiError::not_found("page");
     match uri.path().starts_with("/api/") {
         true => error.into_response(),
@@ -59,27 +59,24 @@ fn page(state: &Server, page: Result<Markup, ApiError>) -> Response {
 /// A part of a page, which the script inserts.
 type Fragment = Result<Response, ApiError>;
 
-async fn library(State(state): State<SharedState>, uri: Uri) -> Response {
+async fn library(State(state): AppState, uri: Uri) -> Response {
     page(&state, library::library(&state, uri.query() == Some("all")))
 }
 
-async fn search_results(State(state): State<SharedState>, query: Query<SearchQuery>) -> Fragment {
+async fn search_results(State(state): AppState, query: Query<SearchQuery>) -> Fragment {
     Ok(respond(StatusCode::OK, library::search_results(&state, &query.0.q)?))
 }
 
-async fn new(State(state): State<SharedState>) -> Response {
+async fn new(State(state): AppState) -> Response {
     respond(StatusCode::OK, new::new(&state))
 }
 
-async fn demonstration(
-    State(state): State<SharedState>,
-    id: Result<Path<i64>, ApiError>,
-) -> Response {
+async fn demonstration(State(state): AppState, id: Result<Path<i64>, ApiError>) -> Response {
     page(&state, id.and_then(|Path(id)| demonstration::demonstration(&state, id)))
 }
 
 async fn change(
-    State(state): State<SharedState>,
+    State(state): AppState,
     Path(id): Path<i64>,
     Json(change): Json<Change>,
 ) -> Fragment {
@@ -87,18 +84,18 @@ async fn change(
     Ok(respond(StatusCode::OK, demonstration::fragment(&state, &view)?))
 }
 
-async fn rendered(State(state): State<SharedState>, Path(id): Path<i64>) -> Fragment {
+async fn rendered(State(state): AppState, Path(id): Path<i64>) -> Fragment {
     let view = editor::view(&state, id)?;
     let job = state.jobs.newest(JobKind::Render, id)?;
     let job = job.ok_or_else(|| ApiError::not_found("video"))?;
     Ok(respond(StatusCode::OK, demonstration::rendered(&view, &job)))
 }
 
-async fn study(State(state): State<SharedState>) -> Response {
+async fn study(State(state): AppState) -> Response {
     page(&state, study::introduction(&state))
 }
 
-async fn study_next(State(state): State<SharedState>, Parts(key): Parts<String>) -> Response {
+async fn study_next(State(state): AppState, Parts(key): Parts<String>) -> Response {
     match study::next(&state, &key) {
         Ok(Some(number)) => Redirect::to(&format!("/study/{key}/{number}")).into_response(),
         Ok(None) => page(&state, study::done(&state, &key)),
@@ -107,7 +104,7 @@ async fn study_next(State(state): State<SharedState>, Parts(key): Parts<String>)
 }
 
 async fn study_pair(
-    State(state): State<SharedState>,
+    State(state): AppState,
     trial: Result<Path<(String, usize)>, ApiError>,
 ) -> Response {
     page(&state, trial.and_then(|Path((key, number))| study::pair(&state, &key, number)))
