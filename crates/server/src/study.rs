@@ -21,7 +21,7 @@ pub const QUESTIONS: [(&str, &str, &str); 4] = [
         "Which one shows the written steps better?",
         "Every step is visible, as it is written.",
     ),
-    ("goal", "Which one leads to the goal better?", "After watching you could do it yourself."),
+    ("goal", "Which one leads to the goal better?", "After watching you could make it."),
     ("quality", "Which one looks better?", "Smooth cuts, a continuous picture, no jumps."),
     ("overall", "Which one would you rather follow?", "All things considered."),
 ];
