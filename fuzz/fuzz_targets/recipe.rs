@@ -3,8 +3,8 @@
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     for name in ["a.txt", "a.md", "a.html", "a.json"] {
-        if let Ok(procedure) = stitch_engine::recipe::read_procedure(name, bytes) {
-            assert!(!procedure.steps().is_empty());
+        if let Ok(reading) = stitch_engine::recipe::read_procedure(name, bytes) {
+            assert!(!reading.procedure.steps().is_empty());
         }
     }
 });

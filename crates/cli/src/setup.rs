@@ -6,17 +6,14 @@ use std::sync::Arc;
 
 use clap::Args;
 use serde::Serialize;
-use stitch_core::procedure::Procedure;
 use stitch_engine::demonstrate::Demonstrator;
-use stitch_engine::encoder::precomputed::TextsOf;
-use stitch_engine::encoder::{Encoder, Narration, Precomputed, TextTower, clip, foreign, mini};
+use stitch_engine::encoder::{Encoder, EncoderModels};
 use stitch_engine::files::FileError;
 use stitch_engine::library::Library;
 use stitch_engine::media::Decode;
-use stitch_engine::models::{Store, hash_of, hub};
-use stitch_engine::onnx;
+use stitch_engine::models::{Store, hash_of};
 use stitch_engine::progress::Progress;
-use stitch_engine::recipe;
+use stitch_engine::recipe::{self, Reading};
 use stitch_engine::scorer::{Scorer, ScorerModels};
 use stitch_engine::scorers::{self, SCORERS};
 use stitch_engine::sentence::SentenceEncoder;
@@ -68,13 +65,17 @@ pub struct Setup {
     pub cache: PathBuf,
 }
 
-/// A text tower, the length of its vectors and the hash of its weights.
-type TextTowerParts = (Box<dyn TextTower>, usize, String);
-
 /// The sentence encoder and the hash of its weights.
 pub struct Sentences {
     pub encoder: Arc<SentenceEncoder>,
     pub weights: String,
+}
+
+impl Sentences {
+    /// What encoders are loaded from.
+    pub fn encoder_models<'a>(&'a self, store: &'a Store, decode: Decode) -> EncoderModels<'a> {
+        EncoderModels { store, sentence: &self.encoder, sentence_weights: &self.weights, decode }
+    }
 }
 
 /// The open library and the models of a query.
@@ -156,65 +157,7 @@ impl Setup {
         sentences: &Sentences,
         decode: Decode,
     ) -> Result<Box<dyn Encoder>, Failure> {
-        let Sentences { encoder, weights } = sentences;
-        if name == Narration::NAME {
-            return Ok(Box::new(Narration::new(encoder.clone(), weights.clone())));
-        }
-        if let Some(text_encoder) = name.strip_prefix(Precomputed::PREFIX) {
-            let tower = self.load_text_tower(text_encoder, sentences)?;
-            return Ok(Box::new(Precomputed::new(None, text_encoder, tower)?));
-        }
-        let towers = if name == mini::NAME {
-            let (files, runtime) = (mini::Files::shipped(), onnx::find(&self.store())?);
-            mini::load(files, &runtime, encoder.clone(), weights)?
-        } else {
-            let (name, folder) = self.model_folder(name)?;
-            match foreign::is_one(&folder) {
-                true => foreign::load(&folder, &name, &onnx::find(&self.store())?)?,
-                false => clip::load(&folder, &name)?,
-            }
-        };
-        Ok(Box::new(towers.with_decode(decode)))
-    }
-
-    /// Loads the text side of an encoder.
-    pub fn load_text_tower(
-        &self,
-        name: &str,
-        sentences: &Sentences,
-    ) -> Result<TextTowerParts, Failure> {
-        if matches!(name, Narration::NAME | mini::NAME) {
-            let encoder = self.load_encoder(name, sentences, Decode::Exact)?;
-            let (dim, weights) = (encoder.id().dim, encoder.id().weights.clone());
-            return Ok((Box::new(TextsOf(encoder)), dim, weights));
-        }
-        let (_, folder) = self.model_folder(name)?;
-        match foreign::is_one(&folder) {
-            true => Ok(foreign::load_text(&folder, &onnx::find(&self.store())?)?),
-            false => Ok(clip::load_text(&folder)?),
-        }
-    }
-
-    /// The name and folder of a model, given by path, by its name on the hub or by its installed name.
-    pub fn model_folder(&self, wanted: &str) -> Result<(String, PathBuf), Failure> {
-        let path = Path::new(wanted);
-        if path.is_dir() {
-            let folder = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-            return Ok((folder.display().to_string(), folder));
-        }
-        let is_hub_name = hub::is_name(wanted);
-        let name = if is_hub_name { hub::folder_name(wanted) } else { wanted.to_owned() };
-        match self.store().path(&name) {
-            Ok(folder) => Ok((wanted.to_owned(), folder)),
-            Err(_) if is_hub_name => Err(Failure::new(format!(
-                "the encoder `{wanted}` is not installed; get it with `stitch models pull {wanted}`"
-            ))),
-            Err(_) => Err(Failure::new(format!(
-                "there is no encoder `{wanted}`; use `mini` (frames), `narration` (speech only), the \
-                 folder of a CLIP or SigLIP model or of a pair of ONNX graphs, or the `owner/name` of \
-                 an installed model"
-            ))),
-        }
+        Ok(sentences.encoder_models(&self.store(), decode).load(name)?)
     }
 
     /// The name of the encoder that the library was made with, if it exists.
@@ -266,7 +209,7 @@ fn xdg_folder(variable: &str, default: &str) -> PathBuf {
 }
 
 /// Reads the procedure in a file, or in standard input if the path is `-`.
-pub fn read_procedure(path: &Path) -> Result<Procedure, Failure> {
+pub fn read_procedure(path: &Path) -> Result<Reading, Failure> {
     let mut bytes = Vec::new();
     if path == Path::new("-") {
         std::io::stdin().read_to_end(&mut bytes).map_err(FileError::at("standard input"))?;

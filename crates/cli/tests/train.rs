@@ -175,7 +175,7 @@ fn what_is_wrong_with_the_data_is_told() {
         all.lines().find(|line| is_train(line)).unwrap().replace("\"train\"", "\"held-out\"");
     home.write("other.jsonl", format!("{all}{twice}\n"));
     messages.push(told());
-    // Nothing can be spoilt.
+    // No negative can be made.
     home.write("other.jsonl", all.clone());
     let none = [
         "train",
@@ -195,7 +195,7 @@ fn what_is_wrong_with_the_data_is_told() {
         "procedures can be used (",
         "unknown variant `tain`",
         "is in the train and in the held-out part",
-        "no procedure of the train part can be spoilt",
+        "no negative can be made of any procedure",
     ];
     for (message, expected) in messages.iter().zip(expected) {
         assert!(message.contains(expected), "`{expected}` in {message}");

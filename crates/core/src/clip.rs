@@ -32,7 +32,6 @@ impl Span {
         (start < end).then_some(Self { start, end })
     }
 
-    /// Where it begins, in milliseconds.
     pub fn start(self) -> u64 {
         self.start
     }
@@ -42,7 +41,6 @@ impl Span {
         self.end
     }
 
-    /// How long it lasts, in milliseconds.
     pub fn length(self) -> u64 {
         self.end - self.start
     }
@@ -70,9 +68,7 @@ impl fmt::Display for Span {
 /// (r', v'): a step text and the span of a video that shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Clip {
-    /// The video it is cut from.
     pub video: VideoId,
-    /// Where in that video.
     pub span: Span,
     /// The step it shows, in the words of its own video.
     pub text: String,

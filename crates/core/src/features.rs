@@ -7,23 +7,13 @@ pub struct Features {
     data: Vec<f32>,
 }
 
-/// Why numbers are no features.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FeaturesError {
-    /// The numbers do not divide into rows.
     #[error("{numbers} numbers do not make rows of {dim}")]
-    Ragged {
-        /// How many numbers there are.
-        numbers: usize,
-        /// The length of a row.
-        dim: usize,
-    },
-    /// A row holds NaN or an infinity.
+    Ragged { numbers: usize, dim: usize },
+    /// The first row that holds NaN or an infinity.
     #[error("row {row} of the features holds a number that is not finite")]
-    NotFinite {
-        /// The first such row.
-        row: usize,
-    },
+    NotFinite { row: usize },
 }
 
 impl Features {
@@ -39,14 +29,12 @@ impl Features {
         Ok(Self { dim, data })
     }
 
-    /// No rows yet.
     pub fn empty(dim: usize) -> Self {
         assert!(dim > 0, "features have a dimension");
         Self { dim, data: Vec::new() }
     }
 
-    /// Rows made of the rows of all `parts`, one behind the other: their cosines are then the means of
-    /// the parts' cosines.
+    /// The rows of all `parts` concatenated: their cosines are then the means of the parts' cosines.
     pub fn side_by_side(parts: &[Features]) -> Self {
         let mut joined = Self::empty(parts.iter().map(|part| part.dim).sum());
         let rows = parts.iter().map(Features::len).min().unwrap_or(0);
@@ -57,32 +45,27 @@ impl Features {
         joined
     }
 
-    /// The length of a row.
     pub fn dim(&self) -> usize {
         self.dim
     }
 
-    /// How many rows there are.
     pub fn len(&self) -> usize {
         self.data.len() / self.dim
     }
 
-    /// Whether there is no row.
     pub fn is_empty(&self) -> bool {
         self.data.is_empty()
     }
 
-    /// One row.
     pub fn row(&self, row: usize) -> &[f32] {
         &self.data[row * self.dim..(row + 1) * self.dim]
     }
 
-    /// All rows in order.
     pub fn rows(&self) -> impl ExactSizeIterator<Item = &[f32]> {
         self.data.chunks_exact(self.dim)
     }
 
-    /// All numbers, row after row.
+    /// Row-major.
     pub fn as_slice(&self) -> &[f32] {
         &self.data
     }

@@ -1,4 +1,4 @@
-//! Times, shares and counts as text.
+//! Times, shares, counts and white space in text.
 
 /// `m:ss` and so many digits of the second's fraction: `1:02`, `1:02.5`.
 pub fn clock(ms: u64, digits: usize) -> String {
@@ -17,9 +17,20 @@ pub fn percent(share: f32) -> String {
     format!("{:.0} %", share * 100.0)
 }
 
+/// The text with every run of white space folded to one space.
+pub fn fold(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 /// `1 video`, `2 videos`.
 pub fn count(number: usize, noun: &str) -> String {
     format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
+}
+
+/// The text with every run of white space and control characters as one space.
+pub fn one_line(text: &str) -> String {
+    let words = text.split(|c: char| c.is_whitespace() || c.is_control());
+    words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]

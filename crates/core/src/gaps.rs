@@ -13,8 +13,9 @@ use crate::pool::Pool;
 /// How many numbers describe a chosen clip.
 pub const FEATURES: usize = 6;
 
-/// The log-odds of a clip for a step that it is no match of.
-const NO_MATCH_LOG_ODDS: f32 = -8.0;
+/// Log-odds for another step below this count as this: the clip is no rival there. Chosen among -8, -4 and
+/// a hinge by `recipes/context/fit_gaps.py` on the development half.
+const NO_RIVAL_LOG_ODDS: f32 = -4.0;
 
 /// The weights of the logistic model, in the order of [`features`].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -36,8 +37,14 @@ impl GapModel {
 /// What describes the chosen clip of each step; none where the step has no clip:
 /// its log-odds, how many of its neighbours (0 to 2) come from its video in order, the mean log-odds of
 /// the other steps' clips, whether another step shows it too, what was given up against the step's best
-/// clip, and its highest log-odds for another step.
-pub fn features(sequence: &Sequence, map: &StepMap, pool: &Pool) -> Vec<Option<[f32; FEATURES]>> {
+/// clip, and its highest log-odds for another step. `map` is M as the search had it, `all` the same
+/// with unlikely matches.
+pub fn features(
+    sequence: &Sequence,
+    map: &StepMap,
+    all: &StepMap,
+    pool: &Pool,
+) -> Vec<Option<[f32; FEATURES]>> {
     let chosen: Vec<Option<&Match>> = sequence
         .0
         .iter()
@@ -57,9 +64,9 @@ pub fn features(sequence: &Sequence, map: &StepMap, pool: &Pool) -> Vec<Option<[
         let repeated = others().any(|(_, m)| m.is_some_and(|m| m.clip == found.clip));
         let best = map.steps[step].first().map_or(found.log_odds(), Match::log_odds);
         let rival = others()
-            .filter_map(|(other, _)| find(&map.steps[other], found.clip))
+            .filter_map(|(other, _)| find(&all.steps[other], found.clip))
             .map(Match::log_odds)
-            .fold(NO_MATCH_LOG_ODDS, f32::max);
+            .fold(NO_RIVAL_LOG_ODDS, f32::max);
         Some([
             found.log_odds(),
             neighbours.iter().filter(|near| **near).count() as f32,
@@ -113,15 +120,15 @@ mod tests {
     fn neighbours_rivals_and_what_was_given_up_are_counted() {
         let map = map(&[&[(0, 2.0)], &[(3, 1.0), (1, -1.0)], &[], &[(2, 3.0), (1, 0.5)]]);
         let sequence = Sequence(vec![Some(ClipId(0)), Some(ClipId(1)), None, Some(ClipId(2))]);
-        let found = features(&sequence, &map, &pool());
+        let found = features(&sequence, &map, &map, &pool());
         let near = |a: &[f32; FEATURES], b: [f32; FEATURES]| {
             a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-3)
         };
-        assert!(near(&found[0].unwrap(), [2.0, 1.0, 1.0, 0.0, 0.0, -8.0]), "{found:?}");
+        assert!(near(&found[0].unwrap(), [2.0, 1.0, 1.0, 0.0, 0.0, -4.0]), "{found:?}");
         assert!(near(&found[1].unwrap(), [-1.0, 2.0, 2.5, 0.0, -2.0, 0.5]), "{found:?}");
         assert_eq!(found[2], None);
         let twice = Sequence(vec![Some(ClipId(0)), Some(ClipId(3)), None, Some(ClipId(2))]);
-        assert_eq!(features(&twice, &map, &pool())[1].unwrap()[1], 0.0);
+        assert_eq!(features(&twice, &map, &map, &pool())[1].unwrap()[1], 0.0);
     }
 
     #[test]

@@ -28,10 +28,10 @@
 //! use stitch_core::clip::{Clip, Span, VideoId};
 //! use stitch_core::cover::{KBestOptions, k_best};
 //! use stitch_core::features::Features;
-//! use stitch_core::map::{MapOptions, Steps, map};
+//! use stitch_core::map::{Steps, map};
 //! use stitch_core::pool::Pool;
 //! use stitch_core::procedure::Procedure;
-//! use stitch_core::timeline::{TimelineOptions, timeline};
+//! use stitch_core::timeline::{Room, TimelineOptions, timeline};
 //!
 //! let procedure = Procedure::new("Tea", ["Boil water", "Steep the leaves", "Add honey"])?;
 //!
@@ -47,9 +47,8 @@
 //! let pool = Pool::new(clips.to_vec(), rows.clone(), rows)?;
 //!
 //! let logit = Logit { bias: -5.0, text: 5.0, words: 1.0, clip: 5.0, ..Logit::default() };
-//! let options = MapOptions { top: 10, margin: 1.0 };
 //! let query = Steps { texts: procedure.steps(), text: &steps, clip: &steps, context: None };
-//! let mut step_map = map(&query, &pool, |_, _| true, &Belief::always(logit), &options)?;
+//! let mut step_map = map(&query, &pool, |_, _| true, &Belief::always(logit), 10)?;
 //!
 //! // Nothing shows "Add honey": its best clip is unlikely, so the step is a gap.
 //! step_map.steps.iter_mut().for_each(|found| found.retain(|m| m.probability() > 0.5));
@@ -57,14 +56,16 @@
 //!
 //! let costs = KBestOptions { switch_cost: 0.5, order_cost: 0.2 };
 //! let candidates = k_best(&step_map, &pool, 5, &costs);
+//! let room = Room { length_ms: 60_000, shots: vec![] };
 //! let cuts =
-//!     timeline(&candidates[0].sequence, &pool, |_| 60_000, &TimelineOptions::default());
+//!     timeline(&candidates[0], &pool, |_| room.clone(), &TimelineOptions::default());
 //! assert!(cuts.iter().all(|cut| cut.video == VideoId(0)));
 //! assert_eq!(cuts.iter().map(|cut| cut.step).collect::<Vec<_>>(), [0, 1]);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
 pub mod format;
+pub mod random;
 pub mod procedure;
 pub mod clip;
 pub mod features;

@@ -7,16 +7,6 @@ use crate::pool::Pool;
 use crate::words::{Rarity, stems};
 use std::cmp::Ordering;
 
-/// What counts as a match.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct MapOptions {
-    /// S: the most matches of a step.
-    pub top: usize,
-    /// How much less than the best clip another may be worth and still be a match: one that costs
-    /// more than leaving for the best and coming back is never chosen.
-    pub margin: f32,
-}
-
 /// The query as M needs it; row i of both features belongs to text i.
 #[derive(Clone, Copy, Debug)]
 pub struct Steps<'a> {
@@ -84,18 +74,21 @@ pub enum MapError {
         /// The length of a pool feature.
         pool: usize,
     },
-    /// The margin is no distance.
-    #[error("the margin ({margin}) must be at least 0")]
-    Margin {
-        /// The margin.
-        margin: f32,
-    },
 }
 
 impl StepMap {
     /// The steps that nothing shows, counted from 0.
     pub fn gaps(&self) -> Vec<usize> {
         (0..self.steps.len()).filter(|step| self.steps[*step].is_empty()).collect()
+    }
+
+    /// The matches whose log-probability is at most `margin` below that of their step's best.
+    pub fn within(&self, margin: f32) -> Self {
+        let near = |matches: &Vec<Match>| {
+            let least = matches.first().map_or(f32::INFINITY, |best| best.worth - margin);
+            matches.iter().filter(|found| found.worth >= least).copied().collect()
+        };
+        Self { steps: self.steps.iter().map(near).collect() }
     }
 }
 
@@ -119,18 +112,18 @@ impl Match {
 /// Words can raise a clip: so many times more matches than are kept are taken by meaning first.
 const WIDER: usize = 4;
 
-/// The best clips of the pool for each step, among those that it may be shown by.
+/// S: at most `top` clips of the pool for each step, best first, among those that it may be shown by.
 pub fn map(
     steps: &Steps<'_>,
     pool: &Pool,
     allowed: impl Fn(usize, ClipId) -> bool,
     belief: &Belief,
-    options: &MapOptions,
+    top: usize,
 ) -> Result<StepMap, MapError> {
-    check(steps, pool, options)?;
-    let mut found = by_meaning(steps, pool, allowed, belief, options.top.saturating_mul(WIDER));
+    check(steps, pool)?;
+    let mut found = by_meaning(steps, pool, allowed, belief, top.saturating_mul(WIDER));
     by_words(&mut found, steps.texts, pool, belief);
-    found.iter_mut().for_each(|matches| keep_candidates(matches, options));
+    found.iter_mut().for_each(|matches| matches.truncate(top));
     Ok(StepMap { steps: found })
 }
 
@@ -191,14 +184,7 @@ fn by_words(found: &mut [Vec<Match>], texts: &[String], pool: &Pool, belief: &Be
     }
 }
 
-/// Those that may pay: near enough to the best one, and not too many.
-fn keep_candidates(matches: &mut Vec<Match>, options: &MapOptions) {
-    let least = matches.first().map_or(f32::INFINITY, |best| best.worth - options.margin);
-    matches.retain(|found| found.worth >= least);
-    matches.truncate(options.top);
-}
-
-fn check(steps: &Steps<'_>, pool: &Pool, options: &MapOptions) -> Result<(), MapError> {
+fn check(steps: &Steps<'_>, pool: &Pool) -> Result<(), MapError> {
     let texts = steps.texts.len();
     let same = |which, query: &Features, pool: &Features| {
         if query.len() != texts {
@@ -215,8 +201,7 @@ fn check(steps: &Steps<'_>, pool: &Pool, options: &MapOptions) -> Result<(), Map
         same("sentence", text, pool.text_features())?;
         clip.map_or(Ok(()), |clip| same("clip", clip, pool.clip_features()))?;
     }
-    let margin = options.margin;
-    if (0.0..=f32::INFINITY).contains(&margin) { Ok(()) } else { Err(MapError::Margin { margin }) }
+    Ok(())
 }
 
 /// The best matches of one step so far, and at most as many that may yet prove worse.
@@ -298,7 +283,7 @@ mod tests {
     }
 
     /// Every match, sorted, then cut.
-    fn naive(steps: &Steps, pool: &Pool, options: &MapOptions) -> Vec<Vec<Match>> {
+    fn naive(steps: &Steps, pool: &Pool, top: usize, margin: f32) -> Vec<Vec<Match>> {
         let rarity = Rarity::of(pool);
         let one = |step: usize| {
             let mut all: Vec<Match> = (0..pool.len())
@@ -308,7 +293,9 @@ mod tests {
                     let text = there(pool.text_features().row(row));
                     let evidence = Evidence {
                         text: text.map(|row| similarity(steps.text.row(step), row)),
-                        words: text.map(|_| rarity.shared(&steps.texts[step], &clip.text)),
+                        words: text.map(|_| {
+                            rarity.shared_stems(&stems(&steps.texts[step]), &stems(&clip.text))
+                        }),
                         clip: there(pool.clip_features().row(row))
                             .map(|row| similarity(steps.clip.row(step), row)),
                         context: there(pool.text_features().row(row))
@@ -322,8 +309,8 @@ mod tests {
                 .collect();
             all.sort_by(|a, b| b.worth.total_cmp(&a.worth).then_with(|| a.clip.cmp(&b.clip)));
             let best = all.first().map_or(f32::NEG_INFINITY, |best| best.worth);
-            all.retain(|found| found.worth >= best - options.margin);
-            all.truncate(options.top);
+            all.retain(|found| found.worth >= best - margin);
+            all.truncate(top);
             all
         };
         (0..steps.texts.len()).map(one).collect()
@@ -338,7 +325,6 @@ mod tests {
             let mut turned = rows.as_slice().to_vec();
             turned.rotate_left(1);
             let pool = pool(rows.clone(), Features::new(3, turned).unwrap());
-            let options = MapOptions { top, margin };
             let allowed = |_: usize, clip: ClipId| clip.row() % 5 != 4;
             let mut understood = steps.as_slice().to_vec();
             understood.rotate_left(3);
@@ -346,8 +332,8 @@ mod tests {
             let context = Some(Context { text: &understood, clip: Some(&understood) });
             let texts = texts(steps.len());
             let steps = Steps { texts: &texts, text: &steps, clip: &steps, context };
-            let found = map(&steps, &pool, allowed, &BELIEF, &options).unwrap();
-            prop_assert_eq!(found.steps, naive(&steps, &pool, &options));
+            let found = map(&steps, &pool, allowed, &BELIEF, top).unwrap();
+            prop_assert_eq!(found.within(margin).steps, naive(&steps, &pool, top, margin));
         }
     }
 
@@ -357,14 +343,11 @@ mod tests {
         let steps = Features::new(2, vec![1.0, 0.0]).unwrap();
         let texts = ["x".into()];
         let steps = Steps { texts: &texts, text: &steps, clip: &steps, context: None };
-        let options = MapOptions { top: 5, margin: 9.0 };
         let pool = pool(rows.clone(), rows);
-        let found = map(&steps, &pool, |_, _| true, &BELIEF, &options).unwrap();
+        let found = map(&steps, &pool, |_, _| true, &BELIEF, 5).unwrap();
         let clips: Vec<ClipId> = found.steps[0].iter().map(|found| found.clip).collect();
         assert_eq!(clips, [ClipId(0), ClipId(1)]);
-        let near = MapOptions { margin: 0.01, ..options };
-        let found = map(&steps, &pool, |_, _| true, &BELIEF, &near).unwrap();
-        assert_eq!(found.steps[0].len(), 1);
+        assert_eq!(found.within(0.01).steps[0].len(), 1);
     }
 
     #[test]
@@ -372,20 +355,15 @@ mod tests {
         let rows = Features::new(2, vec![1.0, 0.0]).unwrap();
         let pool = pool(rows.clone(), rows.clone());
         let wide = Features::new(3, vec![1.0; 3]).unwrap();
-        let options = MapOptions { top: 5, margin: 1.0 };
         let texts = texts(1);
-        let asked = |text: &Features, clip: &Features, options: &MapOptions| {
+        let asked = |text: &Features, clip: &Features| {
             let steps = Steps { texts: &texts, text, clip, context: None };
-            map(&steps, &pool, |_, _| true, &BELIEF, options)
+            map(&steps, &pool, |_, _| true, &BELIEF, 5)
         };
         let dimensions = MapError::Dimensions { which: "clip", query: 3, pool: 2 };
-        assert_eq!(asked(&rows, &wide, &options), Err(dimensions));
+        assert_eq!(asked(&rows, &wide), Err(dimensions));
         let counts = MapError::Steps { texts: 1, which: "clip", rows: 0 };
         let none = Features::empty(2);
-        assert_eq!(asked(&rows, &none, &options), Err(counts));
-        for margin in [-1.0, f32::NAN] {
-            let found = asked(&rows, &rows, &MapOptions { margin, ..options });
-            assert!(matches!(found, Err(MapError::Margin { .. })), "{margin}");
-        }
+        assert_eq!(asked(&rows, &none), Err(counts));
     }
 }

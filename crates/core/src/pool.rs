@@ -1,4 +1,4 @@
-//! P: every clip of the library with the features of its text and of its picture.
+//! P: every clip of the library with its text and clip features.
 
 use crate::clip::{Clip, ClipId};
 use crate::features::{Features, similarity};
@@ -16,17 +16,12 @@ pub struct Pool {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{clips} clips need as many rows, not {text} of text and {clip} of clip features")]
 pub struct PoolError {
-    /// How many clips there are.
     pub clips: usize,
-    /// How many rows the text features have.
     pub text: usize,
-    /// How many rows the clip features have.
     pub clip: usize,
 }
 
 impl Pool {
-    /// A pool of clips with the sentence features of their texts and F_M's features of their
-    /// pictures.
     pub fn new(clips: Vec<Clip>, text: Features, clip: Features) -> Result<Self, PoolError> {
         let sizes = PoolError { clips: clips.len(), text: text.len(), clip: clip.len() };
         if sizes.text != sizes.clips || sizes.clip != sizes.clips {
@@ -35,32 +30,27 @@ impl Pool {
         Ok(Self { clips, text, clip, agreement: Agreement::default() })
     }
 
-    /// The same, where it is known how far words and pictures agree.
     pub fn agreeing(self, agreement: Agreement) -> Self {
         Self { agreement, ..self }
     }
 
-    /// How far words and pictures agree here; of no pairs where nobody has counted.
+    /// Of no pairs where nobody has counted.
     pub fn agreement(&self) -> Agreement {
         self.agreement
     }
 
-    /// How many clips there are.
     pub fn len(&self) -> usize {
         self.clips.len()
     }
 
-    /// Whether there is no clip.
     pub fn is_empty(&self) -> bool {
         self.clips.is_empty()
     }
 
-    /// All clips in row order.
     pub fn clips(&self) -> &[Clip] {
         &self.clips
     }
 
-    /// One clip.
     pub fn clip(&self, id: ClipId) -> &Clip {
         &self.clips[id.row()]
     }
@@ -76,18 +66,18 @@ impl Pool {
     }
 }
 
-/// How far words and pictures agree in a library: of how many pairs of clips of one video the words of the
-/// first suit its own pictures better than the second's. What the eyes are worth there shows in it.
+/// How well text and clip features agree in a library: for how many ordered pairs of clips of one video the
+/// first clip's text is more similar to its own frames than to the second's. Tells how far vision can be trusted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Agreement {
-    /// Pairs in which they do.
+    /// Pairs that agree.
     pub suits: u64,
     /// All pairs.
     pub of: u64,
 }
 
 impl Agreement {
-    /// The agreement of a video: row i of `words` is what the encoder makes of the words of clip i.
+    /// Of one video: row i of `words` is F_M's text feature of clip i.
     pub fn of_video(words: &Features, clips: &Features) -> Self {
         let pairs = words.rows().zip(clips.rows()).enumerate().flat_map(|(own, (words, clip))| {
             let suits = similarity(words, clip);
@@ -97,10 +87,11 @@ impl Agreement {
         pairs.fold(Self::default(), |sum, suits| sum + Self { suits: u64::from(suits), of: 1 })
     }
 
-    /// The share of pairs that agree, as if some more had been seen of which `expected` do.
+    /// The share of pairs that agree, smoothed by `PRIOR_PAIRS` pairs of which the share `expected` agrees.
     pub fn share(self, expected: f32) -> f32 {
-        const MORE: f32 = 50.0;
-        (self.suits as f32 + MORE * expected) / (self.of as f32 + MORE)
+        /// Chosen by hand.
+        const PRIOR_PAIRS: f32 = 50.0;
+        (self.suits as f32 + PRIOR_PAIRS * expected) / (self.of as f32 + PRIOR_PAIRS)
     }
 }
 
@@ -122,7 +113,7 @@ mod tests {
         let clips = rows(&[1.0, 0.0, 0.0, 1.0, 0.7, 0.7]);
         let agrees = |words: &[f32]| Agreement::of_video(&rows(words), &clips);
         assert_eq!(agrees(&[1.0, 0.0, 0.0, 1.0, 0.7, 0.7]), Agreement { suits: 6, of: 6 });
-        // the first two told of each other's pictures
+        // the texts of the first two are swapped
         assert_eq!(agrees(&[0.0, 1.0, 1.0, 0.0, 0.7, 0.7]), Agreement { suits: 2, of: 6 });
         assert_eq!(Agreement::default().share(0.7), 0.7);
         assert!(Agreement { suits: 950, of: 1000 }.share(0.7) > 0.93);

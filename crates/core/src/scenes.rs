@@ -4,14 +4,13 @@ use std::ops::Range;
 
 use crate::features::Features;
 
-/// How scenes are cut.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SceneOptions {
     /// The fewest seconds of a scene; a video that is shorter is one scene all the same.
     pub shortest: usize,
     /// The most seconds of a scene.
     pub longest: usize,
-    /// What one more scene must win: the scatter of its seconds around their mean, in seconds.
+    /// The penalty of one more scene, in units of scatter (squared distance of a second from its scene's mean).
     pub price: f64,
     /// The part of the price that a cut costs where a new shot begins.
     pub at_shot: f64,
@@ -23,7 +22,7 @@ impl Default for SceneOptions {
     }
 }
 
-/// The scenes of a video, first to last, without gaps: the cut with the least scatter plus price.
+/// The scenes of a video, first to last, without gaps: the cut with the least scatter plus penalty.
 /// `shots` are the seconds in which a new shot begins.
 pub fn scenes(seconds: &Features, shots: &[usize], options: &SceneOptions) -> Vec<Range<usize>> {
     let length = seconds.len();

@@ -46,45 +46,27 @@ impl TimelineOptions {
 /// A piece of the demonstration: which footage shows a step, and how fast.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cut {
-    /// The step, counted from 0.
     pub step: usize,
-    /// The video it is cut from.
     pub video: VideoId,
-    /// Where in that video.
     pub span: Span,
-    /// How many times faster than life it is played, at least 1.
+    /// Playback speed, at least 1.
     pub speed: f64,
 }
 
-impl Cut {
-    /// How long it lasts as it is played, in milliseconds.
-    pub fn played_ms(&self) -> f64 {
-        self.span.length() as f64 / self.speed
-    }
-}
-
-/// What a cut may be taken from.
+/// The video that a cut is taken from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Room {
-    /// How long the video is.
     pub length_ms: u64,
-    /// Where its shots begin, in order: footage is not added across one, or a moment of another scene
-    /// flashes up.
+    /// Where its shots begin, in order, empty where unknown. Footage is not added across one: a moment of
+    /// another scene would flash up.
     pub shots: Vec<u64>,
 }
 
-impl From<u64> for Room {
-    /// A video of this length whose shots nobody knows.
-    fn from(length_ms: u64) -> Self {
-        Self { length_ms, shots: Vec::new() }
-    }
-}
-
 /// The cuts of a sequence, one for each step that has a clip, in the order of the steps.
-pub fn timeline<R: Into<Room>>(
+pub fn timeline(
     sequence: &Sequence,
     pool: &Pool,
-    room: impl Fn(VideoId) -> R,
+    room: impl Fn(VideoId) -> Room,
     options: &TimelineOptions,
 ) -> Vec<Cut> {
     let mut pieces: Vec<Piece> = sequence
@@ -96,7 +78,7 @@ pub fn timeline<R: Into<Room>>(
         .collect();
     pieces.sort_by_key(|piece| (piece.video, piece.start, piece.step));
     for of_video in pieces.chunk_by_mut(|a, b| a.video == b.video) {
-        let room: Room = room(of_video[0].video).into();
+        let room = room(of_video[0].video);
         let length = room.length_ms.max(1);
         of_video.iter_mut().for_each(|piece| piece.keep_within(length));
         separate(of_video);
@@ -125,7 +107,7 @@ impl Piece {
         Self { step, video, start, end, middle: start.midpoint(end) }
     }
 
-    /// As far as the video goes.
+    /// Clamps it to the video.
     fn keep_within(&mut self, length: u64) {
         self.set(self.start.min(length - 1), self.end.min(length));
     }
@@ -138,7 +120,7 @@ impl Piece {
         self.end - self.start
     }
 
-    /// Faster where it is too long.
+    /// Played faster where it is too long.
     fn cut(self, options: &TimelineOptions) -> Cut {
         let times = self.length() as f64 / options.longest_played() as f64;
         let span = Span::new(self.start, self.end).expect("a piece is never empty");
@@ -242,7 +224,7 @@ mod tests {
     const LENGTH: u64 = 60_000;
 
     fn cuts(clips: &[(u32, u64, u64)], options: &TimelineOptions) -> Vec<Cut> {
-        cuts_of(clips, &LENGTH.into(), options)
+        cuts_of(clips, &Room { length_ms: LENGTH, shots: Vec::new() }, options)
     }
 
     fn cuts_of(clips: &[(u32, u64, u64)], room: &Room, options: &TimelineOptions) -> Vec<Cut> {
@@ -350,7 +332,7 @@ mod tests {
             for (i, a) in cuts.iter().enumerate() {
                 prop_assert!(a.span.end() <= LENGTH);
                 prop_assert_eq!(a.video, VideoId(clips[i].0));
-                prop_assert!(a.played_ms() <= longest as f64 + 1e-6);
+                prop_assert!(a.span.length() as f64 / a.speed <= longest as f64 + 1e-6);
                 prop_assert!(a.speed >= 1.0 && a.speed <= options.fastest.max(1.0));
                 let apart = |b: &Cut| a.video != b.video || !a.span.overlaps(b.span);
                 // Equal parts of next to nothing may touch; a hundred milliseconds are never that.

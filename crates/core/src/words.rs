@@ -1,23 +1,23 @@
-//! Shared words: an encoder of meaning ranks "sand the stool" near "clamp the stool"; the rare words
+//! Shared words: a sentence encoder ranks "sand the stool" near "clamp the stool"; the rare words
 //! that two texts share tell them apart.
 
 use std::collections::{HashMap, HashSet};
 
 use crate::pool::Pool;
 
-/// How rare each word is among the texts of a pool.
+/// How rare each word is among the texts of a pool (inverse document frequency).
 pub struct Rarity {
     texts: usize,
     counts: HashMap<String, usize>,
 }
 
 impl Rarity {
-    /// The most texts that are counted; more would not change what is rare.
-    const MOST_TEXTS: usize = 20_000;
+    /// More texts would not change what is rare.
+    const MAX_TEXTS: usize = 20_000;
 
     /// Of the clips' texts, or of evenly spread ones where there are very many.
     pub fn of(pool: &Pool) -> Self {
-        let step = pool.len().div_ceil(Self::MOST_TEXTS).max(1);
+        let step = pool.len().div_ceil(Self::MAX_TEXTS).max(1);
         let mut rarity = Self { texts: 0, counts: HashMap::new() };
         for clip in pool.clips().iter().step_by(step) {
             rarity.texts += 1;
@@ -28,12 +28,7 @@ impl Rarity {
         rarity
     }
 
-    /// How much of the rarity in two texts is in the words they share, 0 to 1.
-    pub fn shared(&self, a: &str, b: &str) -> f32 {
-        self.shared_stems(&stems(a), &stems(b))
-    }
-
-    /// The same of texts whose words were taken out before.
+    /// How much of the rarity of two texts' stems is in those they share, 0 to 1.
     pub fn shared_stems(&self, a: &HashSet<String>, b: &HashSet<String>) -> f32 {
         // Sorted, so that the sum is the same in every run.
         let sum = |words: &mut dyn Iterator<Item = &String>| {
@@ -51,8 +46,7 @@ impl Rarity {
     }
 }
 
-/// Words that say nothing of what is done to what.
-const EMPTY: [&str; 48] = [
+const STOP_WORDS: [&str; 48] = [
     "a", "an", "the", "of", "to", "in", "on", "with", "and", "or", "it", "its", "is", "are", "be",
     "until", "till", "into", "onto", "for", "over", "under", "by", "at", "from", "out", "up",
     "your", "you", "we", "our", "my", "i", "them", "they", "that", "this", "one", "some", "so",
@@ -61,11 +55,11 @@ const EMPTY: [&str; 48] = [
 
 const ENDINGS: [&str; 10] = ["ings", "ing", "ers", "ies", "er", "es", "ed", "s", "e", "y"];
 
-/// The text's words without their endings, empty ones left out. Scripts that do not part words by
-/// spaces count as one long word each, which shares nothing and does no harm.
+/// The stems of the text's words without stop words. Scripts that do not separate words by spaces
+/// count as one long word each, which shares nothing and does no harm.
 pub fn stems(text: &str) -> HashSet<String> {
     let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
-    let words = words.map(str::to_lowercase).filter(|word| !EMPTY.contains(&word.as_str()));
+    let words = words.map(str::to_lowercase).filter(|word| !STOP_WORDS.contains(&word.as_str()));
     words.map(stem).collect()
 }
 
@@ -88,18 +82,22 @@ mod tests {
         Pool::new(texts.iter().map(clip).collect(), rows.clone(), rows).unwrap()
     }
 
+    fn shared(rarity: &Rarity, a: &str, b: &str) -> f32 {
+        rarity.shared_stems(&stems(a), &stems(b))
+    }
+
     #[test]
     fn endings_do_not_matter_and_empty_words_do_not_count() {
         let rarity = Rarity::of(&pool(&["Clamp the stool", "Sand the stool", "Chop an onion"]));
-        assert_eq!(rarity.shared("clamping stools", "the clamps of a stool"), 1.0);
-        assert_eq!(rarity.shared("the of and", "the of and"), 0.0);
-        assert_eq!(rarity.shared("洗胡萝卜", "peel"), 0.0);
+        assert_eq!(shared(&rarity, "clamping stools", "the clamps of a stool"), 1.0);
+        assert_eq!(shared(&rarity, "the of and", "the of and"), 0.0);
+        assert_eq!(shared(&rarity, "洗胡萝卜", "peel"), 0.0);
     }
 
     #[test]
     fn rare_words_weigh_more() {
         let rarity = Rarity::of(&pool(&["Clamp the stool", "Sand the stool", "Oil the stool"]));
         let step = "Fix the stool with clamps";
-        assert!(rarity.shared(step, "Tighten clamps") > rarity.shared(step, "Sand the stool"));
+        assert!(shared(&rarity, step, "Tighten clamps") > shared(&rarity, step, "Sand the stool"));
     }
 }

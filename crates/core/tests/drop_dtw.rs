@@ -4,8 +4,7 @@
 use proptest::prelude::*;
 use serde_json::Value;
 use stitch_core::align::{
-    AlignError, AlignOptions, Alignment, CostOptions, Costs, best_seconds, drop_dtw,
-    drop_dtw_with_missing_steps,
+    AlignError, AlignOptions, Alignment, CostOptions, Costs, drop_dtw, drop_dtw_with_missing_steps,
 };
 
 fn cases() -> Vec<Value> {
@@ -26,16 +25,27 @@ fn options(case: &Value) -> AlignOptions {
 }
 
 fn path(alignment: &Alignment) -> Vec<Vec<f64>> {
-    alignment.path().map(|(i, j)| vec![i as f64, j as f64]).collect()
+    alignment.path.iter().map(|cell| vec![f64::from(cell.step), f64::from(cell.second)]).collect()
 }
 
+/// For each second the step it shows, from 1, and 0 for none; of several steps the first.
 fn labels(alignment: &Alignment) -> Vec<f64> {
-    alignment.labels().map(|label| label.map_or(0.0, |step| step as f64 + 1.0)).collect()
+    let seconds = alignment.path.first().map_or(0, |last| last.second);
+    let mut labels = vec![0.0; seconds as usize];
+    for cell in alignment.path.iter().filter(|cell| cell.is_match) {
+        labels[cell.second as usize - 1] = f64::from(cell.step);
+    }
+    labels
+}
+
+/// Steps that no second shows, from 0.
+fn dropped_steps(alignment: &Alignment) -> Vec<usize> {
+    (0..alignment.spans.len()).filter(|step| alignment.spans[*step].is_none()).collect()
 }
 
 fn check(name: &str, alignment: &Alignment, case: &Value) {
     let cost = case["min_cost"].as_f64().unwrap();
-    assert!((alignment.cost() - cost).abs() < 1e-6, "{name}: {} is not {cost}", alignment.cost());
+    assert!((alignment.cost - cost).abs() < 1e-6, "{name}: {} is not {cost}", alignment.cost);
     assert_eq!(path(alignment), matrix(&case["path"]), "{name}: path");
     if let Some(expected) = case.get("labels") {
         assert_eq!(labels(alignment), numbers(expected), "{name}: labels");
@@ -74,7 +84,7 @@ fn golden_costs_come_from_golden_similarities() {
             }
         }
         let alignment = drop_dtw(&costs, &options(case)).unwrap();
-        assert!((alignment.cost() - case["min_cost"].as_f64().unwrap()).abs() < 1e-4, "{name}");
+        assert!((alignment.cost - case["min_cost"].as_f64().unwrap()).abs() < 1e-4, "{name}");
         assert_eq!(labels(&alignment), numbers(&case["labels"]), "{name}: labels");
         seen += 1;
     }
@@ -115,19 +125,9 @@ fn the_golden_missing_step_is_found() {
     check("H", &alignment, case);
     let mut dropped = numbers(&case["z_dropped"]);
     dropped.dedup();
-    let found: Vec<f64> = alignment.dropped_steps().iter().map(|i| *i as f64 + 1.0).collect();
+    let found: Vec<f64> = dropped_steps(&alignment).iter().map(|i| *i as f64 + 1.0).collect();
     assert_eq!(found, dropped);
-    assert_eq!(alignment.spans(), [Some(0..1), None, Some(2..3)]);
-}
-
-#[test]
-fn the_golden_recall_seconds_come_out() {
-    let cases = cases();
-    let case = cases.iter().find(|case| case.get("argmax").is_some()).unwrap();
-    let similarity = matrix(&case["sim"]);
-    let seconds = best_seconds(&similarity.concat(), similarity[0].len()).unwrap();
-    let expected = numbers(&case["argmax"]);
-    assert_eq!(seconds.iter().map(|s| *s as f64).collect::<Vec<_>>(), expected);
+    assert_eq!(alignment.spans, [Some(0..1), None, Some(2..3)]);
 }
 
 /// Every way to give each kept step a set of seconds, with its cost; `None` = missing.
@@ -186,19 +186,13 @@ fn cost_of(costs: &Costs, step_drop: Option<&[f64]>, sets: &[Option<u32>]) -> f6
 }
 
 /// The sets of seconds that the alignment's path matches.
-fn sets_of(costs: &Costs, alignment: &Alignment) -> Vec<Option<u32>> {
-    let labels: Vec<Option<usize>> = alignment.labels().collect();
-    let spans = alignment.spans().iter();
-    spans
-        .enumerate()
-        .map(|(step, span)| {
-            let span = span.clone()?;
-            let shared = |j: &usize| labels[*j].is_some_and(|label| label < step);
-            let mine = |j: &usize| labels[*j] == Some(step) || shared(j);
-            assert!(costs.steps() > step);
-            Some(span.filter(mine).fold(0, |set, j| set | 1 << j))
-        })
-        .collect()
+fn sets_of(alignment: &Alignment) -> Vec<Option<u32>> {
+    let mut sets = vec![None; alignment.spans.len()];
+    for cell in alignment.path.iter().filter(|cell| cell.is_match) {
+        let set: &mut Option<u32> = &mut sets[cell.step as usize - 1];
+        *set = Some(set.unwrap_or(0) | 1 << (cell.second - 1));
+    }
+    sets
 }
 
 /// Costs in quarters are exact in floating point, so that sums compare exactly and ties happen.
@@ -231,8 +225,8 @@ fn is_the_cheapest(
         prop_assert!(all.is_empty(), "there is an alignment");
         return Ok(());
     };
-    prop_assert_eq!(alignment.cost(), cheapest);
-    let sets = sets_of(costs, &alignment);
+    prop_assert_eq!(alignment.cost, cheapest);
+    let sets = sets_of(&alignment);
     prop_assert_eq!(cost_of(costs, step_drop, &sets), cheapest, "{:?}", sets);
     prop_assert!(all.iter().any(|(_, other)| *other == sets), "{:?} is allowed", sets);
     prop_assert_eq!(align().unwrap(), alignment, "ties are always broken the same way");
@@ -251,20 +245,6 @@ proptest! {
     ) {
         is_the_cheapest(&costs, Some(&step_drop), &options)?;
     }
-
-    #[test]
-    fn no_choice_of_seconds_is_more_similar(
-        similarity in prop::collection::vec((-8i32..8).prop_map(|x| x as f64 / 4.0), 18)
-    ) {
-        let seconds = best_seconds(&similarity, 6).unwrap();
-        prop_assert!(seconds.is_sorted_by(|a, b| a < b));
-        let total = |seconds: &[usize]| -> f64 {
-            seconds.iter().enumerate().map(|(i, j)| similarity[i * 6 + j]).sum()
-        };
-        for (a, b, c) in (0..216).map(|n| (n / 36, n / 6 % 6, n % 6)).filter(|(a, b, c)| a < b && b < c) {
-            prop_assert!(total(&[a, b, c]) <= total(&seconds));
-        }
-    }
 }
 
 #[test]
@@ -272,7 +252,7 @@ fn a_window_holds_a_step() {
     let mut costs = Costs::new(vec![0.0, 1.0, 1.0, 0.0, 1.0, 1.0], vec![0.5; 3]).unwrap();
     costs.bound(0, 1..2);
     let alignment = drop_dtw(&costs, &AlignOptions::default()).unwrap();
-    assert_eq!(alignment.spans(), [Some(1..2), Some(2..3)]);
+    assert_eq!(alignment.spans, [Some(1..2), Some(2..3)]);
     costs.bound(1, 0..1);
     let impossible = drop_dtw(&costs, &AlignOptions::default());
     assert_eq!(impossible, Err(AlignError::Impossible));
@@ -283,7 +263,7 @@ fn more_steps_than_seconds_may_be_missing() {
     let costs = Costs::new(vec![1.0; 8], vec![1.0; 2]).unwrap();
     let options = AlignOptions::default();
     let alignment = drop_dtw_with_missing_steps(&costs, &[0.25; 4], &options).unwrap();
-    assert!(alignment.dropped_steps().len() >= 2);
+    assert!(dropped_steps(&alignment).len() >= 2);
     let error = drop_dtw(&costs, &options).unwrap_err().to_string();
     assert!(error.contains("4 steps") && error.contains("2 seconds"), "{error}");
     let wrong = drop_dtw_with_missing_steps(&costs, &[0.25; 3], &options);

@@ -8,7 +8,7 @@
 use std::error::Error;
 use std::path::Path;
 
-use stitch_engine::media::frames::{Decode, Frames, Sampling};
+use stitch_engine::media::frames::{Decode, Filter, Fit, Frames, Sampling};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1).filter(|argument| argument != "--bench");
@@ -16,7 +16,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         return Ok(()); // `cargo test --benches` runs this without arguments
     };
     let (fps, width, height, decode) = (8.0, 256, 256, Decode::Exact);
-    let sampling = Sampling { fps, width, height, crop: false, smooth: false, decode };
+    let sampling =
+        Sampling { fps, width, height, fit: Fit::Squash, filter: Filter::Bicubic, decode };
     let mut pictures = 0u64;
     for frame in Frames::open(Path::new(&path), &sampling)? {
         frame?;

@@ -29,7 +29,7 @@ fn main() {
     let seconds = |_| {
         let start = Instant::now();
         let listened = listener.listen(&path, "", &Silent).expect("the sound is heard");
-        assert!(listened.transcript.is_some());
+        assert!(!listened.sentences.is_empty());
         (start.elapsed().as_secs_f64(), listened.length_ms as f64 / 1000.0)
     };
     let best = (0..2).map(seconds).min_by(|a, b| a.0.total_cmp(&b.0)).expect("two runs");

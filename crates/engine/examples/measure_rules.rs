@@ -31,11 +31,11 @@ fn main() -> std::io::Result<()> {
     for (number, video) in lines.chunk_by(|a, b| a.video == b.video).enumerate() {
         let half = &mut counts[number % 2];
         let sentences: Vec<Sentence> = video.iter().map(|m| m.sentence.clone()).collect();
-        let summary = by_rules("", &sentences);
-        half[3] += summary.steps.len();
+        let steps = by_rules(&sentences);
+        half[3] += steps.len();
         for m in video {
             let middle = (m.sentence.start_ms + m.sentence.end_ms) / 2;
-            let found = summary.steps.iter().find(|s| (s.start_ms..s.end_ms).contains(&middle));
+            let found = steps.iter().find(|s| (s.start_ms..s.end_ms).contains(&middle));
             match (m.is_step, found) {
                 (true, Some(_)) => half[0] += 1,
                 (false, Some(_)) => half[1] += 1,

@@ -1,8 +1,6 @@
 //! The typeface of cards and captions (Inter, SIL Open Font License), carried in the binary so that
 //! every machine renders the same letters.
 
-/// The family name as renderers know it.
-pub const FAMILY: &str = "Inter";
 /// Inter Regular, TrueType.
 pub const REGULAR: &[u8] = include_bytes!("../assets/fonts/Inter-Regular.ttf");
 /// Inter SemiBold, TrueType.

@@ -1,51 +1,44 @@
-//! Footage that is recognised again: what each second looks like at a glance, coarse enough to be
-//! the same after another encoding, another size or a shift of half a second.
+//! Fingerprints of footage: a coarse grid of brightness per second, stable under another encoding,
+//! another size or a shift of half a second.
 
 use std::ops::Range;
 
-/// A glance has this many squares a side.
-pub const SQUARES: usize = 16;
-/// How many numbers a glance has.
-pub const NUMBERS: usize = SQUARES * SQUARES;
-/// Two seconds look alike from this correlation on.
-const ALIKE: f32 = 0.95;
-/// The share of seconds in which the same footage looks alike; cuts fall on different sides of the
-/// seconds' bounds.
-const MOST: f32 = 0.75;
-/// The least number of telling seconds in common.
-const FEWEST: usize = 2;
-/// A second whose brightness varies less than this, out of 255, tells nothing: black, white, fog.
-const FLAT: f32 = 6.0;
+/// A row's grid has so many cells a side.
+pub const GRID_SIDE: usize = 16;
+pub const GRID_CELLS: usize = GRID_SIDE * GRID_SIDE;
+/// The least correlation of two rows that show the same. Chosen by hand, as are the others.
+const MIN_CORRELATION: f32 = 0.95;
+/// The least share of seconds that correlate: cuts fall on different sides of the seconds' bounds.
+const MIN_ALIKE_SHARE: f32 = 0.75;
+const MIN_COMMON_SECONDS: usize = 2;
+/// A second whose brightness deviates less than this, out of 255, is not compared: black, white, fog.
+const MIN_DEVIATION: f32 = 6.0;
 
-/// A video as glances: the mean brightness of its squares, a row a second. Empty where nobody
-/// looked.
+/// The mean brightness of a video's grid cells, a row per second. Empty if no frames were decoded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Footage(Vec<u8>);
 
 impl Footage {
-    /// Of rows that were kept.
     pub fn new(rows: Vec<u8>) -> Self {
         Self(rows)
     }
 
-    /// One row after the other.
     pub fn as_slice(&self) -> &[u8] {
         &self.0
     }
 
-    /// How many seconds there are.
     pub fn seconds(&self) -> usize {
-        self.0.len() / NUMBERS
+        self.0.len() / GRID_CELLS
     }
 
     fn row(&self, second: usize) -> &[u8] {
-        &self.0[second * NUMBERS..(second + 1) * NUMBERS]
+        &self.0[second * GRID_CELLS..(second + 1) * GRID_CELLS]
     }
 
-    /// Whether these seconds show the same footage as those of the other video: all of the shorter
-    /// stretch, or nearly, lies in the longer one.
+    /// Whether these seconds show the same footage as those of the other video: nearly all of the
+    /// shorter range lies in the longer one.
     pub fn same(&self, own: Range<usize>, other: &Self, others: Range<usize>) -> bool {
-        let (mine, theirs) = (self.telling(own), other.telling(others));
+        let (mine, theirs) = (self.centred(own), other.centred(others));
         let (short, long) =
             if mine.len() <= theirs.len() { (mine, theirs) } else { (theirs, mine) };
         let slack = short.len() / 5;
@@ -53,15 +46,14 @@ impl Footage {
         shifts.into_iter().any(|shift| alike(&short, &long, shift))
     }
 
-    /// The seconds of a stretch, brightness taken from its mean and scaled to length 1; nothing for
-    /// one that tells nothing.
-    fn telling(&self, stretch: Range<usize>) -> Vec<Option<Vec<f32>>> {
-        let stretch = stretch.start.min(self.seconds())..stretch.end.min(self.seconds());
-        stretch.map(|second| centred(self.row(second))).collect()
+    /// The rows of a range less their mean, scaled to length 1; none for one that is not compared.
+    fn centred(&self, range: Range<usize>) -> Vec<Option<Vec<f32>>> {
+        let range = range.start.min(self.seconds())..range.end.min(self.seconds());
+        range.map(|second| centred(self.row(second))).collect()
     }
 }
 
-/// Whether the short stretch, laid over the long one from `shift` on, looks alike in most seconds.
+/// Whether the short range, laid over the long one from `shift` on, correlates in most seconds.
 fn alike(short: &[Option<Vec<f32>>], long: &[Option<Vec<f32>>], shift: isize) -> bool {
     let pairs = short.iter().enumerate().filter_map(|(at, one)| {
         let other = long.get(usize::try_from(at as isize + shift).ok()?)?;
@@ -70,17 +62,18 @@ fn alike(short: &[Option<Vec<f32>>], long: &[Option<Vec<f32>>], shift: isize) ->
     let (mut both, mut same) = (0, 0);
     for (one, other) in pairs {
         both += 1;
-        same += usize::from(correlation(one, other) >= ALIKE);
+        same += usize::from(correlation(one, other) >= MIN_CORRELATION);
     }
-    both >= FEWEST.max(short.len() * 4 / 5) && same as f32 >= MOST * both as f32
+    both >= MIN_COMMON_SECONDS.max(short.len() * 4 / 5)
+        && same as f32 >= MIN_ALIKE_SHARE * both as f32
 }
 
 fn centred(row: &[u8]) -> Option<Vec<f32>> {
     let mean = row.iter().map(|x| f32::from(*x)).sum::<f32>() / row.len() as f32;
     let off: Vec<f32> = row.iter().map(|x| f32::from(*x) - mean).collect();
     let length = off.iter().map(|x| x * x).sum::<f32>().sqrt();
-    let telling = length / (row.len() as f32).sqrt() >= FLAT;
-    telling.then(|| off.iter().map(|x| x / length).collect())
+    let compared = length / (row.len() as f32).sqrt() >= MIN_DEVIATION;
+    compared.then(|| off.iter().map(|x| x / length).collect())
 }
 
 fn correlation(a: &[f32], b: &[f32]) -> f32 {
@@ -99,7 +92,7 @@ mod tests {
             let mixed = (second * 1009 + at + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
             (mixed >> 40) as u8
         };
-        let row = |second: &u64| (0..NUMBERS as u64).map(|at| square(second, at)).collect();
+        let row = |second: &u64| (0..GRID_CELLS as u64).map(|at| square(second, at)).collect();
         Footage(seconds.iter().flat_map(|s: &u64| -> Vec<u8> { row(s) }).collect())
     }
 
@@ -121,7 +114,7 @@ mod tests {
 
     #[test]
     fn black_pictures_are_the_same_as_nothing() {
-        let black = Footage(vec![16; 5 * NUMBERS]);
+        let black = Footage(vec![16; 5 * GRID_CELLS]);
         assert!(!black.same(0..5, &black, 0..5));
     }
 

@@ -1,14 +1,14 @@
-//! How long work tells where it is, and how it is asked to stop.
+//! Progress reports of long work, and the request to stop it.
 
-/// Receives what happens during long work. The command line shows it as bars or lines of JSON, the
+/// Receives the progress of long work. The command line shows it as bars or lines of JSON, the
 /// server as events; [`Silent`] ignores it.
 pub trait Progress: Sync {
     /// A stage of `total` units begins, and ends any stage before it.
-    fn begin(&self, stage: &str, total: u64);
+    fn begin(&self, _stage: &str, _total: u64) {}
     /// `units` more units of the stage are done.
-    fn advance(&self, units: u64);
+    fn advance(&self, _units: u64) {}
     /// Something went wrong that the work survives; the message says what and what to do.
-    fn warn(&self, message: &str);
+    fn warn(&self, _message: &str) {}
     /// Whether the work should stop at the next point where nothing is lost.
     fn stopped(&self) -> bool {
         false
@@ -24,12 +24,10 @@ pub trait Progress: Sync {
 #[error("stopped; the same command goes on from here")]
 pub struct Stopped;
 
-/// Work inside a stage that someone else counts: warnings and stopping pass, counts do not.
+/// Progress of work inside a stage that the caller counts: only warnings and stopping are passed on.
 pub struct Within<'a>(pub &'a dyn Progress);
 
 impl Progress for Within<'_> {
-    fn begin(&self, _stage: &str, _total: u64) {}
-    fn advance(&self, _units: u64) {}
     fn warn(&self, message: &str) {
         self.0.warn(message);
     }
@@ -38,11 +36,7 @@ impl Progress for Within<'_> {
     }
 }
 
-/// Progress that nobody watches.
+/// Ignores all reports and never stops.
 pub struct Silent;
 
-impl Progress for Silent {
-    fn begin(&self, _stage: &str, _total: u64) {}
-    fn advance(&self, _units: u64) {}
-    fn warn(&self, _message: &str) {}
-}
+impl Progress for Silent {}

@@ -11,73 +11,42 @@ use crate::encoder::EncoderId;
 use crate::models::Store;
 use crate::sentence::SentenceEncoder;
 
-/// The procedure as a scorer sees it; row i of both features belongs to step i.
+/// The procedure to score candidates of; row i of both features belongs to step i.
 #[derive(Clone, Copy, Debug)]
 pub struct Query<'a> {
-    /// The step texts.
     pub texts: &'a [String],
-    /// Their sentence features.
     pub text: &'a Features,
-    /// Their features by F_M's text side, in the space of the clips.
+    /// By F_M's text tower, in the space of the clips.
     pub clip: &'a Features,
-    /// M, where it was made; what it says of a step and a clip is more than F_M alone.
+    /// M, where it was made.
     pub map: Option<&'a StepMap>,
 }
 
 /// Why candidates have no score.
 #[derive(Debug, thiserror::Error)]
 pub enum ScorerError {
-    /// A candidate is for another procedure.
     #[error("a candidate has {found} steps, the procedure {expected}")]
-    Steps {
-        /// The procedure's steps.
-        expected: usize,
-        /// The candidate's.
-        found: usize,
-    },
-    /// A candidate shows a clip that the library does not have.
+    Steps { expected: usize, found: usize },
     #[error("a candidate shows clip {clip}, the library has {clips}; index it again")]
-    Clip {
-        /// The clip's row.
-        clip: usize,
-        /// How many rows there are.
-        clips: usize,
-    },
-    /// The features come from different encoders.
+    Clip { clip: usize, clips: usize },
     #[error(
         "the steps have features of {query} numbers, the clips of {pool}, and the scorer takes \
         {scorer}; index the library with the encoder that the scorer was made for"
     )]
-    Dim {
-        /// Of the query's steps.
-        query: usize,
-        /// Of the pool's clips.
-        pool: usize,
-        /// What the scorer takes.
-        scorer: usize,
-    },
-    /// The scorer asked for has no model for this encoder.
+    Dim { query: usize, pool: usize, scorer: usize },
     #[error(
         "there is no {scorer} for the encoder `{encoder}`; leave out `--scorer {scorer}`, or make \
         one with `stitch train`"
     )]
-    NoModel {
-        /// The scorer's name.
-        scorer: &'static str,
-        /// The encoder's name.
-        encoder: String,
-    },
-    /// The scorer's model cannot be loaded.
+    NoModel { scorer: &'static str, encoder: String },
     #[error(transparent)]
     Load(Box<dyn std::error::Error + Send + Sync>),
-    /// The scorer failed by itself.
     #[error("the candidates could not be scored: {0}")]
     Failed(#[from] Box<dyn std::error::Error + Send + Sync>),
 }
 
-/// F_R, or anything that can stand in its place.
+/// F_R, or anything in its place.
 pub trait Scorer: Send + Sync {
-    /// Its name in reports.
     fn name(&self) -> &str;
 
     /// One score per candidate; higher is better. Scores of different queries need not compare.
@@ -89,41 +58,35 @@ pub trait Scorer: Send + Sync {
     ) -> Result<Vec<f32>, ScorerError>;
 }
 
-/// What scorers are loaded from.
 #[derive(Clone, Copy)]
 pub struct ScorerModels<'a> {
-    /// The models on this machine.
     pub store: &'a Store,
-    /// The encoder whose features are scored.
     pub encoder: &'a EncoderId,
-    /// The domain to load models of; all of them where none is named.
+    /// Loads models of this domain only.
     pub domain: Option<&'a str>,
     /// Encodes descriptions of domains.
     pub sentence: &'a SentenceEncoder,
 }
 
-/// Makes a scorer, if the models for it are there.
 pub type LoadScorer = fn(&ScorerModels) -> Result<Option<Box<dyn Scorer>>, ScorerError>;
 
-/// A scorer that can be chosen by name.
 #[derive(Clone, Copy, Debug)]
 pub struct ScorerEntry {
     /// What [`Scorer::name`] says.
     pub name: &'static str,
-    /// Loads it; none where there is no model for the encoder.
+    /// None where there is no model for the encoder.
     pub load: LoadScorer,
 }
 
 impl Query<'_> {
-    /// How well a clip fits a step: the logarithm of the probability that it shows it where M says
-    /// so, else the cosine.
+    /// M's log probability that the clip shows the step where M has the pair, else the cosine.
     fn similarity(&self, step: usize, clip: ClipId, pool: &Pool) -> f32 {
         let found = self.map.and_then(|map| map.steps.get(step)?.iter().find(|m| m.clip == clip));
         let by_encoder = || similarity(self.clip.row(step), pool.clip_features().row(clip.row()));
         found.map_or_else(by_encoder, |found| found.worth)
     }
 
-    /// That query, pool and candidates belong together and have features of `dim` numbers.
+    /// An error unless query, pool and candidates belong together and have features of `dim` numbers.
     pub fn check(
         &self,
         pool: &Pool,
@@ -147,14 +110,13 @@ impl Query<'_> {
     }
 }
 
-/// The mean similarity of steps and clips: M's, as logarithms of probability, where it was made,
-/// else cos(F_M(r_i), F_M(v_i)). A gap counts as 0; as all candidates of one query have the same
+/// The mean similarity of steps and clips: M's log probability where it was made, else
+/// cos(F_M(r_i), F_M(v_i)). A gap counts as 0; as all candidates of one query have the same
 /// gaps, their order is that of the mean over the shown steps.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AverageSimilarity;
 
 impl AverageSimilarity {
-    /// Needs no model.
     pub const ENTRY: ScorerEntry =
         ScorerEntry { name: "average-similarity", load: |_| Ok(Some(Box::new(Self))) };
 }

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use stitch_core::features::{Features, similarity};
 use stitch_engine::encoder::pictures::{Picture, prepare};
-use stitch_engine::encoder::{Encoder, EncoderError, TwoTowers, clip};
+use stitch_engine::encoder::{Encoder, EncoderError, Towers, TwoTowers, load_folder};
+use stitch_engine::models::Store;
 
 fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
@@ -29,9 +30,13 @@ struct GoldenPicture {
     row: Vec<f32>,
 }
 
+fn load(folder: &Path, name: &str) -> Result<TwoTowers, EncoderError> {
+    load_folder(folder, name, Towers::Both, &Store::new("no models"))
+}
+
 /// The lowest cosines with the golden rows: of texts, and of pictures.
 fn agreement(folder: &Path) -> (f32, f32) {
-    let encoder = clip::load(folder, "tested").unwrap();
+    let encoder = load(folder, "tested").unwrap();
     let golden = std::fs::read(folder.join("golden.json")).unwrap();
     let golden: Golden = serde_json::from_slice(&golden).unwrap();
     let texts: Vec<&str> = golden.texts.iter().map(|golden| golden.text.as_str()).collect();
@@ -54,11 +59,11 @@ fn see<'a>(encoder: &TwoTowers, names: impl Iterator<Item = &'a str>) -> Feature
     let tower = encoder.image_tower().unwrap();
     let prepared = |name: &str| {
         let bytes = std::fs::read(data("pictures").join(name)).unwrap();
-        prepare(&Picture::decode(&bytes).unwrap(), tower.wants())
+        prepare(&Picture::decode(&bytes).unwrap(), tower.spec())
     };
     let pictures: Vec<Vec<u8>> = names.map(prepared).collect();
     let pictures: Vec<&[u8]> = pictures.iter().map(Vec::as_slice).collect();
-    tower.see(&pictures).unwrap()
+    tower.encode(&pictures).unwrap()
 }
 
 const TINY: [&str; 4] = ["tiny-clip", "tiny-clip-gelu", "tiny-siglip", "tiny-siglip2"];
@@ -97,7 +102,7 @@ fn real_shapes_give_the_numbers_of_transformers() {
 #[test]
 fn a_row_does_not_depend_on_its_company() {
     for name in TINY {
-        let encoder = clip::load(&data(name), name).unwrap();
+        let encoder = load(&data(name), name).unwrap();
         let texts = ["chop the onion", "", "fry the onion in a pan until golden, then add salt."];
         let together = encoder.encode_text(&texts).unwrap();
         for (i, text) in texts.iter().enumerate() {
@@ -125,7 +130,7 @@ fn broken(name: &str, change: impl Fn(Vec<u8>) -> Option<Vec<u8>>) -> EncoderErr
         Some(bytes) => std::fs::write(&path, bytes).unwrap(),
         None => std::fs::remove_file(&path).unwrap(),
     }
-    match clip::load(folder.path(), "broken") {
+    match load(folder.path(), "broken") {
         Ok(_) => panic!("a broken {name} was taken"),
         Err(error) => error,
     }
@@ -219,6 +224,6 @@ fn weights_that_are_only_there_as_a_pickle_are_refused() {
         std::fs::copy(data("tiny-clip").join(name), folder.path().join(name)).unwrap();
     }
     std::fs::write(folder.path().join("pytorch_model.bin"), b"\x80\x02cos\nsystem\n").unwrap();
-    let error = clip::load(folder.path(), "broken").err().unwrap().to_string();
+    let error = load(folder.path(), "broken").err().unwrap().to_string();
     assert!(error.contains("never opened") && error.contains("pytorch_model.bin"), "{error}");
 }

@@ -11,8 +11,8 @@ use stitch_core::features::Features;
 use stitch_core::pool::Pool;
 use stitch_engine::encoder::EncoderId;
 use stitch_engine::evaluator::{
-    Batch, Calibration, Channels, Config, DeviceNetwork, Dropout, Evaluator, EvaluatorError,
-    Evaluators, Inputs, Labels, Precision, Tape, cross_entropy,
+    Batch, Channels, Config, DeviceNetwork, Dropout, Evaluator, EvaluatorError, Evaluators, Inputs,
+    Labels, PlattScaling, Precision, Tape, cross_entropy,
 };
 use stitch_engine::models::{Card, Role, Store};
 use stitch_engine::scorer::{Query, Scorer};
@@ -210,7 +210,7 @@ proptest! {
             proptest::collection::vec(proptest::option::weighted(0.8, 0u32..7), 5), 1..90),
         which in 0usize..4,
     ) {
-        let calibration = Calibration { scale: 0.5, shift: 0.1 };
+        let calibration = PlattScaling { scale: 0.5, shift: 0.1 };
         let evaluator = moved(shapes().nth(which).unwrap()).calibrated(calibration);
         let (pool, steps) = (pool(7), features(5, 6, 3));
         let sequence = |clips: Vec<Option<u32>>| {
@@ -267,7 +267,9 @@ fn a_saved_evaluator_is_found_by_its_encoder_and_gives_the_same_numbers() {
     assert!(find(&encoder).is_none());
     let fresh = moved(config());
     fresh.save(&folder.path().join("mine"), card(), Precision::F32).unwrap();
-    assert_eq!(find(&encoder).unwrap().domains().collect::<Vec<_>>(), ["cooking"]);
+    let of_domain = |domain| Evaluators::find(&store, &encoder, Some(domain), &sentence);
+    assert!(find(&encoder).is_some() && of_domain("cooking").is_ok());
+    assert!(of_domain("gardening").is_err());
     let found = Evaluator::load(&folder.path().join("mine")).unwrap();
     let (batch, _) = training_batch(fresh.config());
     assert_eq!(found.logits(&batch), fresh.logits(&batch));

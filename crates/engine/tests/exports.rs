@@ -9,7 +9,6 @@ use common::{choice, demonstration};
 use stitch_engine::demonstrate::{Demonstration, Elsewhere};
 use stitch_engine::export::{Export, Format, json};
 use stitch_engine::media::Probe;
-use stitch_engine::media::probe::Audio;
 use stitch_engine::progress::Silent;
 use stitch_engine::render::{Plan, RenderOptions};
 
@@ -35,16 +34,14 @@ fn example() -> Demonstration {
 }
 
 fn plan(demonstration: &Demonstration, options: &RenderOptions) -> Plan {
-    let probe = |fps: f64, audio: bool| Probe {
+    let probe = |fps: f64, has_audio: bool| Probe {
         duration_ms: 10_000,
         width: 1280,
         height: 720,
         fps,
-        variable_rate: false,
-        video_codec: "h264".into(),
         colours: None,
-        audio: audio.then(|| Audio { codec: "aac".into(), channels: 2, rate: 48_000 }),
-        texts: Vec::new(),
+        has_audio,
+        text_streams: Vec::new(),
     };
     let sources: BTreeMap<PathBuf, Probe> = demonstration
         .steps

@@ -7,20 +7,20 @@ use std::path::{Path, PathBuf};
 
 use stitch_core::features::similarity;
 use stitch_engine::encoder::pictures::{Picture, prepare};
-use stitch_engine::encoder::{Encoder, foreign};
+use stitch_engine::encoder::{Encoder, Towers, load_folder};
 use stitch_engine::models::Store;
-use stitch_engine::onnx::{self, Runtime};
+use stitch_engine::onnx;
 
 fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
 }
 
-/// The runtime where `make setup` left it.
-fn runtime() -> Option<Runtime> {
+/// The models where `make setup` left them, if the runtime is among them.
+fn store() -> Option<Store> {
     let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
     let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
     let store = Store::new(cache.or_else(home)?.join("stitch/models"));
-    onnx::find(&store).map_err(|error| eprintln!("skipped: {error}")).ok()
+    onnx::find(&store).map_err(|error| eprintln!("skipped: {error}")).ok().map(|_| store)
 }
 
 #[derive(serde::Deserialize)]
@@ -43,9 +43,9 @@ struct GoldenText {
 
 #[test]
 fn pairs_of_pictures_and_of_clips_give_the_numbers_of_the_runtime() {
-    let Some(runtime) = runtime() else { return };
+    let Some(store) = store() else { return };
     for name in ["onnx-pictures", "onnx-clips"] {
-        let encoder = foreign::load(&data(name), name, &runtime).unwrap();
+        let encoder = load_folder(&data(name), name, Towers::Both, &store).unwrap();
         let golden = std::fs::read(data(name).join("golden.json")).unwrap();
         let golden: Golden = serde_json::from_slice(&golden).unwrap();
         let texts: Vec<&str> = golden.texts.iter().map(|golden| golden.text.as_str()).collect();
@@ -56,12 +56,12 @@ fn pairs_of_pictures_and_of_clips_give_the_numbers_of_the_runtime() {
         let tower = encoder.image_tower().unwrap();
         let prepared = |name: &String| {
             let bytes = std::fs::read(data("pictures").join(name)).unwrap();
-            prepare(&Picture::decode(&bytes).unwrap(), tower.wants())
+            prepare(&Picture::decode(&bytes).unwrap(), tower.spec())
         };
         let pictures: Vec<Vec<u8>> =
             golden.pictures.iter().flat_map(|g| g.pictures.iter().map(prepared)).collect();
         let pictures: Vec<&[u8]> = pictures.iter().map(Vec::as_slice).collect();
-        let seen = tower.see(&pictures).unwrap();
+        let seen = tower.encode(&pictures).unwrap();
         assert_eq!(seen.len(), golden.pictures.len());
         for (ours, golden) in seen.rows().zip(&golden.pictures) {
             let cosine = similarity(ours, &golden.row);
@@ -71,7 +71,7 @@ fn pairs_of_pictures_and_of_clips_give_the_numbers_of_the_runtime() {
 }
 
 /// A copy of the pair with one file changed, and what is said of it.
-fn broken(runtime: &Runtime, name: &str, change: impl Fn(Vec<u8>) -> Vec<u8>) -> String {
+fn broken(store: &Store, name: &str, change: impl Fn(Vec<u8>) -> Vec<u8>) -> String {
     let folder = tempfile::tempdir().unwrap();
     for entry in std::fs::read_dir(data("onnx-pictures")).unwrap() {
         let entry = entry.unwrap();
@@ -79,7 +79,7 @@ fn broken(runtime: &Runtime, name: &str, change: impl Fn(Vec<u8>) -> Vec<u8>) ->
     }
     let path = folder.path().join(name);
     std::fs::write(&path, change(std::fs::read(&path).unwrap())).unwrap();
-    match foreign::load(folder.path(), "broken", runtime) {
+    match load_folder(folder.path(), "broken", Towers::Both, store) {
         Ok(_) => panic!("a broken {name} was taken"),
         Err(error) => error.to_string().replace(&folder.path().display().to_string(), "FOLDER"),
     }
@@ -87,9 +87,9 @@ fn broken(runtime: &Runtime, name: &str, change: impl Fn(Vec<u8>) -> Vec<u8>) ->
 
 #[test]
 fn a_broken_pair_says_what_is_wrong() {
-    let Some(runtime) = runtime() else { return };
+    let Some(store) = store() else { return };
     let toml = |from: &'static str, to: &'static str| {
-        broken(&runtime, "encoder.toml", move |bytes| {
+        broken(&store, "encoder.toml", move |bytes| {
             let text = String::from_utf8(bytes).unwrap();
             assert!(text.contains(from), "{from}");
             text.replacen(from, to, 1).into_bytes()
@@ -97,8 +97,8 @@ fn a_broken_pair_says_what_is_wrong() {
     };
     let unknown = std::fs::read(data("onnx-unknown/image.onnx")).unwrap();
     let cases = [
-        ("Frobnicate", broken(&runtime, "image.onnx", |_| unknown.clone())),
-        ("cannot be used", broken(&runtime, "image.onnx", |bytes| bytes[..99].to_vec())),
+        ("Frobnicate", broken(&store, "image.onnx", |_| unknown.clone())),
+        ("cannot be used", broken(&store, "image.onnx", |bytes| bytes[..99].to_vec())),
         ("there is no input `picture`; there is pixels", toml("\"pixels\"", "\"picture\"")),
         (
             "there is no output `vector`; there is image_embeds",

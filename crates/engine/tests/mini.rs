@@ -73,7 +73,7 @@ fn a_head_for_another_sentence_model_is_refused() {
     let Some(runtime) = runtime() else { return };
     let tiny = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data/tiny-mpnet");
     let sentences = Arc::new(SentenceEncoder::load(&tiny).unwrap());
-    let loaded = mini::load(mini::Files::shipped(), &runtime, sentences, "0");
+    let loaded = mini::load(&runtime, sentences, "0");
     let error = loaded.map(|encoder| encoder.id().clone()).unwrap_err().to_string();
     assert!(error.contains("sentence"), "{error}");
 }

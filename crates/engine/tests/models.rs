@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use sha2::{Digest, Sha256};
-use stitch_engine::models::manifest::{File, Manifest, Model, Role, Source};
+use stitch_engine::models::manifest::{File, Manifest, Mirror, Model, Role};
 use stitch_engine::models::{Card, ModelError, Store};
 use stitch_engine::progress::{Progress, Silent};
 
@@ -101,7 +101,7 @@ fn store(folder: &Path, bases: &[&str]) -> Store {
         size: bytes.len() as u64,
         sha256: hash(bytes),
     };
-    let source = |base: &&str| Source::Files { place: "here".into(), base: (*base).into() };
+    let source = |base: &&str| Mirror::Files { place: "here".into(), base: (*base).into() };
     let model = Model {
         name: "tiny".into(),
         role: Role::Sentence,
@@ -119,7 +119,7 @@ fn assert_installed(store: &Store) {
     let folder = store.verify("tiny", &Silent).unwrap();
     assert_eq!(std::fs::read(folder.join("config.json")).unwrap(), content());
     assert_eq!(Card::read(&folder).unwrap().licence, "MIT");
-    let litter = std::fs::read_dir(store.folder()).unwrap().flatten();
+    let litter = std::fs::read_dir(folder.parent().unwrap()).unwrap().flatten();
     assert_eq!(litter.map(|e| e.file_name()).collect::<Vec<_>>(), ["tiny"]);
 }
 
@@ -225,7 +225,7 @@ fn models_of_ones_own_are_listed_and_escapes_are_not_followed() {
     let card =
         r#"{"name":"mine","role":"evaluator","about":"a","licence":"MIT","data":"d","origin":"o"}"#;
     std::fs::write(own.join("card.json"), card).unwrap();
-    let store = store(&folder.path().join("store"), &[]).with_shipped(folder.path());
+    let store = store(folder.path(), &[]);
     let names: Vec<String> = store.list().into_iter().map(|entry| entry.name).collect();
     assert_eq!(names, ["mine", "tiny"]);
     assert_eq!(store.path("mine").unwrap(), own);

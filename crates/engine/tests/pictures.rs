@@ -4,7 +4,8 @@
 use std::path::{Path, PathBuf};
 
 use stitch_engine::encoder::pictures::{Picture, prepare};
-use stitch_engine::encoder::wants::{Filter, Fit, Wants};
+use stitch_engine::encoder::spec::FrameSpec;
+use stitch_engine::media::frames::{Filter, Fit};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/pictures")
@@ -43,7 +44,7 @@ fn resizing_is_pillows() {
 fn the_crop_is_hugging_faces() {
     for name in ["noise", "tall", "smooth"] {
         for size in [16, 31] {
-            let wants = Wants::pictures((size, size), Fit::Crop, Filter::Bicubic, 1);
+            let wants = FrameSpec::single((size, size), Fit::Crop, Filter::Bicubic, 1);
             let golden = format!("{name}.clip.{size}.png");
             let ours = prepare(&picture(&format!("{name}.png")), &wants);
             let (most, _) = differences(&ours, &picture(&golden).rgb);

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use stitch_core::features::Features;
 use stitch_engine::encoder::precomputed::{About, Folder, arrays};
-use stitch_engine::encoder::{Encoder, EncoderError, Precomputed, TextTower, VideoInput};
-use stitch_engine::progress::Silent;
+use stitch_engine::encoder::{Encoder, EncoderError, EncoderId, Precomputed, Seconds, VideoInput};
+use stitch_engine::progress::{Progress, Silent};
 
 fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/features").join(name)
@@ -66,18 +66,30 @@ fn what_holds_no_rows_is_told() {
     insta::assert_snapshot!(said.collect::<Vec<_>>().join("\n"));
 }
 
-/// A text tower that answers the same to everything.
-struct Same;
+/// An encoder that gives all texts the same vector.
+struct Same(EncoderId);
 
-impl TextTower for Same {
-    fn read(&self, texts: &[&str]) -> Result<Features, EncoderError> {
+impl Encoder for Same {
+    fn id(&self) -> &EncoderId {
+        &self.0
+    }
+
+    fn encode_text(&self, texts: &[&str]) -> Result<Features, EncoderError> {
         Ok(Features::new(3, [1.0, 0.0, 0.0].repeat(texts.len()))?)
     }
+
+    fn encode_seconds(&self, _: &VideoInput, _: &dyn Progress) -> Result<Seconds, EncoderError> {
+        unreachable!("texts only")
+    }
+}
+
+fn same() -> Box<dyn Encoder> {
+    Box::new(Same(EncoderId { name: "same".into(), dim: 3, weights: "weights".into() }))
 }
 
 fn encoder(about: &About) -> Precomputed {
     let folder = Folder::open(&data(""), about).unwrap();
-    Precomputed::new(Some(folder), "same", (Box::new(Same), 3, "weights".into())).unwrap()
+    Precomputed::new(Some(folder), same()).unwrap()
 }
 
 fn seconds(encoder: &Precomputed, name: &str, length_ms: u64) -> Result<Features, EncoderError> {
@@ -126,8 +138,7 @@ fn a_folder_must_say_its_rate_and_fit_the_texts() {
     std::fs::write(folder.path().join(Folder::ABOUT), "rate = 2.0\ndim = 7\n").unwrap();
     let found = Folder::open(folder.path(), &About::default()).unwrap();
     assert_eq!(found.length_ms_of("v").unwrap(), 2_500);
-    let text: (Box<dyn TextTower>, usize, String) = (Box::new(Same), 3, String::new());
-    let error = Precomputed::new(Some(found), "same", text).err().unwrap().to_string();
+    let error = Precomputed::new(Some(found), same()).err().unwrap().to_string();
     assert!(error.contains("rows of 7 numbers, where texts have 3"), "{error}");
     std::fs::write(folder.path().join(Folder::ABOUT), "speed = 2.0\n").unwrap();
     let error = Folder::open(folder.path(), &About::default()).unwrap_err().to_string();

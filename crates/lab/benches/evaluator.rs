@@ -13,7 +13,7 @@ use stitch_core::pool::Pool;
 use stitch_engine::encoder::EncoderId;
 use stitch_engine::evaluator::{Batch, Config, Dropout, Evaluator, Labels};
 use stitch_engine::scorer::{Query, Scorer};
-use stitch_lab::train::learner::{Learner, OnCpu, Pace};
+use stitch_lab::train::learner::{CpuLearner, Learner, StepOptions};
 
 const STEPS: usize = 8;
 const DIM: usize = 768;
@@ -28,7 +28,7 @@ fn main() {
 fn on_cpu() {
     let evaluator = paper();
     let score_s = score(&evaluator);
-    let step_s = step(&mut OnCpu::new(evaluator, None), 24, 8);
+    let step_s = step(&mut CpuLearner::new(evaluator, None), 24, 8);
     println!("{{\"train_step_24x8_s\":{step_s:.5},\"score_500x8_s\":{score_s:.5}}}");
 }
 
@@ -37,20 +37,20 @@ fn on_cpu() {
 #[cfg(feature = "cuda")]
 fn on_gpu() {
     use stitch_engine::evaluator::gpu::Arithmetic;
-    use stitch_lab::train::learner::OnGpu;
+    use stitch_lab::train::learner::GpuLearner;
 
     let mut figures = Vec::new();
     for (size, fresh) in [("paper", paper as fn() -> Evaluator), ("small", small)] {
         for (name, arithmetic) in [("f32", Arithmetic::F32), ("bf16", Arithmetic::Bf16)] {
             let begun = Instant::now();
-            let mut learner = match OnGpu::new(fresh(), None, arithmetic) {
+            let mut learner = match GpuLearner::new(fresh(), None, arithmetic) {
                 Ok(learner) => learner,
                 Err(error) => return println!("{{\"skipped\":\"{error}\"}}"),
             };
             let first_losses = losses(&mut learner, 1);
             figures.push((format!("{size}_{name}_first_step_s"), begun.elapsed().as_secs_f64()));
             let on_gpu = [first_losses, losses(&mut learner, 5)].concat();
-            let mut on_cpu = OnCpu::new(fresh(), None);
+            let mut on_cpu = CpuLearner::new(fresh(), None);
             let on_cpu = [losses(&mut on_cpu, 1), losses(&mut on_cpu, 5)].concat();
             let far = on_gpu.iter().zip(&on_cpu).map(|(a, b)| f64::from((a - b).abs()));
             figures.push((format!("{size}_{name}_loss_differs"), far.fold(0.0, f64::max)));
@@ -74,8 +74,8 @@ fn on_gpu() {
 fn losses(learner: &mut dyn Learner, times: u64) -> Vec<f32> {
     let inputs = learner.evaluator().expect("an evaluator").config().inputs();
     let (batch, labels) = given(24, inputs);
-    let pace = Pace { rate: 3e-4, decay: 0.01, clip: 1.0 };
-    let mut once = |seed| learner.step(&batch, &labels, pace, Dropout::new(0.1, seed));
+    let options = StepOptions { rate: 3e-4, decay: 0.01, clip: 1.0 };
+    let mut once = |seed| learner.step(&batch, &labels, options, Dropout::new(0.1, seed));
     (0..times).map(|seed| once(seed).expect("a step")).collect()
 }
 
@@ -115,11 +115,11 @@ fn given(count: usize, inputs: usize) -> (Batch, Labels) {
 fn step(learner: &mut dyn Learner, count: usize, times: usize) -> f64 {
     let inputs = learner.evaluator().expect("an evaluator").config().inputs();
     let (batch, labels) = given(count, inputs);
-    let pace = Pace { rate: 3e-4, decay: 0.0, clip: 0.0 };
+    let options = StepOptions { rate: 3e-4, decay: 0.0, clip: 0.0 };
     let mut seed = 0;
     let mut once = || {
         seed += 1;
-        learner.step(&batch, &labels, pace, Dropout::new(0.1, seed)).expect("a step");
+        learner.step(&batch, &labels, options, Dropout::new(0.1, seed)).expect("a step");
     };
     once();
     best(times, once)

@@ -1,47 +1,44 @@
-//! What the evaluator loses when it learns from fewer kinds of negatives, or from other data: each row
-//! is trained anew and ranks the same truths among the same candidates.
+//! Ablations: evaluators trained on fewer kinds of negatives, or on other data, on the same candidates.
 //!
-//! The rows are told the features of step and clip, as the paper's network is, and how sources follow one
-//! another, which small encoders do not show; nothing else, and nothing beside the network. Similarities as
-//! an input, or as part of the score, would do what correctness teaches, and rank before anything is learnt.
+//! Their inputs are the features of step and clip, as in the paper, and how sources follow one another, which
+//! features of small encoders do not show; there is no prior. Similarity as an input or in the score would
+//! replace what correctness teaches, and rank well without training.
 
 use std::path::Path;
 
 use stitch_core::cover::Sequence;
 use stitch_core::pool::Pool;
-use stitch_engine::evaluator::{Channels, Config, Evaluator, EvaluatorError, Precision};
+use stitch_engine::evaluator::{Channels, Config, Evaluator, Precision};
 use stitch_engine::progress::{Progress, Within};
 use stitch_engine::scorer::{Query, Scorer, ScorerError};
 
 use crate::collection::Instance;
 use crate::dataset::Split;
-use crate::suite::compare::{CompareError, Extra, Options, compare};
+use crate::suite::compare::{CompareOptions, Extra, compare};
 use crate::suite::report::{Ablation, AblationRow};
 use crate::suite::test_set::TestSet;
-use crate::train::{Drawing, Machine, TrainError, TrainOptions, Where, train};
+use crate::train::{NegativeRates, TrainDevice, TrainError, TrainOptions, TrainOutput, train};
 
-/// How many trainings of different seeds make a row; their scores are added.
-const TRAININGS: u64 = 3;
+/// Trainings with different seeds in a row; their scores are added. Chosen by hand.
+const ENSEMBLE: u64 = 3;
 
-/// How an evaluator is trained.
 #[derive(Clone, Debug)]
-pub struct Lessons {
-    /// The domain that the models' cards name.
+pub struct TrainSetup {
+    /// On the models' cards.
     pub domain: String,
-    /// What a token is told.
     pub channels: Channels,
-    /// How learning goes on.
     pub train: TrainOptions,
 }
 
-impl Lessons {
-    /// Those of the ablations: one negative of each kind that is not switched off.
-    pub fn plain(domain: &str, seed: u64) -> Self {
+impl TrainSetup {
+    /// For ablations: one negative of each kind that is not left out.
+    pub fn ablation(domain: &str, seed: u64) -> Self {
         let channels = Channels { source: true, ..Channels::default() };
-        let drawing = Drawing { whole: 0.2, shortened: 1.0, reword: 0.0, ..kinds([true; 3]) };
+        let negatives =
+            NegativeRates { whole: 0.2, shortened: 1.0, reword: 0.0, ..rates([true; 3]) };
         let train = TrainOptions {
             seed,
-            drawing,
+            negatives,
             batch: 128,
             rate: 1e-3,
             epochs: 8,
@@ -54,77 +51,62 @@ impl Lessons {
     }
 }
 
-/// A negative of each of these of the three kinds for a positive. What one kind teaches must not depend
-/// on whether the others are there, so none takes another's place.
-fn kinds(kept: [bool; 3]) -> Drawing {
-    let [correctness, continuity, state] = kept.map(|kept| f64::from(u8::from(kept)));
-    Drawing { correctness, continuity, state, ..Drawing::default() }
+/// One negative of each of the kinds that are used. The rate of one kind does not depend on whether others
+/// are left out.
+fn rates(used: [bool; 3]) -> NegativeRates {
+    let [correctness, continuity, state] = used.map(|used| f64::from(u8::from(used)));
+    NegativeRates { correctness, continuity, state, ..NegativeRates::default() }
 }
 
-/// Why a row is missing.
-#[derive(Debug, thiserror::Error)]
-pub enum AblationError {
-    /// It could not be trained.
-    #[error(transparent)]
-    Train(#[from] TrainError),
-    /// It could not be loaded.
-    #[error(transparent)]
-    Evaluator(#[from] EvaluatorError),
-    /// It could not be measured.
-    #[error(transparent)]
-    Compare(#[from] CompareError),
-}
-
-/// An evaluator that learnt from the training part of a set, as far as it is kept; from the folder where
-/// it was trained before.
-pub fn learn(
+/// An evaluator trained on the training part of a set, as far as `keep` accepts it; loaded from the folder
+/// where it was trained before.
+pub fn train_evaluator(
     set: &TestSet,
     keep: impl Fn(&Instance) -> bool,
-    lessons: &Lessons,
+    setup: &TrainSetup,
     folder: &Path,
     progress: &dyn Progress,
-) -> Result<Evaluator, AblationError> {
+) -> Result<Evaluator, TrainError> {
     let mut collection = set.collection.clone();
     collection.instances.retain(|instance| instance.split == Split::HeldOut || keep(instance));
-    let small = Config::small(set.encoder.clone(), &lessons.domain);
-    let config = Config { channels: lessons.channels, ..small };
-    let place = Where {
+    let small = Config::small(set.encoder.clone(), &setup.domain);
+    let config = Config { channels: setup.channels, ..small };
+    let output = TrainOutput {
         folder: folder.into(),
-        machine: Machine::Cpu,
+        device: TrainDevice::Cpu,
         precision: Precision::F32,
         checkpoint_every: u64::MAX,
         licence: "for measuring only".into(),
     };
-    train(&collection, &[], &config, &lessons.train, &place, &|_| {}, &Within(progress))?;
+    train(&[collection], &config, &setup.train, &output, &|_| {}, &Within(progress))?;
     Ok(Evaluator::load(folder)?)
 }
 
-/// Evaluators of the same lessons and different seeds.
-struct Together {
-    lessons: String,
+struct Ensemble {
+    name: String,
     evaluators: Vec<Evaluator>,
 }
 
-impl Together {
-    fn learn(
+impl Ensemble {
+    fn train(
         name: &str,
         set: &TestSet,
         keep: impl Fn(&Instance) -> bool,
-        lessons: &Lessons,
+        setup: &TrainSetup,
         folder: &Path,
         progress: &dyn Progress,
-    ) -> Result<Self, AblationError> {
+    ) -> Result<Self, TrainError> {
         let of = |number: u64| {
-            let mut lessons = lessons.clone();
-            lessons.train.seed = lessons.train.seed.wrapping_add(number);
-            learn(set, &keep, &lessons, &folder.join(number.to_string()), progress)
+            let mut setup = setup.clone();
+            setup.train.seed = setup.train.seed.wrapping_add(number);
+            train_evaluator(set, &keep, &setup, &folder.join(number.to_string()), progress)
         };
-        let evaluators = (0..TRAININGS).map(of).collect::<Result<_, _>>()?;
-        Ok(Self { lessons: name.into(), evaluators })
+        let evaluators = (0..ENSEMBLE).map(of).collect::<Result<_, _>>()?;
+        Ok(Self { name: name.into(), evaluators })
     }
 }
 
-impl Scorer for Together {
+impl Scorer for Ensemble {
     fn name(&self) -> &str {
         "evaluator"
     }
@@ -144,8 +126,8 @@ impl Scorer for Together {
     }
 }
 
-/// The negatives of the paper's ablation: every choice of the three kinds but none.
-pub fn choices() -> Vec<(String, [bool; 3])> {
+/// The rows of the paper's ablation: every choice of the three kinds but none.
+fn choices() -> Vec<(String, [bool; 3])> {
     let names = ["correctness", "continuity", "state"];
     let some = |bits: u8| [0, 1, 2].map(|bit| bits >> bit & 1 == 1);
     let name = |kinds: [bool; 3]| {
@@ -155,34 +137,34 @@ pub fn choices() -> Vec<(String, [bool; 3])> {
     [1, 2, 4, 3, 5, 6, 7].map(some).map(|kinds| (name(kinds), kinds)).to_vec()
 }
 
-/// Seven rows: which kinds of negatives are learnt from.
+/// Kinds of negatives: seven rows.
 pub fn negatives(
     set: &TestSet,
-    lessons: &Lessons,
+    setup: &TrainSetup,
     folder: &Path,
-    options: &Options,
+    options: &CompareOptions,
     progress: &dyn Progress,
-) -> Result<Ablation, AblationError> {
+) -> Result<Ablation, TrainError> {
     let mut rows = Vec::new();
-    for (name, kept) in choices() {
-        let mut lessons = lessons.clone();
-        let Drawing { correctness, continuity, state, .. } = kinds(kept);
-        let drawing = &mut lessons.train.drawing;
-        *drawing = Drawing { correctness, continuity, state, ..*drawing };
-        let place = folder.join(name.replace(" + ", "-"));
-        rows.push(Together::learn(&name, set, |_| true, &lessons, &place, progress)?);
+    for (name, used) in choices() {
+        let mut setup = setup.clone();
+        let NegativeRates { correctness, continuity, state, .. } = rates(used);
+        let negatives = &mut setup.train.negatives;
+        *negatives = NegativeRates { correctness, continuity, state, ..*negatives };
+        let folder = folder.join(name.replace(" + ", "-"));
+        rows.push(Ensemble::train(&name, set, |_| true, &setup, &folder, progress)?);
     }
     table("Kinds of negatives", set, &rows, options, progress)
 }
 
-/// Three rows: what is learnt from.
+/// Training data: three rows.
 pub fn data(
     set: &TestSet,
-    lessons: &Lessons,
+    setup: &TrainSetup,
     folder: &Path,
-    options: &Options,
+    options: &CompareOptions,
     progress: &dyn Progress,
-) -> Result<Ablation, AblationError> {
+) -> Result<Ablation, TrainError> {
     let sources = [
         ("real videos alone", &["real"][..]),
         ("temporally sampled", &["real", "temporally-sampled"]),
@@ -190,37 +172,35 @@ pub fn data(
     ];
     let mut rows = Vec::new();
     for (name, builders) in sources {
-        let place = folder.join(name.replace(' ', "-"));
+        let folder = folder.join(name.replace(' ', "-"));
         let keep = |instance: &Instance| builders.contains(&instance.builder.as_str());
-        match Together::learn(name, set, keep, lessons, &place, progress) {
-            Ok(together) => rows.push(together),
-            // A library may have no such data: the row is missing, and the others stand.
-            Err(AblationError::Train(
-                TrainError::EmptyPart { .. } | TrainError::NoNegatives | TrainError::OneVideo,
-            )) => {}
+        match Ensemble::train(name, set, keep, setup, &folder, progress) {
+            Ok(ensemble) => rows.push(ensemble),
+            // A library may have no such data: the row is missing.
+            Err(TrainError::EmptyPart { .. } | TrainError::NoNegatives | TrainError::OneVideo) => {}
             Err(error) => return Err(error),
         }
     }
     table("Training data", set, &rows, options, progress)
 }
 
-/// All rows on the same questions, each beside the last, which nothing was taken from.
+/// All rows on the same questions, each compared with the last, which is complete.
 fn table(
     title: &str,
     set: &TestSet,
-    rows: &[Together],
-    options: &Options,
+    rows: &[Ensemble],
+    options: &CompareOptions,
     progress: &dyn Progress,
-) -> Result<Ablation, AblationError> {
-    let name = |at: usize| if at + 1 == rows.len() { "evaluator" } else { &rows[at].lessons };
+) -> Result<Ablation, TrainError> {
+    let name = |at: usize| if at + 1 == rows.len() { "evaluator" } else { &rows[at].name };
     let extra: Vec<Extra> =
         rows.iter().enumerate().map(|(at, row)| (name(at), Ok(row as &dyn Scorer))).collect();
-    let options = Options { trained: false, ..options.clone() };
+    let options = CompareOptions { trained: false, ..options.clone() };
     let found = compare(set, &extra, &options, progress)?;
-    let row = |(at, row): (usize, &Together)| {
+    let row = |(at, row): (usize, &Ensemble)| {
         let method = found.methods.iter().find(|method| method.name == name(at))?;
         Some(AblationRow {
-            name: row.lessons.clone(),
+            name: row.name.clone(),
             figures: method.figures,
             intervals: method.intervals,
             against_last: method.against_evaluator,
@@ -244,12 +224,12 @@ mod tests {
 
     #[test]
     fn a_kind_that_is_switched_off_leaves_the_others_as_they_are() {
-        for (name, kept) in choices() {
-            let Drawing { correctness, continuity, state, .. } = kinds(kept);
-            let rates = [correctness, continuity, state];
-            assert_eq!(rates, kept.map(|kept| if kept { 1.0 } else { 0.0 }), "{name}");
+        for (name, used) in choices() {
+            let NegativeRates { correctness, continuity, state, .. } = rates(used);
+            let found = [correctness, continuity, state];
+            assert_eq!(found, used.map(|used| if used { 1.0 } else { 0.0 }), "{name}");
         }
-        let plain = Lessons::plain("cooking", 3).train;
-        assert!(!plain.prior && plain.drawing.swapped + plain.drawing.elsewhere == 0.0);
+        let plain = TrainSetup::ablation("cooking", 3).train;
+        assert!(!plain.prior && plain.negatives.swapped + plain.negatives.elsewhere == 0.0);
     }
 }

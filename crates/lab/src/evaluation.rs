@@ -1,4 +1,4 @@
-//! Every experiment as one report: on sets of files, on a library, and on a toy without models.
+//! All experiments as one report: on sets, on a library, and on a toy set without models.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::error::Error;
@@ -14,23 +14,22 @@ use stitch_engine::sentence::SentenceEncoder;
 use stitch_world::truth::Truth;
 use stitch_world::vocabulary::Domain;
 
-use crate::ablations::{self, Lessons};
+use crate::ablations::{self, TrainSetup};
 use crate::dataset::sampled::TemporallySampled;
 use crate::dataset::{self, Build, Example, MineOptions, Split, build, rules::Rules};
-use crate::suite::compare::{Extra, Options};
+use crate::suite::compare::{CompareOptions, Extra};
 use crate::suite::evaluators::EvaluatorSource;
 use crate::suite::experiments::consistency::Edges;
 use crate::suite::experiments::localisation;
 use crate::suite::mixing::with_mixed;
-use crate::suite::plain::gather::{Senses, gather};
+use crate::suite::plain::load::{Encoders, load};
 use crate::suite::plain::set::{Needs, Set};
-use crate::suite::report::{Ablation, Report, Section};
-use crate::suite::run_all::{Kept, Part, fingerprint, section};
+use crate::suite::report::{Ablation, EvaluationReport, Section};
+use crate::suite::section::{Part, ResultCache, fingerprint, section};
 use crate::suite::test_set::TestSet;
-use crate::suite::{library_set, quick};
-use crate::train::{Drawing, TrainOptions};
+use crate::suite::{library_set, toy};
+use crate::train::{NegativeRates, TrainOptions};
 
-/// Any error of the experiments, passed on as it is.
 type Failed = Box<dyn Error + Send + Sync>;
 
 /// Scripts of the toy, over all domains.
@@ -39,52 +38,57 @@ const TOY_SCRIPTS: usize = 150;
 /// Procedures of each kind and domain that the toy measures by default.
 const TOY_PROCEDURES: usize = 40;
 
-/// Least shares of truths among 100 candidates of the toy's mixed procedures; of whole videos all.
-const LEAST_CAPTURED: [(&str, f64); 2] = [("greedy cover", 0.95), ("exact K-best", 0.99)];
+/// Least shares of truths among 100 candidates of the toy's mixed procedures; of whole videos all must be.
+const MIN_CAPTURED: [(&str, f64); 2] = [("greedy cover", 0.95), ("exact K-best", 0.99)];
 
-/// Every domain of a toy without models. It shows that measuring works, not how good a method is.
-pub fn toy(seed: u64, most: Option<usize>, progress: &dyn Progress) -> Result<Report, Failed> {
+/// Every domain of the toy set. It shows that measuring works, not how good a method is.
+pub fn toy(
+    seed: u64,
+    most: Option<usize>,
+    progress: &dyn Progress,
+) -> Result<EvaluationReport, Failed> {
     let most = most.unwrap_or(TOY_PROCEDURES);
-    let options = Options { seed, most, resamples: 1000, ..Options::default() };
+    let options = CompareOptions { seed, most, resamples: 1000, ..CompareOptions::default() };
     let note = "a toy: words have random vectors and no picture was encoded; it shows that measuring \
                 works, not how good a method is";
     let mut report = new_report(seed, &[note]);
     let folder = tempfile::tempdir()?;
     for domain in [Domain::Cooking, Domain::Woodworking, Domain::Gardening] {
-        let set = quick::made_up(domain, TOY_SCRIPTS, seed)?;
+        let set = toy::toy_set(domain, TOY_SCRIPTS, seed)?;
         let (name, edges) = (set.name.clone(), Edges::of_clips(&set));
-        let lessons = toy_lessons(&name, seed);
-        let place = folder.path().join(&name);
-        let evaluator = ablations::learn(&set, |_| true, &lessons, &place, progress)?;
+        let setup = toy_setup(&name, seed);
+        let folder = folder.path().join(&name);
+        let evaluator = ablations::train_evaluator(&set, |_| true, &setup, &folder, progress)?;
         let extra: [Extra; 1] = [("evaluator", Ok(&evaluator))];
         for whole in [false, true] {
             let part =
                 Part { set: "toy", domain: Some(&name), whole, extra: &extra, options: &options };
-            report.sections.push(section(&set, &part, (&edges, "clips"), progress)?);
+            report.sections.push(section(&set, &part, &edges, progress)?);
         }
     }
     Ok(report)
 }
 
-/// The toy's random word vectors lie apart in other ways than a sentence encoder's.
-fn toy_lessons(domain: &str, seed: u64) -> Lessons {
-    let drawing = Drawing {
+/// Similarities of the toy's random word vectors are distributed otherwise than a sentence encoder's.
+fn toy_setup(domain: &str, seed: u64) -> TrainSetup {
+    let negatives = NegativeRates {
         swapped: 1.0,
         wrong: 1.0,
         elsewhere: 1.0,
         shows: 0.5,
         unlike: 0.2,
-        ..Drawing::default()
+        ..NegativeRates::default()
     };
-    let train = TrainOptions { seed, drawing, rate: 1e-3, held_out: 40, ..TrainOptions::default() };
-    Lessons { domain: domain.into(), channels: Channels::WITHOUT_FEATURES, train }
+    let train =
+        TrainOptions { seed, negatives, rate: 1e-3, held_out: 40, ..TrainOptions::default() };
+    TrainSetup { domain: domain.into(), channels: Channels::WITHOUT_FEATURES, train }
 }
 
 /// Where the toy's candidates hold fewer truths than they must, over all domains together.
-pub fn lost_truths(toy: &Report) -> Vec<String> {
+pub fn lost_truths(toy: &EvaluationReport) -> Vec<String> {
     let mut lost = Vec::new();
     for (of, whole) in [("mixed", false), ("whole videos", true)] {
-        for (way, least) in LEAST_CAPTURED {
+        for (way, least) in MIN_CAPTURED {
             let least = if whole { 1.0 } else { least };
             let found = captured(toy, of, way);
             if found < least {
@@ -95,8 +99,7 @@ pub fn lost_truths(toy: &Report) -> Vec<String> {
     lost
 }
 
-/// The share of all truths of one kind that are among 100 candidates.
-fn captured(report: &Report, of: &str, way: &str) -> f64 {
+fn captured(report: &EvaluationReport, of: &str, way: &str) -> f64 {
     let all = report.sections.iter().flat_map(|section| &section.capture);
     let (mut found, mut procedures) = (0.0, 0);
     for capture in all.filter(|capture| capture.of == of) {
@@ -108,9 +111,14 @@ fn captured(report: &Report, of: &str, way: &str) -> f64 {
     found.round() / procedures.max(1) as f64
 }
 
-fn new_report(seed: u64, notes: &[&str]) -> Report {
+fn new_report(seed: u64, notes: &[&str]) -> EvaluationReport {
     let notes = notes.iter().map(|note| note.to_string()).collect();
-    Report { version: env!("CARGO_PKG_VERSION").into(), seed, notes, ..Report::default() }
+    EvaluationReport {
+        version: env!("CARGO_PKG_VERSION").into(),
+        seed,
+        notes,
+        ..EvaluationReport::default()
+    }
 }
 
 const NOTES: [&str; 3] = [
@@ -122,28 +130,24 @@ const NOTES: [&str; 3] = [
      data; sets of other videos are the honest test",
 ];
 
-/// All experiments on sets and on a library. Finished parts are kept in a folder, so that a run that
-/// was stopped continues.
+/// All experiments on sets and on a library. Finished sections are cached in a folder, so that a run that was
+/// stopped continues.
 pub struct Evaluation<'a> {
-    /// How methods are compared; its seed is the seed of everything random.
-    pub options: Options,
-    /// Mix so many procedures out of the videos of each set.
+    /// Its seed is the seed of everything random.
+    pub options: CompareOptions,
+    /// Procedures that are mixed out of the videos of each set.
     pub mixed: usize,
-    /// Train evaluators on fewer kinds of negatives and on other data.
     pub ablations: bool,
-    /// Where parts, trained models and the report are written.
+    /// Where sections and trained models are written.
     pub out: &'a Path,
     /// The made-up library's folder, if the library is made up.
     pub world: Option<&'a Path>,
-    /// Procedures to ask the library; mixed by rules where none are named.
+    /// A file of procedures for the library; mixed by rules where there is none.
     pub procedures: Option<&'a Path>,
     /// A list of the library's videos whose steps have labels.
     pub labels: Option<&'a Path>,
-    /// Encodes steps and narration.
     pub sentence: &'a SentenceEncoder,
-    /// Where evaluators come from.
     pub evaluators: EvaluatorSource<'a>,
-    /// Where progress is reported.
     pub progress: &'a dyn Progress,
 }
 
@@ -153,14 +157,14 @@ impl Evaluation<'_> {
         &self,
         sets: &[(PathBuf, &dyn Encoder)],
         library: Option<(&Library, &dyn Encoder)>,
-    ) -> Result<Report, Failed> {
-        let kept = Kept::new(&self.out.join("parts"))?;
+    ) -> Result<EvaluationReport, Failed> {
+        let cache = ResultCache::new(&self.out.join("parts"))?;
         let mut report = new_report(self.options.seed, &NOTES);
         for (data, encoder) in sets {
-            self.set(data, *encoder, &kept, &mut report)?;
+            self.set(data, *encoder, &cache, &mut report)?;
         }
         if let Some((library, encoder)) = library {
-            self.library(library, encoder, &kept, &mut report)?;
+            self.library(library, encoder, &cache, &mut report)?;
         }
         Ok(report)
     }
@@ -170,8 +174,8 @@ impl Evaluation<'_> {
         &self,
         data: &Path,
         encoder: &dyn Encoder,
-        kept: &Kept,
-        report: &mut Report,
+        cache: &ResultCache,
+        report: &mut EvaluationReport,
     ) -> Result<(), Failed> {
         let mut domains: Vec<_> = Set::open(data, Needs::Text)?
             .videos
@@ -184,14 +188,12 @@ impl Evaluation<'_> {
             domains = vec![None];
         }
         for domain in domains {
-            let senses = Senses { encoder, sentence: self.sentence };
+            let encoders = Encoders { encoder, sentence: self.sentence };
             let set = Set::open(data, Needs::Text)?;
-            let (set, _) = gather(set, &senses, domain.as_deref(), self.progress)?;
+            let (set, _) = load(set, &encoders, domain.as_deref(), self.progress)?;
             let set = with_mixed(set, self.mixed, self.options.seed);
             let (name, edges) = (set.name.clone(), Edges::of_clips(&set));
-            let sections =
-                self.sections(&set, &name, domain.as_deref(), (&edges, "clips"), kept)?;
-            report.sections.extend(sections);
+            report.sections.extend(self.sections(&set, &name, domain.as_deref(), &edges, cache)?);
         }
         Ok(())
     }
@@ -201,8 +203,8 @@ impl Evaluation<'_> {
         &self,
         library: &Library,
         encoder: &dyn Encoder,
-        kept: &Kept,
-        report: &mut Report,
+        cache: &ResultCache,
+        report: &mut EvaluationReport,
     ) -> Result<(), Failed> {
         let labels = self.labels.map(|list| Set::open(list, Needs::Text)).transpose()?;
         let examples = self.examples(library)?;
@@ -220,38 +222,36 @@ impl Evaluation<'_> {
             };
             let edges = Edges::of_library(&part, library)?;
             let own = part.clone().without_builder("temporally-sampled");
-            let sections =
-                self.sections(&own, name, domain.as_deref(), (&edges, "seconds"), kept)?;
-            report.sections.extend(sections);
+            report.sections.extend(self.sections(&own, name, domain.as_deref(), &edges, cache)?);
             if self.ablations {
                 report.ablations.extend(self.ablations(&part, domain.as_deref())?);
             }
         }
         if let Some(truth) = &truth {
-            self.progress.begin("finding steps", 0);
-            let known = localisation::made_up(truth, library, encoder)?;
-            report.localisation = Some(localisation::localise(&known, self.options.seed));
+            self.progress.begin("localising steps", 0);
+            let videos = localisation::made_up(truth, library, encoder)?;
+            report.localisation = Some(localisation::localise(&videos, self.options.seed));
         }
         Ok(())
     }
 
-    /// Evaluators trained on less, each kept where it was trained.
+    /// Evaluators trained on less; each stays in the folder where it was trained.
     fn ablations(&self, set: &TestSet, domain: Option<&str>) -> Result<Vec<Ablation>, Failed> {
         let mut set = set.measuring(false);
         let domain = domain.unwrap_or("any");
         set.name = format!("{domain}, mixed");
         let folder = self.out.join("models").join(domain);
-        let lessons = Lessons::plain(domain, self.options.seed);
+        let setup = TrainSetup::ablation(domain, self.options.seed);
         let (options, progress) = (&self.options, self.progress);
         let mixed = set.clone().without_builder("temporally-sampled");
         Ok(vec![
-            ablations::negatives(&mixed, &lessons, &folder.join("negatives"), options, progress)?,
-            ablations::data(&set, &lessons, &folder.join("data"), options, progress)?,
+            ablations::negatives(&mixed, &setup, &folder.join("negatives"), options, progress)?,
+            ablations::data(&set, &setup, &folder.join("data"), options, progress)?,
         ])
     }
 
-    /// The procedures that were named, or ones mixed by rules; for the ablations also temporally sampled
-    /// ones, of videos that nothing is measured on.
+    /// The procedures of the file, or ones mixed by rules; for the ablations also temporally sampled ones for
+    /// training.
     fn examples(&self, library: &Library) -> Result<Vec<Example>, Failed> {
         let (rules, seed) = (Rules::default(), self.options.seed);
         let with = Build {
@@ -282,14 +282,14 @@ impl Evaluation<'_> {
         Ok(examples)
     }
 
-    /// Mixed procedures and whole videos, whichever there are; as they were kept, or made and kept.
+    /// Mixed procedures and whole videos, whichever there are, from the cache where they are in it.
     fn sections(
         &self,
         set: &TestSet,
         name: &str,
         domain: Option<&str>,
-        edges: (&Edges, &str),
-        kept: &Kept,
+        edges: &Edges,
+        cache: &ResultCache,
     ) -> Result<Vec<Section>, Failed> {
         let evaluator = self.evaluators.find(domain, &set.encoder);
         let with = match &evaluator {
@@ -304,21 +304,21 @@ impl Evaluation<'_> {
             }
             let options = format!("{:?}", self.options);
             let about = [name, domain.unwrap_or(""), &whole.to_string(), &with, &options];
-            let made_from = fingerprint(set, &about);
-            if let Some(found) = kept.find::<Section>(&made_from) {
+            let key = fingerprint(set, &about);
+            if let Some(found) = cache.read::<Section>(&key) {
                 sections.push(found);
                 continue;
             }
             let part = Part { set: name, domain, whole, extra: &extra, options: &self.options };
             let found = section(set, &part, edges, self.progress)?;
-            kept.keep(&made_from, &found)?;
+            cache.write(&key, &found)?;
             sections.push(found);
         }
         Ok(sections)
     }
 }
 
-/// Takes the labels of a list; an error where it has none for the library.
+/// Sets the labels of a list; an error where it has none for the library.
 fn label(set: &mut TestSet, library: &Library, list: &Set) -> Result<(), Failed> {
     match library_set::label(&mut set.collection, &library.videos()?, &list.videos) {
         0 => Err(format!(
@@ -334,7 +334,7 @@ fn label(set: &mut TestSet, library: &Library, list: &Set) -> Result<(), Failed>
 
 type DomainVideos = (Option<String>, Option<Vec<VideoId>>);
 
-/// The videos of each domain, as the truth tells; all of them where there is none.
+/// The videos of each domain of the truth; all of them where there is none.
 fn domains(truth: Option<&Truth>, library: &Library) -> Result<Vec<DomainVideos>, Failed> {
     let Some(truth) = truth else { return Ok(vec![(None, None)]) };
     let of: HashMap<&str, Domain> =

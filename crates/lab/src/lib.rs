@@ -1,5 +1,6 @@
-//! Training and measurement: data sets, learning, baselines, metrics, studies.
+//! Training and measurement: data sets, training, baselines, metrics, studies.
 
+pub mod rows;
 pub mod dataset;
 pub mod collection;
 pub mod negatives;

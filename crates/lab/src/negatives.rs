@@ -1,10 +1,9 @@
-//! What a good demonstration is not: sequences that break one constraint each, made from one that
-//! breaks none. The evaluator learns to tell them apart.
+//! Negatives: sequences that break one constraint of a good demonstration each, made from a positive.
 //!
-//! A constraint counts as kept or broken against the sequence it was made from: [`faults`] counts how
-//! often each is broken, and a negative is one where exactly its own count went up.
+//! Violations are counted against the positive: a negative of a constraint is a sequence in which the count
+//! of that constraint, and of no other, went up.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use rand::seq::{IndexedRandom, SliceRandom};
 use rand_chacha::ChaCha8Rng;
@@ -14,42 +13,39 @@ use stitch_core::cover::{Sequence, interrupted, reversed, source_changes};
 use stitch_core::features::{Features, similarity};
 use stitch_core::pool::Pool;
 
-/// The three constraints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Constraint {
     /// Every clip shows its step.
     Correctness,
-    /// One source serves as long as it can: the source changes seldom, and never for a single clip.
+    /// The source changes as seldom as possible, and never for a single clip.
     Continuity,
-    /// Clips of one video stand in the order of that video, so that what is cut stays cut.
+    /// Clips of one video keep its order, so that what is cut stays cut.
     State,
 }
 
 impl Constraint {
-    /// All of them.
     pub const ALL: [Self; 3] = [Self::Correctness, Self::Continuity, Self::State];
 }
 
-/// What is known of a procedure's steps and the clips of a pool.
-pub struct Ground<'a> {
-    /// All clips.
+/// A procedure's steps and the clips that negatives are made of.
+pub struct NegativeContext<'a> {
     pub pool: &'a Pool,
-    /// The steps' texts, by the sentence encoder.
+    /// The steps by the sentence encoder.
     pub steps: &'a Features,
     /// For each step clips that show it, of videos that may be used.
-    pub showing: Vec<Vec<ClipId>>,
+    pub showing: &'a [Vec<ClipId>],
     /// The clips of each video that may be used, by start.
-    pub videos: &'a std::collections::HashMap<VideoId, Vec<ClipId>>,
-    /// From which similarity of texts on a clip shows a step.
+    pub videos: &'a HashMap<VideoId, Vec<ClipId>>,
+    /// From this similarity of texts on a clip shows a step.
     pub shows: f32,
-    /// Below which similarity it surely does not.
+    /// Below this similarity it does not.
     pub unlike: f32,
 }
 
 /// How often a sequence breaks each constraint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Faults {
+pub struct Violations {
     /// Clips that do not show their step.
     pub wrong: usize,
     /// Changes from one source to another.
@@ -60,8 +56,7 @@ pub struct Faults {
     pub reversed: usize,
 }
 
-impl Faults {
-    /// Which constraints are broken more often than they were.
+impl Violations {
     pub fn broken_since(self, was: Self) -> Vec<Constraint> {
         let more = |constraint: &Constraint| match constraint {
             Constraint::Correctness => self.wrong > was.wrong,
@@ -74,18 +69,16 @@ impl Faults {
     }
 }
 
-impl Ground<'_> {
-    /// The similarity of a step's text to a clip's.
+impl NegativeContext<'_> {
     pub fn similarity(&self, step: usize, clip: ClipId) -> f32 {
         similarity(self.steps.row(step), self.pool.text_features().row(clip.row()))
     }
 
-    /// Counts what is wrong with a sequence.
-    pub fn faults(&self, clips: &[ClipId]) -> Faults {
+    pub fn violations(&self, clips: &[ClipId]) -> Violations {
         let wrong = clips.iter().enumerate().filter(|(i, c)| self.similarity(*i, **c) < self.shows);
         let changes = source_changes(&Sequence::from(clips), self.pool);
         let (interrupted, reversed) = (interrupted(clips, self.pool), reversed(clips, self.pool));
-        Faults { wrong: wrong.count(), changes, interrupted, reversed }
+        Violations { wrong: wrong.count(), changes, interrupted, reversed }
     }
 
     fn source(&self, clip: ClipId) -> VideoId {
@@ -97,122 +90,121 @@ impl Ground<'_> {
 pub fn negative(
     constraint: Constraint,
     positive: &[ClipId],
-    ground: &Ground<'_>,
+    context: &NegativeContext<'_>,
     random: &mut ChaCha8Rng,
 ) -> Option<Vec<ClipId>> {
     match constraint {
-        Constraint::Correctness => correctness(positive, ground, random),
-        Constraint::Continuity => continuity(positive, ground, random),
-        Constraint::State => state(positive, ground, random),
+        Constraint::Correctness => correctness(positive, context, random),
+        Constraint::Continuity => continuity(positive, context, random),
+        Constraint::State => state(positive, context, random),
     }
 }
 
 /// One clip replaced by one that does not show the step, from a video that already contributes.
-pub fn correctness(
+fn correctness(
     positive: &[ClipId],
-    ground: &Ground<'_>,
+    context: &NegativeContext<'_>,
     random: &mut ChaCha8Rng,
 ) -> Option<Vec<ClipId>> {
-    let mut sources: Vec<VideoId> = positive.iter().map(|clip| ground.source(*clip)).collect();
+    let mut sources: Vec<VideoId> = positive.iter().map(|clip| context.source(*clip)).collect();
     sources.sort_unstable();
     sources.dedup();
     let others: Vec<ClipId> =
-        sources.iter().filter_map(|video| ground.videos.get(video)).flatten().copied().collect();
+        sources.iter().filter_map(|video| context.videos.get(video)).flatten().copied().collect();
     let unlike = |place: usize| {
-        let unlike = move |clip: &ClipId| ground.similarity(place, *clip) < ground.unlike;
+        let unlike = move |clip: &ClipId| context.similarity(place, *clip) < context.unlike;
         others.iter().copied().filter(unlike).map(move |clip| vec![(place, clip)])
     };
     let changes = (0..positive.len()).flat_map(unlike).collect();
-    breaking(Constraint::Correctness, positive, changes, ground, random)
+    breaking(Constraint::Correctness, positive, changes, context, random)
 }
 
 /// The middle one of three clips of one source replaced by one of another that does show the step.
-pub fn continuity(
+fn continuity(
     positive: &[ClipId],
-    ground: &Ground<'_>,
+    context: &NegativeContext<'_>,
     random: &mut ChaCha8Rng,
 ) -> Option<Vec<ClipId>> {
     let middle = |place: &usize| {
-        let source = |place: usize| ground.source(positive[place]);
+        let source = |place: usize| context.source(positive[place]);
         source(place - 1) == source(*place) && source(*place) == source(place + 1)
     };
     let middles = (1..positive.len().saturating_sub(1)).filter(middle);
     let elsewhere = |place: usize| {
-        let foreign = move |clip: &ClipId| ground.source(*clip) != ground.source(positive[place]);
-        ground.showing[place].iter().copied().filter(foreign).map(move |clip| vec![(place, clip)])
+        let foreign = move |clip: &ClipId| context.source(*clip) != context.source(positive[place]);
+        context.showing[place].iter().copied().filter(foreign).map(move |clip| vec![(place, clip)])
     };
     let changes = middles.flat_map(elsewhere).collect();
-    breaking(Constraint::Continuity, positive, changes, ground, random)
+    breaking(Constraint::Continuity, positive, changes, context, random)
 }
 
-/// Two steps get clips of one video in the wrong order, both still showing their steps. So that no source
-/// interrupts another, the steps between may get clips of that video too.
-pub fn state(
+/// Two steps get clips of one video in the wrong order, both still showing their steps. The steps between
+/// may get clips of that video too, so that no source interrupts another.
+fn state(
     positive: &[ClipId],
-    ground: &Ground<'_>,
+    context: &NegativeContext<'_>,
     random: &mut ChaCha8Rng,
 ) -> Option<Vec<ClipId>> {
     let mut changes = Vec::new();
-    for shown in shown_by_video(ground).values() {
+    for shown in shown_by_video(context).values() {
         let of_step = |(step, clips): (&usize, &Vec<ClipId>)| -> Change {
             clips.iter().map(|clip| (*step, *clip)).collect()
         };
         let all: Change = shown.iter().flat_map(of_step).collect();
         let after = |a: (usize, ClipId)| all.iter().filter(move |b| a.0 < b.0);
         let pairs = all.iter().flat_map(|a| after(*a).map(|b| vec![*a, *b]));
-        changes.extend(pairs.filter(|pair| goes_back(pair, ground.pool)));
+        changes.extend(pairs.filter(|pair| goes_back(pair, context.pool)));
         for first in shown.keys() {
             let stretch =
                 (*first..).map_while(|step| Some((step, *shown.get(&step)?.choose(random)?)));
             let stretch: Change = stretch.collect();
             let parts = (3..=stretch.len()).map(|steps| &stretch[..steps]);
-            changes.extend(parts.filter(|part| goes_back(part, ground.pool)).map(<[_]>::to_vec));
+            changes.extend(parts.filter(|part| goes_back(part, context.pool)).map(<[_]>::to_vec));
         }
     }
-    breaking(Constraint::State, positive, changes, ground, random)
+    breaking(Constraint::State, positive, changes, context, random)
 }
 
-/// The clips that show each step, by video.
-fn shown_by_video(ground: &Ground<'_>) -> BTreeMap<VideoId, BTreeMap<usize, Vec<ClipId>>> {
+fn shown_by_video(
+    context: &NegativeContext<'_>,
+) -> BTreeMap<VideoId, BTreeMap<usize, Vec<ClipId>>> {
     let mut shown: BTreeMap<VideoId, BTreeMap<usize, Vec<ClipId>>> = BTreeMap::new();
-    for (step, clips) in ground.showing.iter().enumerate() {
+    for (step, clips) in context.showing.iter().enumerate() {
         for clip in clips {
-            shown.entry(ground.source(*clip)).or_default().entry(step).or_default().push(*clip);
+            shown.entry(context.source(*clip)).or_default().entry(step).or_default().push(*clip);
         }
     }
     shown
 }
 
-/// Whether a clip of one video stands before an earlier one.
+/// Whether a clip comes before an earlier one of the same video.
 fn goes_back(change: &[(usize, ClipId)], pool: &Pool) -> bool {
     let start = |of: &(usize, ClipId)| pool.clip(of.1).span.start();
     change.windows(2).any(|pair| start(&pair[0]) > start(&pair[1]))
 }
 
-/// Clips put in other places.
+/// Replacements: a step and its new clip each.
 type Change = Vec<(usize, ClipId)>;
 
-/// The first of the changes, in an order by chance, that breaks this constraint and no other.
+/// The first of the changes, in random order, that breaks this constraint and no other.
 fn breaking(
     constraint: Constraint,
     positive: &[ClipId],
     mut changes: Vec<Change>,
-    ground: &Ground<'_>,
+    context: &NegativeContext<'_>,
     random: &mut ChaCha8Rng,
 ) -> Option<Vec<ClipId>> {
-    let was = ground.faults(positive);
+    let was = context.violations(positive);
     changes.shuffle(random);
     changes.into_iter().find_map(|change| {
         let mut clips = positive.to_vec();
         change.into_iter().for_each(|(place, clip)| clips[place] = clip);
-        (ground.faults(&clips).broken_since(was) == [constraint]).then_some(clips)
+        (context.violations(&clips).broken_since(was) == [constraint]).then_some(clips)
     })
 }
 
 #[cfg(test)]
 mod tests {
-    use std::collections::HashMap;
-
     use proptest::prelude::*;
     use rand_chacha::rand_core::SeedableRng;
     use stitch_core::clip::{Clip, Span};
@@ -266,11 +258,11 @@ mod tests {
             Self { pool, steps, videos: by_video, showing, positive }
         }
 
-        fn ground(&self) -> Ground<'_> {
-            Ground {
+        fn context(&self) -> NegativeContext<'_> {
+            NegativeContext {
                 pool: &self.pool,
                 steps: &self.steps,
-                showing: self.showing.clone(),
+                showing: &self.showing,
                 videos: &self.videos,
                 shows: 0.9,
                 unlike: 0.1,
@@ -283,12 +275,13 @@ mod tests {
         // The second video does 2 before 0, and 1 in between.
         let some = [true, true, false];
         let case = Case::new(&[vec![0, 1, 4, 2, 0, 3], vec![2, 1, 0, 4], vec![4, 1]], &some);
-        let ground = case.ground();
+        let context = case.context();
         for constraint in Constraint::ALL {
             let mut random = ChaCha8Rng::seed_from_u64(7);
-            let found = negative(constraint, &case.positive, &ground, &mut random);
+            let found = negative(constraint, &case.positive, &context, &mut random);
             let clips = found.unwrap_or_else(|| panic!("{constraint:?}"));
-            let broken = ground.faults(&clips).broken_since(ground.faults(&case.positive));
+            let broken =
+                context.violations(&clips).broken_since(context.violations(&case.positive));
             assert_eq!(broken, [constraint]);
         }
     }
@@ -298,7 +291,7 @@ mod tests {
         // No two clips of the second video alone could stand in the first without a change of source.
         let case = Case::new(&[vec![0, 1, 2], vec![2, 1, 0]], &[]);
         let mut random = ChaCha8Rng::seed_from_u64(3);
-        let clips = state(&case.positive, &case.ground(), &mut random);
+        let clips = state(&case.positive, &case.context(), &mut random);
         assert_eq!(clips, Some(vec![ClipId(5), ClipId(4), ClipId(3)]));
     }
 
@@ -307,7 +300,7 @@ mod tests {
         let case = Case::new(&[vec![0]], &[]);
         let mut random = ChaCha8Rng::seed_from_u64(1);
         for constraint in Constraint::ALL {
-            assert_eq!(negative(constraint, &case.positive, &case.ground(), &mut random), None);
+            assert_eq!(negative(constraint, &case.positive, &case.context(), &mut random), None);
         }
     }
 
@@ -319,18 +312,18 @@ mod tests {
             seed in 0u64..20,
         ) {
             let case = Case::new(&videos, &some);
-            let ground = case.ground();
-            let was = ground.faults(&case.positive);
+            let context = case.context();
+            let was = context.violations(&case.positive);
             for constraint in Constraint::ALL {
                 let make = || {
                     let mut random = ChaCha8Rng::seed_from_u64(seed);
-                    negative(constraint, &case.positive, &ground, &mut random)
+                    negative(constraint, &case.positive, &context, &mut random)
                 };
                 let found = make();
                 prop_assert_eq!(&found, &make(), "the same for the same seed");
                 if let Some(clips) = found {
                     prop_assert_ne!(&clips, &case.positive);
-                    prop_assert_eq!(ground.faults(&clips).broken_since(was), vec![constraint]);
+                    prop_assert_eq!(context.violations(&clips).broken_since(was), vec![constraint]);
                 }
             }
         }

@@ -11,7 +11,7 @@ fn rendered_frames_are_a_plain_set() {
     let settings = Settings { seed: 3, videos: 2, width: 64, height: 64 };
     render_frames(out.path(), settings, 2, false, &Silent).unwrap();
     let set = Set::open(out.path(), Needs::Pictures).unwrap();
-    assert!(set.complaints.is_empty() && set.unread.is_empty());
+    assert!(set.issues.is_empty() && set.unread.is_empty());
     assert_eq!(set.videos.len(), 2);
     let steps = set.videos.iter().flat_map(|video| &video.steps);
     assert!(steps.clone().all(|step| step.images.len() == 2 && step.label.is_some()));

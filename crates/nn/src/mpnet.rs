@@ -310,4 +310,125 @@ mod tests {
         assert_eq!(bucket(-380, 32), 15);
         assert_eq!(bucket(380, 32), 31);
     }
+
+    const D: usize = 8;
+    const WIDE: usize = 16;
+    const RANK: usize = 2;
+
+    /// Tensors by name, and their bytes as a safetensors file.
+    type Tensors = std::collections::BTreeMap<String, Tensor>;
+
+    fn sizes() -> Sizes {
+        let config = Config {
+            vocab_size: 20,
+            hidden_size: D,
+            num_hidden_layers: 2,
+            num_attention_heads: 2,
+            intermediate_size: WIDE,
+            max_position_embeddings: 30,
+            relative_attention_num_buckets: 8,
+            layer_norm_eps: 1e-5,
+            pad_token_id: 1,
+        };
+        Sizes::new(config, 24, Path::new("tiny")).unwrap()
+    }
+
+    /// A tensor of numbers between -0.5 and 0.5 that its name decides.
+    fn tensor(name: &str, shape: &[usize]) -> Tensor {
+        let mut state =
+            name.bytes().fold(7u32, |state, byte| state * 31 % 65_521 + u32::from(byte));
+        let number = |_| {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (state >> 8) as f32 / (1 << 24) as f32 - 0.5
+        };
+        let numbers: Vec<f32> = (0..shape.iter().product()).map(number).collect();
+        Tensor::from_vec(numbers, shape, &Device::Cpu).unwrap()
+    }
+
+    fn base() -> Tensors {
+        let mut shapes: Vec<(String, Vec<usize>)> = vec![
+            ("embeddings.word_embeddings.weight".into(), vec![20, D]),
+            ("embeddings.position_embeddings.weight".into(), vec![30, D]),
+            ("embeddings.LayerNorm.weight".into(), vec![D]),
+            ("embeddings.LayerNorm.bias".into(), vec![D]),
+            ("encoder.relative_attention_bias.weight".into(), vec![8, 2]),
+        ];
+        for layer in 0..2 {
+            let mut part = |name: &str, shape: &[usize]| {
+                let name = format!("encoder.layer.{layer}.{name}");
+                shapes.push((format!("{name}.weight"), shape.to_vec()));
+                shapes.push((format!("{name}.bias"), vec![shape[0]]));
+            };
+            for name in ["q", "k", "v", "o"] {
+                part(&format!("attention.attn.{name}"), &[D, D]);
+            }
+            part("attention.LayerNorm", &[D]);
+            part("intermediate.dense", &[WIDE, D]);
+            part("output.dense", &[D, WIDE]);
+            part("output.LayerNorm", &[D]);
+        }
+        shapes.iter().map(|(name, shape)| (name.clone(), tensor(name, shape))).collect()
+    }
+
+    /// An adapter of the second layer.
+    fn update() -> Tensors {
+        let parts =
+            ["attention.attn.q", "attention.attn.k", "attention.attn.v", "attention.attn.o"];
+        let parts = parts.map(|part| (part, D)).into_iter().chain([("output.dense", WIDE)]);
+        let both = |(part, into): (&str, usize)| {
+            let name = format!("encoder.layer.1.{part}");
+            let (a, b) = (format!("{name}.a"), format!("{name}.b"));
+            [(a.clone(), tensor(&a, &[into, RANK])), (b.clone(), tensor(&b, &[RANK, D]))]
+        };
+        parts.flat_map(both).collect()
+    }
+
+    fn weights(tensors: &Tensors) -> Weights {
+        Weights::from_bytes("tiny", &safetensors::serialize(tensors, None).unwrap()).unwrap()
+    }
+
+    /// The base with the update added to its weights.
+    fn merged() -> Tensors {
+        let (mut base, update) = (base(), update());
+        for name in update.keys().filter_map(|name| name.strip_suffix(".a")) {
+            let (a, b) = (&update[&format!("{name}.a")], &update[&format!("{name}.b")]);
+            let weight = base.get_mut(&format!("{name}.weight")).unwrap();
+            *weight = (&*weight + a.matmul(b).unwrap().t().unwrap()).unwrap();
+        }
+        base
+    }
+
+    fn rows(tensors: &Tensors, adapter: Option<&Adapter>, texts: &[PooledText<'_>]) -> Vec<f32> {
+        let network = Mpnet::read(&weights(tensors), &sizes()).unwrap();
+        network.forward(texts.iter().copied(), adapter).unwrap()
+    }
+
+    fn distance(a: &[f32], b: &[f32]) -> f32 {
+        a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max)
+    }
+
+    #[test]
+    fn an_adapter_equals_the_network_with_the_update_merged() {
+        let adapter = Adapter::read(&weights(&update()), &sizes()).unwrap();
+        let texts = [&[0, 5, 9, 2][..], &[0, 7, 2]];
+        let texts = texts.map(|tokens| PooledText { tokens, pooled: tokens.len() });
+        let adapted = rows(&base(), Some(&adapter), &texts);
+        assert!(distance(&adapted, &rows(&merged(), None, &texts)) < 1e-5);
+        assert!(
+            distance(&adapted, &rows(&base(), None, &texts)) > 0.01,
+            "it must change something"
+        );
+    }
+
+    #[test]
+    fn context_changes_a_step_without_being_averaged() {
+        let step = [0, 5, 9, 2];
+        let read = |context: &[u32], pooled| {
+            let tokens = [&step[..], context].concat();
+            rows(&base(), None, &[PooledText { tokens: &tokens, pooled }])
+        };
+        let alone = read(&[], 4);
+        assert!(distance(&alone, &read(&[11, 12, 2], 4)) > 1e-3, "the context is attended to");
+        assert!(distance(&read(&[11, 2], 4), &read(&[11, 2], 6)) > 1e-3, "but not averaged");
+    }
 }

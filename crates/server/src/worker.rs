@@ -3,7 +3,7 @@
 use std::panic::AssertUnwindSafe;
 use std::thread::JoinHandle;
 
-use stitch_engine::index::{Indexer, LocaliseOptions};
+use stitch_engine::index::Indexer;
 use stitch_engine::progress::Progress;
 use stitch_engine::render;
 
@@ -83,8 +83,7 @@ fn index(state: &State, folder: &str, progress: &dyn Progress) -> Result<String,
         sentence: &state.resources.sentence,
         chat: None,
         speech: state.resources.speech.as_ref(),
-        given: None,
-        localise: LocaliseOptions::default(),
+        list: None,
     };
     let report = indexer.run(&[folder], progress);
     state.reload_pool()?; // videos that were indexed before an error count too

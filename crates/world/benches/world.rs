@@ -1,4 +1,4 @@
-//! How fast the made-up library is drawn, spoken and encoded: video seconds per CPU second, with the
+//! How fast the synthetic library is drawn, spoken and encoded: video seconds per CPU second, with the
 //! CPU time of the encoder counted in.
 
 #![allow(clippy::print_stdout)]

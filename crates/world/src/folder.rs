@@ -1,4 +1,4 @@
-//! The folder a library is made in: whose it is, what is in it already, and who is at work there.
+//! The folder a library is made in: its manifest, its lock, and how files are written into it.
 
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
@@ -6,41 +6,40 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use stitch_engine::files::{FileError, write_whole};
 
-use super::settings::{Settings, WorldError};
+use crate::settings::{Settings, WorldError};
 
 const MANIFEST: &str = "world.json";
 const LOCK: &str = ".world.lock";
+/// What names of unfinished files begin with, here and in [`stitch_engine::files`].
+pub const WRITING: &str = ".writing-";
 
-/// What a folder was made from.
+/// world.json: what a folder was made from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {
-    /// The number of this format and of everything that decides pixels.
-    pub version: u32,
-    /// What decides the library.
-    pub settings: Settings,
-    /// What is kept of it.
-    pub form: Form,
+    /// Of this format and of everything that decides pixels.
+    version: u32,
+    settings: Settings,
+    form: Form,
 }
 
 /// What is kept of a library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Form {
-    /// Videos that speak.
+    /// Videos with speech.
     Spoken,
     /// Videos without sound.
     Silent,
-    /// Single frames, so many of each step.
+    /// Single frames, this many of each shot.
     Frames(usize),
 }
 
 impl Manifest {
-    /// The manifest of a library that is made now.
     pub fn new(settings: Settings, form: Form) -> Self {
         Self { version: 1, settings, form }
     }
 
-    /// Whether what `was` made can be kept: the same, or the same and fewer videos.
+    /// Whether the files that `was` describes can be kept: the same settings, or fewer videos.
     fn extends(&self, was: &Self) -> bool {
         let grown = Settings { videos: self.settings.videos, ..was.settings };
         let same = Self { settings: grown, ..was.clone() };
@@ -58,16 +57,16 @@ impl Manifest {
     }
 }
 
-/// A folder that is ours until this is dropped.
+/// A folder that is locked until this is dropped.
 pub struct Folder {
     path: PathBuf,
     _lock: File,
 }
 
 impl Folder {
-    /// Takes a folder for this manifest: an empty one, one that is not there yet, one that an earlier
+    /// Locks a folder for this manifest: an empty one, one that is not there yet, one that an earlier
     /// run with the same settings left, or with `force` any library.
-    pub fn take(path: &Path, manifest: &Manifest, force: bool) -> Result<Self, WorldError> {
+    pub fn open(path: &Path, manifest: &Manifest, force: bool) -> Result<Self, WorldError> {
         if path.is_file() {
             return Err(WorldError::NotAFolder { path: path.to_owned() });
         }
@@ -82,40 +81,49 @@ impl Folder {
                 let (was, asked) = (was.describe(), manifest.describe());
                 return Err(WorldError::Different { folder: folder.path, was, asked });
             }
-            Some(was) if force || !manifest.extends(&was) => folder.clear()?,
-            _ => folder.sweep()?,
+            Some(_) if force => folder.clear()?,
+            _ => folder.remove(|name| name.starts_with(WRITING))?,
         }
-        let json = serde_json::to_vec_pretty(manifest).map_err(std::io::Error::from);
-        let at = folder.path.join(MANIFEST);
-        write_whole(&at, &json.map_err(FileError::at(&at))?)?;
+        folder.write_json(MANIFEST, manifest)?;
         Ok(folder)
     }
 
-    /// A file or folder inside.
     pub fn join(&self, name: &str) -> PathBuf {
         self.path.join(name)
     }
 
-    /// Removes what a killed run left half written.
-    fn sweep(&self) -> Result<(), FileError> {
-        self.remove(|name| name.starts_with(".writing-"))
+    pub fn write_json(&self, name: &str, value: &impl Serialize) -> Result<(), FileError> {
+        let path = self.join(name);
+        let json = serde_json::to_vec_pretty(value).map_err(std::io::Error::from);
+        write_whole(&path, &json.map_err(FileError::at(&path))?)
     }
 
-    /// Removes everything a library consists of, and nothing else.
+    pub fn write_json_lines(&self, name: &str, values: &[impl Serialize]) -> Result<(), FileError> {
+        let path = self.join(name);
+        let mut text = String::new();
+        for value in values {
+            let line = serde_json::to_string(value).map_err(std::io::Error::from);
+            text += &line.map_err(FileError::at(&path))?;
+            text.push('\n');
+        }
+        write_whole(&path, text.as_bytes())
+    }
+
+    /// Removes every file of a library, and nothing else.
     fn clear(&self) -> Result<(), FileError> {
         let endings = [".mp4", ".srt", ".info.json", ".frames"];
         let names = ["truth.json", "procedures.jsonl", "frames.jsonl", "videos.jsonl", MANIFEST];
         self.remove(|name| {
-            name.starts_with(".writing-")
+            name.starts_with(WRITING)
                 || names.contains(&name)
                 || endings.iter().any(|ending| name.ends_with(ending))
         })
     }
 
-    fn remove(&self, ours: impl Fn(&str) -> bool) -> Result<(), FileError> {
+    fn remove(&self, chosen: impl Fn(&str) -> bool) -> Result<(), FileError> {
         for entry in std::fs::read_dir(&self.path).map_err(FileError::at(&self.path))? {
             let path = entry.map_err(FileError::at(&self.path))?.path();
-            if path.file_name().and_then(|name| name.to_str()).is_some_and(&ours) {
+            if path.file_name().and_then(|name| name.to_str()).is_some_and(&chosen) {
                 let removed = if path.is_dir() {
                     std::fs::remove_dir_all(&path)
                 } else {
@@ -128,8 +136,7 @@ impl Folder {
     }
 }
 
-/// The manifest of a folder; none if it has none. One that cannot be understood makes the folder
-/// somebody else's.
+/// The manifest of a folder, if it has one. A folder whose manifest cannot be read is not a library's.
 fn read_manifest(folder: &Path) -> Result<Option<Manifest>, WorldError> {
     let path = folder.join(MANIFEST);
     match std::fs::read(&path) {
@@ -142,18 +149,18 @@ fn read_manifest(folder: &Path) -> Result<Option<Manifest>, WorldError> {
     }
 }
 
-/// Whether there is nothing in the folder but what a run leaves that was killed at its very start.
+/// Whether the folder holds nothing but what a run that was killed at its start leaves.
 fn is_empty(folder: &Path) -> Result<bool, FileError> {
     for entry in std::fs::read_dir(folder).map_err(FileError::at(folder))? {
         let name = entry.map_err(FileError::at(folder))?.file_name();
-        if name != LOCK && !name.to_string_lossy().starts_with(".writing-") {
+        if name != LOCK && !name.to_string_lossy().starts_with(WRITING) {
             return Ok(false);
         }
     }
     Ok(true)
 }
 
-/// Holds the folder against a second run; the system lets go of it whatever happens to this one.
+/// Locks the folder against a second run; the system unlocks it however this one ends.
 fn lock(folder: &Path) -> Result<File, WorldError> {
     let path = folder.join(LOCK);
     let file = File::create(&path).map_err(FileError::at(&path))?;
@@ -186,13 +193,13 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("thesis.doc"), "x").unwrap();
         for force in [false, true] {
-            let taken = Folder::take(folder.path(), &SPOKEN, force);
+            let taken = Folder::open(folder.path(), &SPOKEN, force);
             assert!(matches!(taken, Err(WorldError::Foreign { .. })));
         }
         assert_eq!(names(folder.path()), ["thesis.doc"]);
         std::fs::write(folder.path().join(MANIFEST), "{\"mine\":1}").unwrap();
         assert!(matches!(
-            Folder::take(folder.path(), &SPOKEN, true),
+            Folder::open(folder.path(), &SPOKEN, true),
             Err(WorldError::Foreign { .. })
         ));
     }
@@ -200,35 +207,35 @@ mod tests {
     #[test]
     fn the_same_and_a_larger_library_go_on_another_needs_force() {
         let folder = tempfile::tempdir().unwrap();
-        drop(Folder::take(folder.path(), &SPOKEN, false).unwrap());
+        drop(Folder::open(folder.path(), &SPOKEN, false).unwrap());
         std::fs::write(folder.path().join("a.mp4"), "x").unwrap();
         std::fs::write(folder.path().join("notes.txt"), "x").unwrap();
         std::fs::write(folder.path().join(".writing-abc.mp4"), "x").unwrap();
         let mut larger = SPOKEN;
         larger.settings.videos = 48;
-        drop(Folder::take(folder.path(), &larger, false).unwrap());
+        drop(Folder::open(folder.path(), &larger, false).unwrap());
         assert_eq!(names(folder.path()), [".world.lock", "a.mp4", "notes.txt", "world.json"]);
 
-        let refused = Folder::take(folder.path(), &SPOKEN, false).err().unwrap().to_string();
+        let refused = Folder::open(folder.path(), &SPOKEN, false).err().unwrap().to_string();
         assert!(refused.contains("48 videos") && refused.contains("--force"), "{refused}");
-        drop(Folder::take(folder.path(), &SPOKEN, true).unwrap());
+        drop(Folder::open(folder.path(), &SPOKEN, true).unwrap());
         assert_eq!(names(folder.path()), [".world.lock", "notes.txt", "world.json"]);
     }
 
     #[test]
     fn a_file_is_no_folder() {
         let file = tempfile::NamedTempFile::new().unwrap();
-        let taken = Folder::take(file.path(), &SPOKEN, true);
+        let taken = Folder::open(file.path(), &SPOKEN, true);
         assert!(matches!(taken, Err(WorldError::NotAFolder { .. })));
     }
 
     #[test]
     fn two_runs_do_not_share_a_folder() {
         let folder = tempfile::tempdir().unwrap();
-        let first = Folder::take(folder.path(), &SPOKEN, false).unwrap();
-        let second = Folder::take(folder.path(), &SPOKEN, false);
+        let first = Folder::open(folder.path(), &SPOKEN, false).unwrap();
+        let second = Folder::open(folder.path(), &SPOKEN, false);
         assert!(matches!(second, Err(WorldError::Busy { .. })));
         drop(first);
-        assert!(Folder::take(folder.path(), &SPOKEN, false).is_ok());
+        assert!(Folder::open(folder.path(), &SPOKEN, false).is_ok());
     }
 }

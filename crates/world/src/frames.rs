@@ -1,21 +1,21 @@
-//! A library as single frames for training: a few pictures of every shot and what they show.
+//! A library as single frames for training: a few pictures of every shot with their labels.
 
 use std::path::Path;
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use stitch_engine::files::{FileError, write_whole};
+use stitch_engine::files::FileError;
 use stitch_engine::progress::Progress;
 
-use super::folder::{Folder, Form, Manifest};
-use super::library::scripts;
-use super::picture::png;
-use super::render::canvas;
-use super::script::{Script, Shot};
-use super::settings::{Settings, WorldError};
-use super::stage::{Place, draw};
-use super::vocabulary::{Domain, Scene, Thing, Verb};
+use crate::drawing::{Place, draw};
+use crate::folder::{Folder, Form, Manifest, WRITING};
+use crate::library::scripts;
+use crate::picture::png;
+use crate::render::canvas;
+use crate::script::{Script, Shot};
+use crate::settings::{Settings, WorldError};
+use crate::vocabulary::{Domain, Scene, Thing, Verb};
 
 /// A line of frames.jsonl.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -24,31 +24,27 @@ pub struct FrameTruth {
     pub file: String,
     /// The step in short words; empty if the frame shows none.
     pub text: String,
-    /// What is done; none if nothing is.
+    /// None if the frame shows no step.
     pub verb: Option<Verb>,
-    /// To what; the subject first.
+    /// The subject first.
     pub things: Vec<Thing>,
-    /// Where.
     pub domain: Domain,
-    /// The video it is from.
     pub video: String,
-    /// The time in that video.
+    /// Since the video's start.
     pub second: f64,
 }
 
-/// What was drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct FramesSummary {
-    /// Videos the frames are of.
     pub videos: usize,
-    /// Of those, the ones drawn now; the others were there already.
+    /// Videos drawn now; the others were there already.
     pub made: usize,
-    /// All frames.
+    /// Of all videos.
     pub frames: usize,
 }
 
-/// The most frames of one shot.
-const MOST_PER_STEP: usize = 200;
+/// Frames of one shot; chosen by hand.
+const MAX_PER_STEP: usize = 200;
 
 /// Draws `per_step` frames of every shot into a folder, or goes on where an earlier run stopped.
 pub fn render_frames(
@@ -59,10 +55,10 @@ pub fn render_frames(
     progress: &dyn Progress,
 ) -> Result<FramesSummary, WorldError> {
     settings.check()?;
-    if !(1..=MOST_PER_STEP).contains(&per_step) {
+    if !(1..=MAX_PER_STEP).contains(&per_step) {
         return Err(WorldError::FramesPerStep { per_step });
     }
-    let folder = Folder::take(out, &Manifest::new(settings, Form::Frames(per_step)), force)?;
+    let folder = Folder::open(out, &Manifest::new(settings, Form::Frames(per_step)), force)?;
     let scripts = scripts(settings.seed, settings.videos);
     let left: Vec<&Script> =
         scripts.iter().filter(|script| !folder.join(&frames_folder(script)).exists()).collect();
@@ -74,9 +70,9 @@ pub fn render_frames(
     })?;
     let truths: Vec<FrameTruth> =
         scripts.iter().flat_map(|script| truths(script, per_step)).collect();
-    write_lines(&folder.join("frames.jsonl"), &truths)?;
+    folder.write_json_lines("frames.jsonl", &truths)?;
     let videos: Vec<Value> = scripts.iter().map(|script| video(script, per_step)).collect();
-    write_lines(&folder.join("videos.jsonl"), &videos)?;
+    folder.write_json_lines("videos.jsonl", &videos)?;
     Ok(FramesSummary { videos: scripts.len(), made: left.len(), frames: truths.len() })
 }
 
@@ -84,7 +80,7 @@ fn frames_folder(script: &Script) -> String {
     format!("{}.frames", script.name)
 }
 
-/// Draws the frames of one video into a hidden folder that takes its name when all are there.
+/// Draws the frames of one video into a temporary folder, which is renamed when it is complete.
 fn video_frames(
     folder: &Folder,
     script: &Script,
@@ -93,7 +89,7 @@ fn video_frames(
     progress: &dyn Progress,
 ) -> Result<(), WorldError> {
     let whole = folder.join(&frames_folder(script));
-    let temporary = hidden_folder(folder).map_err(FileError::at(&whole))?;
+    let temporary = temporary_folder(folder).map_err(FileError::at(&whole))?;
     let place = Place::new(script.domain, script.place_seed);
     let mut canvas = canvas(settings)?;
     for (number, (shot, at)) in moments(script, per_step).enumerate() {
@@ -107,15 +103,15 @@ fn video_frames(
     Ok(())
 }
 
-fn hidden_folder(folder: &Folder) -> std::io::Result<tempfile::TempDir> {
+fn temporary_folder(folder: &Folder) -> std::io::Result<tempfile::TempDir> {
     let mut builder = tempfile::Builder::new();
-    builder.prefix(".writing-");
+    builder.prefix(WRITING);
     #[cfg(unix)] // temporary folders are private by default, these pictures are not
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o777));
     builder.tempdir_in(folder.join("."))
 }
 
-/// The moments of a video that are drawn: every shot and how far it has come.
+/// The moments of a video that are drawn: every shot with its progress, 0..1.
 fn moments(script: &Script, per_step: usize) -> impl Iterator<Item = (&Shot, f32)> {
     let within =
         move |shot| (0..per_step).map(move |frame| (shot, (frame as f32 + 0.5) / per_step as f32));
@@ -167,16 +163,6 @@ fn video(script: &Script, per_step: usize) -> Value {
     json!({"video": name, "task": task, "title": title, "domain": script.domain, "steps": steps})
 }
 
-fn write_lines<T: Serialize>(path: &Path, lines: &[T]) -> Result<(), FileError> {
-    let mut text = String::new();
-    for line in lines {
-        let line = serde_json::to_string(line).map_err(std::io::Error::from);
-        text += &line.map_err(FileError::at(path))?;
-        text.push('\n');
-    }
-    write_whole(path, text.as_bytes())
-}
-
 #[cfg(test)]
 mod tests {
     use stitch_engine::progress::Silent;
@@ -203,7 +189,7 @@ mod tests {
     fn no_frames_and_too_many_are_refused_before_anything_is_written() {
         let out = tempfile::tempdir().unwrap();
         let folder = out.path().join("frames");
-        for per_step in [0, MOST_PER_STEP + 1] {
+        for per_step in [0, MAX_PER_STEP + 1] {
             let refused = render_frames(&folder, Settings::DEFAULT, per_step, false, &Silent);
             assert!(matches!(refused, Err(WorldError::FramesPerStep { .. })));
         }

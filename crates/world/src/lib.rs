@@ -1,18 +1,20 @@
-//! The made-up library: instructional videos drawn from a seed, with exact truth.
+//! The synthetic library: instructional videos drawn from a seed, with exact truth.
+//!
+//! docs/world.md explains the data files and the truth.
 
 pub mod vocabulary;
-mod lettering;
-pub mod stage;
-pub mod dice;
-pub mod task;
+pub mod catalogue;
+mod random;
+mod text;
+pub mod drawing;
 pub mod narration;
 pub mod script;
 pub mod truth;
 pub mod library;
 pub mod settings;
-pub mod folder;
+mod folder;
 mod foley;
-pub mod sound;
+mod sound;
 pub mod render;
 mod picture;
 pub mod frames;

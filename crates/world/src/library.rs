@@ -2,200 +2,70 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::dice::Dice;
-use super::narration::sentence;
-use super::script::Script;
-use super::task::{Lesson, lessons};
-use super::truth::{StepTruth, Truth, VideoTruth, flow_problem};
-use super::vocabulary::{Action, Domain, Kind, Thing, Verb};
+use crate::catalogue::{ProcedureData, StepData, catalogue};
+use crate::narration::sentence;
+use crate::random::{SplitMix64, percent, stream};
+use crate::script::Script;
+use crate::truth::{StepTruth, Truth, VideoTruth, flow_problem};
+use crate::vocabulary::{Action, Domain, Thing, Verb};
 
-/// The scripts of a library.
 pub fn scripts(seed: u64, videos: usize) -> Vec<Script> {
     (0..videos).map(|index| Script::new(seed, index)).collect()
 }
 
-/// A procedure to ask for, with every right answer: a line of procedures.jsonl.
+/// A query with every right answer: a line of procedures.jsonl.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MixedProcedure {
-    /// What it makes.
     pub title: String,
-    /// The fields of work it touches.
+    /// Of the videos that show some of its steps.
     pub domains: Vec<Domain>,
-    /// Its steps.
     pub steps: Vec<MixedStep>,
-    /// How many videos are needed at least to show every step.
+    /// The least number of videos that together show every step.
     pub fewest_sources: usize,
     /// How often the source changes in the sequence of clips that it was mixed from.
     #[serde(default)]
     pub changes: usize,
 }
 
-/// A step to ask for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MixedStep {
-    /// How it is asked for, in words no video uses.
+    /// In words no video uses.
     pub text: String,
-    /// What is done.
     pub verb: Verb,
-    /// To what; the subject first.
+    /// What it is done to; the subject first.
     pub things: Vec<Thing>,
-    /// Every place in the library that shows it.
+    /// Every span of the library that shows it.
     pub sources: Vec<Source>,
 }
 
-/// A right answer.
+/// A span of a video that shows a step.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Source {
-    /// The video's file.
     pub file: String,
-    /// When the pictures begin.
     pub start_ms: u64,
-    /// When they end.
     pub end_ms: u64,
 }
 
 /// The procedures written by hand that this library can show with two or more videos.
 pub fn examples(truth: &Truth) -> Vec<MixedProcedure> {
-    let known = lessons();
-    let find = |&(verb, kind): &(Verb, Kind)| {
-        known.iter().copied().find(|each| each.verb == verb && each.things[0].kind == kind)
+    let step = |key: &String| catalogue().steps().find(|each| each.0 == key).map(|each| each.1);
+    let build = |example: &ProcedureData| {
+        let steps: Vec<&StepData> = example.steps.iter().map(step).collect::<Option<_>>()?;
+        procedure(&example.title, &steps, 0, None, truth)
     };
-    let actions = |steps: &[(Verb, Kind)]| -> Option<Vec<&'static Lesson>> {
-        steps.iter().map(find).collect()
-    };
-    let build = |(title, steps): &(&str, &[(Verb, Kind)])| {
-        procedure(title, &actions(steps)?, 0, None, truth)
-    };
-    EXAMPLES.iter().filter_map(build).collect()
+    catalogue().procedures.iter().filter_map(build).collect()
 }
-
-/// A procedure written by hand: its title, and what is done to what.
-type Example = (&'static str, &'static [(Verb, Kind)]);
-
-const EXAMPLES: [Example; 9] = {
-    use Kind::*;
-    use Verb::*;
-    [
-        (
-            "Vegan tacos",
-            &[
-                (Simmer, BlackBeans),
-                (Mash, Avocado),
-                (Wash, Lettuce),
-                (Shred, Lettuce),
-                (Chop, Tomato),
-                (Warm, Tortilla),
-                (Squeeze, Lime),
-            ],
-        ),
-        (
-            "Taco salad bowl",
-            &[
-                (Chop, Onion),
-                (Fry, Mince),
-                (Wash, Lettuce),
-                (Shred, Lettuce),
-                (Grate, Cheese),
-                (Whisk, Dressing),
-                (Toss, Salad),
-            ],
-        ),
-        (
-            "Savoury pancakes with guacamole",
-            &[
-                (Whisk, Batter),
-                (Mash, Avocado),
-                (Chop, Pepper),
-                (Pour, Pancake),
-                (Flip, Pancake),
-                (Grate, Cheese),
-            ],
-        ),
-        (
-            "Planter on legs",
-            &[
-                (Measure, Board),
-                (Saw, Board),
-                (Screw, PlanterBox),
-                (Drill, PlanterBox),
-                (Saw, Leg),
-                (Glue, Leg),
-                (Paint, PlanterBox),
-            ],
-        ),
-        (
-            "Nesting shelf",
-            &[
-                (Measure, Board),
-                (Saw, Board),
-                (Sand, Board),
-                (Drill, Panel),
-                (Screw, Bookshelf),
-                (Varnish, Bookshelf),
-            ],
-        ),
-        (
-            "Tomatoes and basil side by side",
-            &[
-                (Fill, Pot),
-                (Sow, BasilSeeds),
-                (Water, Pot),
-                (Sprout, Basil),
-                (Transplant, TomatoPlant),
-                (Stake, TomatoPlant),
-                (Harvest, Basil),
-            ],
-        ),
-        (
-            "Roses above a lettuce bed",
-            &[
-                (Dig, GardenBed),
-                (MixIn, GardenBed),
-                (Transplant, Rose),
-                (Transplant, LettuceSeedling),
-                (Mulch, GardenBed),
-                (Water, LettuceSeedling),
-                (Prune, Rose),
-            ],
-        ),
-        (
-            "Herb planter",
-            &[
-                (Measure, Board),
-                (Saw, Board),
-                (Screw, PlanterBox),
-                (Drill, PlanterBox),
-                (Fill, Pot),
-                (Sow, BasilSeeds),
-                (Water, Pot),
-                (Sprout, Basil),
-            ],
-        ),
-        (
-            "Salad from bed to bowl",
-            &[
-                (Dig, GardenBed),
-                (Transplant, LettuceSeedling),
-                (Water, LettuceSeedling),
-                (Wash, Lettuce),
-                (Shred, Lettuce),
-                (Whisk, Dressing),
-                (Toss, Salad),
-            ],
-        ),
-    ]
-};
 
 /// Any number of procedures made by taking steps of two or three videos in turn. Fewer come back only
 /// when the library is too small to give more.
 pub fn mixed(truth: &Truth, count: usize, seed: u64) -> Vec<MixedProcedure> {
-    let mut dice = Dice::new(seed, "mixed procedures");
+    let mut random = stream(seed, "mixed procedures");
     let mut found: Vec<MixedProcedure> = Vec::new();
     for attempt in 0..count.saturating_mul(50) {
         if found.len() == count {
             break;
         }
-        let Some(made) = mix(truth, attempt, &mut dice) else { continue };
+        let Some(made) = mix(truth, attempt, &mut random) else { continue };
         if !found.iter().any(|each| same_steps(each, &made)) {
             found.push(made);
         }
@@ -211,13 +81,13 @@ fn same_steps(a: &MixedProcedure, b: &MixedProcedure) -> bool {
 }
 
 /// One attempt: a stretch of steps of each of two or three videos of different tasks.
-fn mix(truth: &Truth, attempt: usize, dice: &mut Dice) -> Option<MixedProcedure> {
-    let sources = pick_sources(truth, dice)?;
+fn mix(truth: &Truth, attempt: usize, random: &mut SplitMix64) -> Option<MixedProcedure> {
+    let sources = pick_sources(truth, random)?;
     let mut chosen: Vec<&StepTruth> = Vec::new();
     let mut serving = 0;
     for video in &sources {
         let before = chosen.len();
-        for step in stretch(video, dice) {
+        for step in stretch(video, random) {
             let again =
                 chosen.iter().any(|each| each.verb == step.verb && each.things == step.things);
             chosen.extend((!again).then_some(step));
@@ -227,56 +97,52 @@ fn mix(truth: &Truth, attempt: usize, dice: &mut Dice) -> Option<MixedProcedure>
     if chosen.len() < 4 || flow_problem(chosen.iter().map(|s| s.things.as_slice())).is_some() {
         return None;
     }
-    let known = lessons();
-    let lesson = |step: &&StepTruth| {
-        known.iter().copied().find(|each| each.verb == step.verb && each.things == step.things)
+    let data = |step: &&StepTruth| {
+        let mut all = catalogue().steps().map(|(_, data)| data);
+        all.find(|data| data.verb == step.verb && data.things == step.things)
     };
-    let steps: Vec<&Lesson> = chosen.iter().map(lesson).collect::<Option<_>>()?;
+    let steps: Vec<&StepData> = chosen.iter().map(data).collect::<Option<_>>()?;
     let names: Vec<&str> = sources.iter().map(|video| video.title.as_str()).collect();
     procedure(&names.join(" meets "), &steps, attempt, Some(serving - 1), truth)
 }
 
-/// Two or three videos of different tasks, mostly of one field of work.
-fn pick_sources<'a>(truth: &'a Truth, dice: &mut Dice) -> Option<Vec<&'a VideoTruth>> {
-    let first = truth.videos.get(dice.below(truth.videos.len()))?;
-    let anywhere = dice.chance(15);
+/// Two or three videos of different tasks, mostly of one domain.
+fn pick_sources<'a>(truth: &'a Truth, random: &mut SplitMix64) -> Option<Vec<&'a VideoTruth>> {
+    let first = truth.videos.get(random.below(truth.videos.len()))?;
+    let anywhere = percent(random, 15);
     let mut sources = vec![first];
-    for _ in 0..dice.between(1, 2) {
+    for _ in 0..random.between(1, 2) {
         let fits = |video: &&VideoTruth| {
             (anywhere || video.domain == first.domain)
                 && sources.iter().all(|s| s.task != video.task)
         };
         let others: Vec<&VideoTruth> = truth.videos.iter().filter(fits).collect();
-        sources.extend(others.get(dice.below(others.len())));
+        sources.extend(others.get(random.below(others.len())));
     }
     (sources.len() > 1).then_some(sources)
 }
 
 /// Two to four consecutive steps of a video.
-fn stretch<'a>(video: &'a VideoTruth, dice: &mut Dice) -> &'a [StepTruth] {
-    let length = (dice.between(2, 4) as usize).min(video.steps.len());
-    let start = dice.below(video.steps.len() - length + 1);
+fn stretch<'a>(video: &'a VideoTruth, random: &mut SplitMix64) -> &'a [StepTruth] {
+    let length = (random.between(2, 4) as usize).min(video.steps.len());
+    let start = random.below(video.steps.len() - length + 1);
     &video.steps[start..start + length]
 }
 
-/// The procedure of these lessons with every right answer; none if a step is nowhere to be seen or a
-/// single video shows all of it. Where it was mixed from no clips, its source changes are the fewest
-/// there can be.
+/// The procedure of these steps with every right answer; none if no video shows a step or one video
+/// shows all of them. Without `changes` it has the fewest source changes there can be.
 fn procedure(
     title: &str,
-    lessons: &[&Lesson],
+    data: &[&StepData],
     wording: usize,
     changes: Option<usize>,
     truth: &Truth,
 ) -> Option<MixedProcedure> {
-    let steps: Vec<MixedStep> = lessons
-        .iter()
-        .enumerate()
-        .map(|(at, lesson)| mixed_step(lesson, wording + at, truth))
-        .collect();
+    let step = |(at, data): (usize, &&StepData)| mixed_step(data, wording + at, truth);
+    let steps: Vec<MixedStep> = data.iter().enumerate().map(step).collect();
     let fewest_sources = fewest_sources(&steps, truth)?;
     let shows = |video: &&VideoTruth| {
-        video.steps.iter().any(|step| lessons.iter().any(|l| step.shows(&l.action())))
+        video.steps.iter().any(|step| data.iter().any(|data| step.shows(&data.action())))
     };
     let mut domains: Vec<Domain> = truth.videos.iter().filter(shows).map(|v| v.domain).collect();
     domains.sort_unstable();
@@ -286,10 +152,10 @@ fn procedure(
     (fewest_sources >= 2).then_some(made)
 }
 
-fn mixed_step(lesson: &Lesson, wording: usize, truth: &Truth) -> MixedStep {
-    let action = lesson.action();
+fn mixed_step(data: &StepData, wording: usize, truth: &Truth) -> MixedStep {
+    let action = data.action();
     let sources = truth.videos.iter().flat_map(|video| sources(video, &action)).collect();
-    let text = sentence(lesson.asked[wording % lesson.asked.len()]);
+    let text = sentence(&data.queries[wording % data.queries.len()]);
     MixedStep { text, verb: action.verb, things: action.things, sources }
 }
 
@@ -347,23 +213,6 @@ pub fn fewest_changes(steps: &[MixedStep]) -> usize {
     changes
 }
 
-/// Everything one can ask for, in every wording, with every right answer; by lesson. A step that this
-/// library does not show has none.
-pub fn questions(truth: &Truth) -> Vec<(usize, MixedStep)> {
-    let wordings = |(number, lesson): (usize, &'static Lesson)| {
-        let ask = move |wording| (number, mixed_step(lesson, wording, truth));
-        (0..lesson.asked.len()).map(ask).collect::<Vec<_>>()
-    };
-    lessons().into_iter().enumerate().flat_map(wordings).collect()
-}
-
-/// The procedure as a text one can hand to the tool: the title, an empty line, numbered steps.
-pub fn as_text(procedure: &MixedProcedure) -> String {
-    let step = |(at, step): (usize, &MixedStep)| format!("{}. {}\n", at + 1, step.text);
-    let steps: String = procedure.steps.iter().enumerate().map(step).collect();
-    format!("{}\n\n{steps}", procedure.title)
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::HashSet;
@@ -374,6 +223,13 @@ mod tests {
 
     fn truth(seed: u64, videos: usize) -> Truth {
         Truth::new(seed, &scripts(seed, videos))
+    }
+
+    /// The text that a user hands to `stitch make`: the title, an empty line, numbered steps.
+    fn as_text(procedure: &MixedProcedure) -> String {
+        let step = |(at, step): (usize, &MixedStep)| format!("{}. {}\n", at + 1, step.text);
+        let steps: String = procedure.steps.iter().enumerate().map(step).collect();
+        format!("{}\n\n{steps}", procedure.title)
     }
 
     #[test]
@@ -394,7 +250,7 @@ mod tests {
     fn the_default_library_can_show_every_example() {
         let truth = truth(1, 24);
         let shown: Vec<String> = examples(&truth).into_iter().map(|each| each.title).collect();
-        assert_eq!(shown.len(), EXAMPLES.len(), "only {shown:?}");
+        assert_eq!(shown.len(), catalogue().procedures.len(), "only {shown:?}");
     }
 
     #[test]

@@ -1,47 +1,44 @@
-//! A library as videos: pictures, speech, subtitles, and the truth beside them.
+//! A library as videos with speech, subtitles and the truth.
 
 use std::path::Path;
 
 use rayon::prelude::*;
 use serde::Serialize;
-use stitch_engine::files::{FileError, write_whole};
-use stitch_engine::media::encode::{Format, VideoWriter};
+use stitch_engine::files::write_whole;
+use stitch_engine::media::encode::{VideoFormat, VideoWriter};
 use stitch_engine::media::{MediaError, speech};
 use stitch_engine::progress::Progress;
 use tiny_skia::Pixmap;
 
-use super::folder::{Folder, Form, Manifest};
-use super::library::{MixedProcedure, examples, mixed, scripts};
-use super::narration::srt;
-use super::script::Script;
-use super::settings::{Settings, WorldError};
-use super::sound;
-use super::stage::{Place, draw};
-use super::truth::Truth;
+use crate::drawing::{Place, draw};
+use crate::folder::{Folder, Form, Manifest};
+use crate::library::{examples, mixed, scripts};
+use crate::narration::srt;
+use crate::script::Script;
+use crate::settings::{Settings, WorldError};
+use crate::sound;
+use crate::truth::Truth;
 
-/// Pictures drawn for each second; each stands for two frames of the file.
-pub const PICTURES_PER_SECOND: u32 = 12;
-/// Frames a second of the files.
-pub const FRAMES_PER_SECOND: u32 = 24;
-/// How many procedures are offered beside the ones written by hand.
+/// Drawn pictures; each stands for two frames of the file.
+const PICTURES_PER_SECOND: u32 = 12;
+const FRAMES_PER_SECOND: u32 = 24;
+/// In procedures.jsonl, besides the ones written by hand; chosen by hand.
 const MIXED_PROCEDURES: usize = 60;
 
-/// What was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Summary {
-    /// Videos in the library.
     pub videos: usize,
-    /// Of those, the ones made now; the others were there already.
+    /// Videos made now; the others were there already.
     pub made: usize,
-    /// How long the library lasts.
+    /// Length of all videos.
     pub seconds: u64,
-    /// Whether the videos speak.
+    /// Whether the videos have speech.
     pub spoken: bool,
-    /// How many procedures it offers to try.
+    /// Lines of procedures.jsonl.
     pub procedures: usize,
 }
 
-/// Makes a library in a folder, or goes on where an earlier run stopped.
+/// Renders a library into a folder, or goes on where an earlier run stopped.
 pub fn render(
     out: &Path,
     settings: Settings,
@@ -51,14 +48,14 @@ pub fn render(
     settings.check()?;
     let spoken = can_speak(progress)?;
     let form = if spoken { Form::Spoken } else { Form::Silent };
-    let folder = Folder::take(out, &Manifest::new(settings, form), force)?;
+    let folder = Folder::open(out, &Manifest::new(settings, form), force)?;
     let scripts = scripts(settings.seed, settings.videos);
     let left: Vec<&Script> =
         scripts.iter().filter(|script| !folder.join(&video_file(script)).exists()).collect();
     progress.begin("rendering", left.iter().map(|script| script.duration_ms() / 1000).sum());
     left.par_iter().try_for_each(|script| {
         let made = video(&folder, script, settings, spoken, progress);
-        // whatever else a stopped run runs into, that it was stopped is what matters
+        // a stopped run may fail in other ways; that it was stopped is what to report
         progress.check()?;
         made
     })?;
@@ -71,7 +68,7 @@ fn video_file(script: &Script) -> String {
     format!("{}.mp4", script.name)
 }
 
-/// Whether there is a voice. Without one the library is silent, and whoever asked is told.
+/// Whether espeak-ng is installed; without it the videos are silent, with a warning.
 fn can_speak(progress: &dyn Progress) -> Result<bool, MediaError> {
     match speech::available() {
         Ok(()) => Ok(true),
@@ -84,7 +81,7 @@ fn can_speak(progress: &dyn Progress) -> Result<bool, MediaError> {
     }
 }
 
-/// Makes one video. Its subtitles come first: a video that is there is whole.
+/// Renders one video. The video file is written last: where it exists, all is complete.
 fn video(
     folder: &Folder,
     script: &Script,
@@ -94,9 +91,9 @@ fn video(
 ) -> Result<(), WorldError> {
     progress.check()?;
     write_whole(&folder.join(&format!("{}.srt", script.name)), srt(&script.lines).as_bytes())?;
-    write_json(&folder.join(&format!("{}.info.json", script.name)), &info(script))?;
+    folder.write_json(&format!("{}.info.json", script.name), &info(script))?;
     let sound = if spoken { sound::track(script, progress)? } else { sound::silence(script) };
-    let format = Format {
+    let format = VideoFormat {
         width: settings.width,
         height: settings.height,
         pictures_per_second: PICTURES_PER_SECOND,
@@ -114,7 +111,7 @@ fn video(
 }
 
 /// Hands every picture of a video, as RGBA bytes, to `take`.
-pub fn pictures(
+fn pictures(
     script: &Script,
     settings: Settings,
     mut take: impl FnMut(u64, &[u8]) -> Result<(), WorldError>,
@@ -134,13 +131,12 @@ pub fn pictures(
     Ok(())
 }
 
-/// An empty picture of the library's size.
 pub(super) fn canvas(settings: Settings) -> Result<Pixmap, WorldError> {
     let Settings { width, height, .. } = settings;
     Pixmap::new(width, height).ok_or(WorldError::Size { width, height })
 }
 
-/// What is known about a video, in yt-dlp's words.
+/// A video's metadata, with yt-dlp's keys.
 #[derive(Serialize)]
 struct Info<'a> {
     id: &'a str,
@@ -164,26 +160,15 @@ fn info(script: &Script) -> Info<'_> {
     }
 }
 
-/// Writes what the library shows and what one may ask it for; returns how many procedures that are.
+/// Writes truth.json and procedures.jsonl; returns how many procedures there are.
 /// It is written last: where it is, every video is.
 fn write_truth(folder: &Folder, seed: u64, scripts: &[Script]) -> Result<usize, WorldError> {
     let truth = Truth::new(seed, scripts);
     let mut procedures = examples(&truth);
     procedures.extend(mixed(&truth, MIXED_PROCEDURES, seed));
-    write_lines(&folder.join("procedures.jsonl"), &procedures)?;
-    write_json(&folder.join("truth.json"), &truth)?;
+    folder.write_json_lines("procedures.jsonl", &procedures)?;
+    folder.write_json("truth.json", &truth)?;
     Ok(procedures.len())
-}
-
-fn write_lines(path: &Path, procedures: &[MixedProcedure]) -> Result<(), FileError> {
-    let lines: Result<Vec<String>, _> = procedures.iter().map(serde_json::to_string).collect();
-    let lines = lines.map_err(std::io::Error::from).map_err(FileError::at(path))?;
-    write_whole(path, (lines.join("\n") + "\n").as_bytes())
-}
-
-fn write_json(path: &Path, value: &impl Serialize) -> Result<(), FileError> {
-    let json = serde_json::to_vec_pretty(value).map_err(std::io::Error::from);
-    write_whole(path, &json.map_err(FileError::at(path))?)
 }
 
 #[cfg(test)]

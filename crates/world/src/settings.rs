@@ -10,40 +10,32 @@ use stitch_engine::progress::Stopped;
 /// What decides a library, to the last pixel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Settings {
-    /// Another seed, other videos.
     pub seed: u64,
-    /// How many.
     pub videos: usize,
     /// Of the pictures, in pixels.
     pub width: u32,
-    /// Of the pictures, in pixels.
     pub height: u32,
 }
 
 impl Settings {
-    /// The library that is meant when nothing is said.
     pub const DEFAULT: Self = Self { seed: 1, videos: 24, width: 640, height: 360 };
-    /// Seeds are kept where every JSON reader can hold them.
-    pub const LARGEST_SEED: u64 = (1 << 53) - 1;
-    /// The most videos in one library.
-    pub const MOST_VIDEOS: usize = 1_000_000;
-    /// The shortest side of a picture.
-    pub const SHORTEST_SIDE: u32 = 64;
-    /// The longest side of a picture.
-    pub const LONGEST_SIDE: u32 = 3840;
+    /// The largest integer that every JSON reader holds exactly.
+    pub const MAX_SEED: u64 = (1 << 53) - 1;
+    pub const MAX_VIDEOS: usize = 1_000_000;
+    /// Of a picture, in pixels.
+    pub const MIN_SIDE: u32 = 64;
+    pub const MAX_SIDE: u32 = 3840;
 
-    /// Whether a library can be made from these.
     pub fn check(&self) -> Result<(), WorldError> {
-        if self.seed > Self::LARGEST_SEED {
-            return Err(WorldError::Seed { seed: self.seed });
+        let Self { seed, videos, width, height } = *self;
+        if seed > Self::MAX_SEED {
+            return Err(WorldError::Seed { seed });
         }
-        if self.videos == 0 || self.videos > Self::MOST_VIDEOS {
-            return Err(WorldError::Videos { videos: self.videos });
+        if videos == 0 || videos > Self::MAX_VIDEOS {
+            return Err(WorldError::Videos { videos });
         }
-        let fits = |side: u32| {
-            side.is_multiple_of(2) && (Self::SHORTEST_SIDE..=Self::LONGEST_SIDE).contains(&side)
-        };
-        let Self { width, height, .. } = *self;
+        let fits =
+            |side: u32| side.is_multiple_of(2) && (Self::MIN_SIDE..=Self::MAX_SIDE).contains(&side);
         if fits(width) && fits(height) { Ok(()) } else { Err(WorldError::Size { width, height }) }
     }
 }
@@ -51,76 +43,32 @@ impl Settings {
 /// Why a library cannot be made.
 #[derive(Debug, thiserror::Error)]
 pub enum WorldError {
-    /// The seed is too large.
-    #[error("the seed {seed} is too large; take one from 0 to {}", Settings::LARGEST_SEED)]
-    Seed {
-        /// The one given.
-        seed: u64,
-    },
-    /// None or too many videos.
-    #[error("a library of {videos} videos cannot be made; ask for 1 to {}", Settings::MOST_VIDEOS)]
-    Videos {
-        /// How many were asked for.
-        videos: usize,
-    },
-    /// No or too many frames of each shot.
+    #[error("the seed {seed} is too large; take one from 0 to {}", Settings::MAX_SEED)]
+    Seed { seed: u64 },
+    #[error("a library of {videos} videos cannot be made; ask for 1 to {}", Settings::MAX_VIDEOS)]
+    Videos { videos: usize },
     #[error("{per_step} frames of each step cannot be drawn; ask for 1 to 200")]
-    FramesPerStep {
-        /// How many were asked for.
-        per_step: usize,
-    },
-    /// Pictures of a size that cannot be encoded.
+    FramesPerStep { per_step: usize },
     #[error(
         "pictures of {width}x{height} cannot be made; take even numbers from {} to {}, such as \
         640x360",
-        Settings::SHORTEST_SIDE,
-        Settings::LONGEST_SIDE
+        Settings::MIN_SIDE,
+        Settings::MAX_SIDE
     )]
-    Size {
-        /// In pixels.
-        width: u32,
-        /// In pixels.
-        height: u32,
-    },
-    /// The folder is none.
+    Size { width: u32, height: u32 },
     #[error("{} is a file; choose a folder that is empty or not there yet", path.display())]
-    NotAFolder {
-        /// The file.
-        path: PathBuf,
-    },
-    /// There is something else in the folder.
+    NotAFolder { path: PathBuf },
     #[error("{} holds other files; choose a folder that is empty or not there yet", folder.display())]
-    Foreign {
-        /// The folder.
-        folder: PathBuf,
-    },
-    /// There is another library in the folder.
+    Foreign { folder: PathBuf },
     #[error("{} holds a library made differently ({was}; asked for: {asked}); choose another folder, \
         or replace it with --force", folder.display())]
-    Different {
-        /// The folder.
-        folder: PathBuf,
-        /// What is there.
-        was: String,
-        /// What was asked for.
-        asked: String,
-    },
-    /// Somebody else is at it.
+    Different { folder: PathBuf, was: String, asked: String },
     #[error("another stitch is working in {}; wait for it or choose another folder", folder.display())]
-    Busy {
-        /// The folder.
-        folder: PathBuf,
-    },
-    /// A font could not be used.
-    #[error("the built-in typeface cannot be read; this build is broken, install it again")]
-    Typeface,
-    /// Encoding or speaking failed.
+    Busy { folder: PathBuf },
     #[error(transparent)]
     Media(#[from] MediaError),
-    /// A file could not be read or written.
     #[error(transparent)]
     File(#[from] FileError),
-    /// The work was asked to stop.
     #[error(transparent)]
     Stopped(#[from] Stopped),
 }

@@ -1,66 +1,59 @@
-//! The contact sheet: every task as a row of pictures, one a step, with its words beneath.
+//! The contact sheet: every task as a row of pictures, one for each step, with its text beneath.
 
 use std::path::Path;
 
 use rayon::prelude::*;
 use serde::Serialize;
 use stitch_engine::files::{FileError, write_whole};
-use stitch_engine::fonts;
 use stitch_engine::progress::Progress;
-use tiny_skia::{Color, Pixmap, PixmapPaint, Transform};
+use tiny_skia::{Color, FillRule, Paint, Pixmap, PixmapPaint, Transform};
 
-use super::lettering::Lettering;
-use super::library::scripts;
-use super::picture::png;
-use super::script::{Role, Script, Shot};
-use super::settings::{Settings, WorldError};
-use super::stage::{Place, draw};
-use super::task::tasks;
+use crate::catalogue::catalogue;
+use crate::drawing::{Place, draw};
+use crate::library::scripts;
+use crate::picture::png;
+use crate::script::{Script, Shot};
+use crate::settings::{Settings, WorldError};
+use crate::text::{Font, Weight};
 
+/// Sizes in pixels.
 const PANEL: (u32, u32) = (288, 162);
 const GAP: u32 = 14;
-const CAPTION: u32 = 44;
-const NAME: u32 = 190;
+const CAPTION_HEIGHT: u32 = 44;
+const TITLE_WIDTH: u32 = 190;
 const INK: [u8; 3] = [34, 34, 38];
 const PALE_INK: [u8; 3] = [110, 110, 118];
-/// How far a step has come in its panel: the tool at work, both states to be seen.
-const MOMENT: f32 = 0.62;
+/// The progress of a step in its panel: the tool is at work and both states are in sight.
+const PROGRESS: f32 = 0.62;
 
-/// What was drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct SheetSummary {
-    /// Rows.
+    /// One row each.
     pub tasks: usize,
-    /// Panels in all.
     pub panels: usize,
-    /// In pixels.
+    /// Of the sheet, in pixels.
     pub width: u32,
-    /// In pixels.
     pub height: u32,
 }
 
 /// Draws the first video of every task of the library of this seed into one PNG file.
 pub fn sheet(path: &Path, seed: u64, progress: &dyn Progress) -> Result<SheetSummary, WorldError> {
-    let settings = Settings { seed, videos: tasks().count(), ..Settings::DEFAULT };
+    let settings = Settings { seed, videos: catalogue().tasks().count(), ..Settings::DEFAULT };
     settings.check()?;
     let scripts = scripts(seed, settings.videos);
     progress.begin("drawing", scripts.len() as u64);
     let sheet = compose(&scripts, progress)?;
     let bytes = png(&sheet, png::Compression::High).map_err(FileError::at(path))?;
     write_whole(path, &bytes)?;
-    let panels = scripts.iter().map(|script| steps(script).count()).sum();
+    let panels = scripts.iter().map(|script| script.steps().count()).sum();
     let (width, height) = (sheet.width(), sheet.height());
     Ok(SheetSummary { tasks: scripts.len(), panels, width, height })
 }
 
-fn steps(script: &Script) -> impl Iterator<Item = &Shot> {
-    script.shots.iter().filter(|shot| shot.role == Role::Step)
-}
-
 fn compose(scripts: &[Script], progress: &dyn Progress) -> Result<Pixmap, WorldError> {
-    let columns = scripts.iter().map(|script| steps(script).count()).max().unwrap_or(0) as u32;
-    let width = GAP + NAME + columns * (PANEL.0 + GAP);
-    let height = GAP + scripts.len() as u32 * (PANEL.1 + CAPTION + GAP);
+    let columns = scripts.iter().map(|script| script.steps().count()).max().unwrap_or(0) as u32;
+    let width = GAP + TITLE_WIDTH + columns * (PANEL.0 + GAP);
+    let height = GAP + scripts.len() as u32 * (PANEL.1 + CAPTION_HEIGHT + GAP);
     let mut sheet = Pixmap::new(width, height).ok_or(WorldError::Size { width, height })?;
     sheet.fill(Color::WHITE);
     let panels: Vec<Vec<Pixmap>> = scripts
@@ -72,10 +65,10 @@ fn compose(scripts: &[Script], progress: &dyn Progress) -> Result<Pixmap, WorldE
             Ok::<_, WorldError>(panels)
         })
         .collect::<Result<_, _>>()?;
-    let letters = Letters::new()?;
+    let letters = Letters::new();
     for (row, (script, panels)) in scripts.iter().zip(&panels).enumerate() {
-        let top = GAP + row as u32 * (PANEL.1 + CAPTION + GAP);
-        letters.name(script, top, &mut sheet);
+        let top = GAP + row as u32 * (PANEL.1 + CAPTION_HEIGHT + GAP);
+        letters.title(script, top, &mut sheet);
         put_row(script, panels, top, &letters, &mut sheet);
     }
     Ok(sheet)
@@ -87,16 +80,16 @@ fn panels(script: &Script) -> Result<Vec<Pixmap>, WorldError> {
     let panel = |shot: &Shot| {
         let (width, height) = PANEL;
         let mut panel = Pixmap::new(width, height).ok_or(WorldError::Size { width, height })?;
-        let seconds = MOMENT * shot.length_ms() as f32 / 1000.0;
-        draw(&place, &shot.scene, MOMENT, seconds, &mut panel);
+        let seconds = PROGRESS * shot.length_ms() as f32 / 1000.0;
+        draw(&place, &shot.scene, PROGRESS, seconds, &mut panel);
         Ok(panel)
     };
-    steps(script).map(panel).collect()
+    script.steps().map(panel).collect()
 }
 
 fn put_row(script: &Script, panels: &[Pixmap], top: u32, letters: &Letters, sheet: &mut Pixmap) {
-    for (column, (shot, panel)) in steps(script).zip(panels).enumerate() {
-        let left = GAP + NAME + column as u32 * (PANEL.0 + GAP);
+    for (column, (shot, panel)) in script.steps().zip(panels).enumerate() {
+        let left = GAP + TITLE_WIDTH + column as u32 * (PANEL.0 + GAP);
         let (x, y) = (left as i32, top as i32);
         let paint = PixmapPaint::default();
         sheet.draw_pixmap(x, y, panel.as_ref(), &paint, Transform::identity(), None);
@@ -104,35 +97,44 @@ fn put_row(script: &Script, panels: &[Pixmap], top: u32, letters: &Letters, shee
     }
 }
 
-/// The sheet's two sizes of letters.
+/// The sheet's two fonts.
 struct Letters {
-    large: Lettering,
-    small: Lettering,
+    large: Font,
+    small: Font,
 }
 
 impl Letters {
-    fn new() -> Result<Self, WorldError> {
-        let large = Lettering::new(fonts::SEMI_BOLD, 22.0).ok_or(WorldError::Typeface)?;
-        Ok(Self { large, small: Lettering::new(fonts::REGULAR, 14.5).ok_or(WorldError::Typeface)? })
+    fn new() -> Self {
+        Self { large: Font::new(Weight::SemiBold, 22.0), small: Font::new(Weight::Regular, 14.5) }
     }
 
     /// The video's title and presenter, to the left of its row.
-    fn name(&self, script: &Script, top: u32, sheet: &mut Pixmap) {
+    fn title(&self, script: &Script, top: u32, sheet: &mut Pixmap) {
         let mut y = top as f32 + 24.0;
-        for line in self.large.lines(&script.title, NAME as f32 - 12.0) {
-            self.large.draw(&line, GAP as f32, y, INK, sheet);
+        for line in self.large.wrap(&script.title, TITLE_WIDTH as f32 - 12.0) {
+            write(&self.large, &line, (GAP as f32, y), INK, sheet);
             y += 28.0;
         }
         let presenter = format!("with {}", script.presenter);
-        self.small.draw(&presenter, GAP as f32, y, PALE_INK, sheet);
+        write(&self.small, &presenter, (GAP as f32, y), PALE_INK, sheet);
     }
 
-    /// A step's words, beneath its panel.
+    /// A step's text, beneath its panel.
     fn caption(&self, text: &str, left: u32, top: u32, sheet: &mut Pixmap) {
-        for (number, line) in self.small.lines(text, PANEL.0 as f32).iter().take(2).enumerate() {
+        for (number, line) in self.small.wrap(text, PANEL.0 as f32).iter().take(2).enumerate() {
             let y = top as f32 + 19.0 + number as f32 * 18.0;
-            self.small.draw(line, left as f32, y, INK, sheet);
+            write(&self.small, line, (left as f32, y), INK, sheet);
         }
+    }
+}
+
+/// Draws a line of text whose baseline begins at `at`.
+fn write(font: &Font, text: &str, at: (f32, f32), colour: [u8; 3], sheet: &mut Pixmap) {
+    let mut paint = Paint { anti_alias: true, ..Paint::default() };
+    paint.set_color_rgba8(colour[0], colour[1], colour[2], 255);
+    if let Some(path) = font.path(text) {
+        let there = Transform::from_translate(at.0, at.1);
+        sheet.fill_path(&path, &paint, FillRule::Winding, there, None);
     }
 }
 

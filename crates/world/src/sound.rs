@@ -1,25 +1,20 @@
-//! The sound of a video: its narration, every sentence at its time, and the work beneath.
+//! The sound track of a video: its narration over the sound of the work.
 
 use stitch_engine::media::MediaError;
-use stitch_engine::media::encode::Sound;
-use stitch_engine::media::speech::{Voice, speak_within};
+use stitch_engine::media::encode::Pcm;
+use stitch_engine::media::speech::speak_within;
 use stitch_engine::progress::Progress;
 
-use super::foley::add_work;
-use super::script::Script;
+use crate::foley::add_work;
+use crate::script::Script;
 
-/// Samples a second, as the speech program gives them.
+/// Samples a second, espeak-ng's rate.
 const RATE: u32 = 22_050;
-/// The loudest sample of a track.
+/// The loudest sample of every track's speech; chosen by hand.
 const PEAK: f32 = 22_000.0;
 
-/// The narration spoken, over the sound of the work.
-pub fn track(script: &Script, progress: &dyn Progress) -> Result<Sound, MediaError> {
-    let mut voice = Voice {
-        name: script.speaker.voice.to_owned(),
-        words_per_minute: script.speaker.words_per_minute,
-        pitch: script.speaker.pitch,
-    };
+pub fn track(script: &Script, progress: &dyn Progress) -> Result<Pcm, MediaError> {
+    let mut voice = script.voice.clone();
     let mut samples = vec![0; at(script.duration_ms())];
     for line in &script.lines {
         progress.check()?;
@@ -32,25 +27,25 @@ pub fn track(script: &Script, progress: &dyn Progress) -> Result<Sound, MediaErr
             }
             spoken => spoken?,
         };
-        lay(&mut samples, at(line.start_ms), &spoken);
+        copy_resampled(&mut samples, at(line.start_ms), &spoken);
     }
-    level(&mut samples);
+    normalise(&mut samples);
     add_work(script, RATE, &mut samples);
-    Ok(Sound { rate: RATE, samples })
+    Ok(Pcm { rate: RATE, samples })
 }
 
 /// No sound, as long as the video.
-pub fn silence(script: &Script) -> Sound {
-    Sound { rate: RATE, samples: vec![0; at(script.duration_ms())] }
+pub fn silence(script: &Script) -> Pcm {
+    Pcm { rate: RATE, samples: vec![0; at(script.duration_ms())] }
 }
 
-/// The sample at a time.
+/// The number of the sample at a time.
 fn at(ms: u64) -> usize {
     (ms * u64::from(RATE) / 1000) as usize
 }
 
-/// Puts speech into the track, at the track's rate.
-fn lay(track: &mut [i16], start: usize, spoken: &Sound) {
+/// Copies speech into the track at `start`, resampled to the track's rate by nearest neighbour.
+fn copy_resampled(track: &mut [i16], start: usize, spoken: &Pcm) {
     let Some(room) = track.get_mut(start..) else { return };
     let count = spoken.samples.len() as u64 * u64::from(RATE) / u64::from(spoken.rate.max(1));
     for (index, sample) in room.iter_mut().take(count as usize).enumerate() {
@@ -59,8 +54,8 @@ fn lay(track: &mut [i16], start: usize, spoken: &Sound) {
     }
 }
 
-/// Makes every track equally loud, whatever the voice.
-fn level(samples: &mut [i16]) {
+/// Peak normalisation: voices differ in loudness.
+fn normalise(samples: &mut [i16]) {
     let peak = samples.iter().map(|sample| sample.unsigned_abs()).max().unwrap_or(0);
     if peak > 0 {
         let gain = PEAK / f32::from(peak);

@@ -6,43 +6,33 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use stitch_engine::files::FileError;
 
-use super::script::{Role, Script, Shot};
-use super::vocabulary::{Action, Domain, Kind, Scene, State, Thing, Verb};
+use crate::script::{Script, Shot};
+use crate::vocabulary::{Action, Domain, Kind, OtherKind, Scene, State, Thing, Verb};
 
-/// The number of this format.
+/// Of the format.
 pub const VERSION: u32 = 1;
 
-/// What a library shows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Truth {
-    /// The number of the format.
     pub version: u32,
-    /// The library's seed.
     pub seed: u64,
-    /// Its videos.
     pub videos: Vec<VideoTruth>,
 }
 
-/// What a video shows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VideoTruth {
     /// Its file, beside truth.json.
     pub file: String,
-    /// What it is called.
     pub title: String,
-    /// Where it is done.
     pub domain: Domain,
-    /// The task's name.
     pub task: String,
-    /// The speech program's name for its voice.
+    /// espeak-ng's name of it.
     pub voice: String,
-    /// The seed of its place.
     pub place_seed: u64,
-    /// How long it lasts.
     pub duration_ms: u64,
-    /// Its steps in their order.
+    /// In the order of the video.
     pub steps: Vec<StepTruth>,
-    /// The rest of it.
+    /// What shows no step; together with `steps` it fills the video without a hole.
     pub other: Vec<OtherTruth>,
 }
 
@@ -51,15 +41,12 @@ pub struct VideoTruth {
 pub struct StepTruth {
     /// The step in short words.
     pub text: String,
-    /// What is said about it.
+    /// What is said about it, which may begin before the span.
     pub narration: String,
-    /// When the pictures begin.
     pub start_ms: u64,
-    /// When they end.
     pub end_ms: u64,
-    /// What is done.
     pub verb: Verb,
-    /// To what; the subject first.
+    /// What it is done to; the subject first.
     pub things: Vec<Thing>,
 }
 
@@ -73,57 +60,28 @@ impl StepTruth {
 /// A span that shows no step.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OtherTruth {
-    /// What it is.
     pub kind: OtherKind,
-    /// When it begins.
     pub start_ms: u64,
-    /// When it ends.
     pub end_ms: u64,
-}
-
-/// What a span without a step is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum OtherKind {
-    /// The title and the greeting.
-    Title,
-    /// Talk.
-    Chatter,
-    /// The goodbye.
-    Outro,
 }
 
 /// Why a truth.json cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum TruthError {
-    /// It could not be read.
     #[error("{0}; `stitch world render --out DIR` writes a library with its truth")]
     File(#[from] FileError),
-    /// It is not in this format.
     #[error("{path} is not a truth.json of version {VERSION}: {source}; render the library again")]
-    Format {
-        /// The file.
-        path: String,
-        /// What is wrong.
-        source: serde_json::Error,
-    },
-    /// What it says cannot be.
+    Format { path: String, source: serde_json::Error },
     #[error("{video}: {problem}")]
-    Unsound {
-        /// The video's file.
-        video: String,
-        /// What cannot be.
-        problem: String,
-    },
+    Unsound { video: String, problem: String },
 }
 
 impl Truth {
-    /// The truth about these scripts.
     pub fn new(seed: u64, scripts: &[Script]) -> Self {
         Self { version: VERSION, seed, videos: scripts.iter().map(VideoTruth::new).collect() }
     }
 
-    /// Reads a truth.json and checks that it is sound.
+    /// Reads a truth.json and checks it.
     pub fn read(path: &Path) -> Result<Self, TruthError> {
         let text = std::fs::read_to_string(path).map_err(FileError::at(path))?;
         let format = |source| TruthError::Format { path: path.display().to_string(), source };
@@ -132,8 +90,7 @@ impl Truth {
         Ok(truth)
     }
 
-    /// Whether everything in it can be so.
-    pub fn check(&self) -> Result<(), TruthError> {
+    fn check(&self) -> Result<(), TruthError> {
         self.videos.iter().try_for_each(VideoTruth::check)
     }
 }
@@ -145,7 +102,7 @@ impl VideoTruth {
             title: script.title.clone(),
             domain: script.domain,
             task: script.task.to_owned(),
-            voice: script.speaker.voice.to_owned(),
+            voice: script.voice.name.clone(),
             place_seed: script.place_seed,
             duration_ms: script.duration_ms(),
             steps: script.shots.iter().filter_map(step).collect(),
@@ -154,7 +111,7 @@ impl VideoTruth {
     }
 
     /// Whether spans follow each other without overlap, and things only move forward.
-    pub fn check(&self) -> Result<(), TruthError> {
+    fn check(&self) -> Result<(), TruthError> {
         let spans = self.spans();
         let problem = spans_problem(&spans, self.duration_ms)
             .or_else(|| flow_problem(self.steps.iter().map(|step| step.things.as_slice())));
@@ -185,13 +142,8 @@ fn step(shot: &Shot) -> Option<StepTruth> {
 }
 
 fn other(shot: &Shot) -> Option<OtherTruth> {
-    let kind = match shot.role {
-        Role::Title => OtherKind::Title,
-        Role::Chatter => OtherKind::Chatter,
-        Role::Outro => OtherKind::Outro,
-        Role::Step => return None,
-    };
-    Some(OtherTruth { kind, start_ms: shot.start_ms, end_ms: shot.end_ms })
+    let &Shot { start_ms, end_ms, .. } = shot;
+    shot.other.map(|kind| OtherTruth { kind, start_ms, end_ms })
 }
 
 /// What is wrong with spans that should fill the video from its start to its end.
@@ -238,11 +190,11 @@ fn grows(kind: Kind, from: State, to: State) -> bool {
 
 /// How far along a state is for this kind of thing; none if the thing is never in it.
 fn rank(kind: Kind, state: State) -> Option<usize> {
-    course(kind).iter().position(|&each| each == state)
+    states_of(kind).iter().position(|&each| each == state)
 }
 
-/// The states a thing passes through, in order.
-fn course(kind: Kind) -> &'static [State] {
+/// The states that a thing passes through, in order.
+fn states_of(kind: Kind) -> &'static [State] {
     use State::*;
     match kind {
         Kind::Onion | Kind::Tomato | Kind::Pepper => &[Whole, Washed, Sliced, Chopped, Cooked],

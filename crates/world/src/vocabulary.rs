@@ -1,5 +1,7 @@
-//! What can be seen in the made-up library: things, the states they pass through, and what hands do
-//! to them. Scripts are written in these words and the stage draws them.
+//! What synthetic videos can show: things, the states they pass through, and what is done to them.
+//! Tasks and scripts are written in these words, and `drawing` draws them.
+//!
+//! The order of the variants decides what a seed draws: add new ones at the end of their list.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,18 +9,14 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Domain {
-    /// In a kitchen.
     Cooking,
-    /// At a bench.
     Woodworking,
-    /// In a garden.
     Gardening,
 }
 
-/// What is done in a step. The verb decides the tool, the motion and the camera's interest.
+/// What is done in a step. The verb decides the tool, the motion and the sound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[allow(missing_docs)] // the names say it
 pub enum Verb {
     // cooking
     Wash,    // under a tap, in a colander
@@ -69,7 +67,6 @@ pub enum Verb {
 /// A thing that a step acts on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[allow(missing_docs)] // the names say it
 pub enum Kind {
     // cooking
     Onion,
@@ -121,7 +118,6 @@ pub enum Kind {
 /// The state of a thing, in the order in which work moves it forward.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[allow(missing_docs)] // the names say it
 pub enum State {
     // cooking
     Whole,
@@ -177,7 +173,6 @@ pub enum State {
 /// the others stand by or go in, in the state given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Thing {
-    /// What it is.
     pub kind: Kind,
     /// Its state when the step begins.
     pub before: State,
@@ -188,25 +183,31 @@ pub struct Thing {
 /// What one step shows.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Action {
-    /// What is done.
     pub verb: Verb,
-    /// To what; never empty, the subject first.
+    /// What it is done to; never empty, the subject first.
     pub things: Vec<Thing>,
 }
 
 /// What the camera sees from one cut to the next.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Scene {
     /// The video's title on the place at rest.
     Title {
-        /// In large letters.
         title: String,
-        /// Beneath it.
         subtitle: String,
     },
     /// The presenter talks to the camera; no step is shown.
     Chatter,
-    /// A step is done.
     Step(Action),
+}
+
+/// What a shot without a step is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OtherKind {
+    /// The title and the greeting.
+    Title,
+    Chatter,
+    /// The goodbye.
+    Outro,
 }

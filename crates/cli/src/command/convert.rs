@@ -9,7 +9,8 @@ use stitch_core::format::count;
 use stitch_engine::files::{FileError, write_whole};
 use stitch_lab::suite::annotations::detours::{self, DetourProcedure};
 use stitch_lab::suite::annotations::{self, Annotations};
-use stitch_lab::suite::plain::set::{Complaint, Set};
+use stitch_lab::suite::plain::DataIssue;
+use stitch_lab::suite::plain::set::Set;
 
 use crate::failure::Failure;
 use crate::setup::Setup;
@@ -39,7 +40,7 @@ struct Mixed {
     procedures: Vec<DetourProcedure>,
     /// How many detours gave no procedure, by reason.
     lost: BTreeMap<&'static str, usize>,
-    odd: Vec<Complaint>,
+    odd: Vec<DataIssue>,
 }
 
 /// Reads everything before it writes anything.
@@ -61,15 +62,15 @@ fn read(arguments: &ConvertArguments) -> Result<Annotations, Failure> {
     for path in &arguments.paths {
         let found = annotations::read(&arguments.from, path)?;
         if found.videos.is_empty() {
-            let text = |odd: &Complaint| format!("{}: {}", odd.place, odd.reason);
-            let reason = found.odd.first().map_or("it names none".into(), text);
+            let text = |odd: &DataIssue| format!("{}: {}", odd.place, odd.reason);
+            let reason = found.issues.first().map_or("it names none".into(), text);
             let path = path.display();
             return Err(Failure::new(format!(
                 "{path}: no video with steps can be used ({reason})"
             )));
         }
         all.videos.extend(found.videos);
-        all.odd.extend(found.odd);
+        all.issues.extend(found.issues);
     }
     Ok(all)
 }
@@ -85,12 +86,12 @@ fn read_detours(path: &Path, found: &Annotations) -> Result<Mixed, Failure> {
             count(read.detours.len(), "detour")
         )));
     }
-    Ok(Mixed { procedures, lost, odd: read.odd })
+    Ok(Mixed { procedures, lost, odd: read.issues })
 }
 
 fn print(arguments: &ConvertArguments, found: &Annotations, mixed: Option<&Mixed>, setup: &Setup) {
     let of_detours = mixed.iter().flat_map(|mixed| &mixed.odd);
-    let odd: Vec<&Complaint> = found.odd.iter().chain(of_detours).collect();
+    let odd: Vec<&DataIssue> = found.issues.iter().chain(of_detours).collect();
     let listed = odd.iter().map(|odd| json!({"place": odd.place, "reason": odd.reason}));
     let json = json!({"videos": found.videos.len(), "steps": found.steps(),
         "procedures": mixed.map(|mixed| mixed.procedures.len()),

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use serde_json::json;
 use stitch_engine::demonstrate::Options;
-use stitch_lab::suite::made_up::{self, Report};
+use stitch_lab::suite::made_up::{self, AnswerReport};
 use stitch_world::library::mixed;
 use stitch_world::truth::Truth;
 
@@ -106,7 +106,7 @@ fn run_world(arguments: &WorldArguments, setup: &Setup) -> Result<u8, Failure> {
     Ok(0)
 }
 
-fn print(report: &Report) {
+fn print(report: &AnswerReport) {
     table::print_estimates(&[
         ("steps with a correct clip", &report.right),
         ("steps falsely left as gaps", &report.false_gaps),

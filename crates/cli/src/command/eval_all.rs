@@ -8,7 +8,7 @@ use stitch_engine::media::Decode;
 use stitch_lab::evaluation::{self, Evaluation};
 use stitch_lab::suite::experiments::localisation::{Localisation, Quality};
 use stitch_lab::suite::metrics::Estimate;
-use stitch_lab::suite::report::Report;
+use stitch_lab::suite::report::EvaluationReport;
 
 use super::eval_data::{self, DataArguments};
 use crate::failure::Failure;
@@ -66,13 +66,13 @@ pub fn run_all(arguments: &DataArguments, setup: &Setup) -> Result<u8, Failure> 
 }
 
 /// Writes the report into `out`, if given, and prints it.
-fn finish(report: &Report, out: Option<&Path>, setup: &Setup) -> Result<(), Failure> {
+fn finish(report: &EvaluationReport, out: Option<&Path>, setup: &Setup) -> Result<(), Failure> {
     let written = out.map(|out| report.write(out)).transpose()?.unwrap_or_default();
     setup.print(report, || print(report, &written));
     Ok(())
 }
 
-fn print(report: &Report, written: &[PathBuf]) {
+fn print(report: &EvaluationReport, written: &[PathBuf]) {
     for section in &report.sections {
         println!("{} ({})", section.name(), count(section.comparison.procedures, "procedure"));
         eval_data::print_methods(&section.comparison);

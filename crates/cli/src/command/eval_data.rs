@@ -8,11 +8,12 @@ use stitch_core::format::count;
 use stitch_engine::media::Decode;
 use stitch_engine::models::Store;
 use stitch_engine::sentence::SentenceEncoder;
-use stitch_lab::suite::compare::{Comparison, Extra, Method, Miss, Options, compare};
+use stitch_lab::suite::compare::{CompareOptions, Comparison, Extra, Method, Miss, compare};
 use stitch_lab::suite::evaluators::EvaluatorSource;
 use stitch_lab::suite::mixing::with_mixed;
-use stitch_lab::suite::plain::gather::{Holdings, Senses, gather};
-use stitch_lab::suite::plain::set::{Complaint, Needs, Set};
+use stitch_lab::suite::plain::DataIssue;
+use stitch_lab::suite::plain::load::{Encoders, SetSummary, load};
+use stitch_lab::suite::plain::set::{Needs, Set};
 
 use crate::failure::Failure;
 use crate::setup::Setup;
@@ -86,9 +87,9 @@ pub fn run(arguments: &DataArguments, setup: &Setup) -> Result<u8, Failure> {
     let set = Set::open(data, Needs::Text)?;
     let sentences = setup.load_sentences()?;
     let encoder = setup.load_encoder(&arguments.encoder, &sentences, Decode::Exact)?;
-    let senses = Senses { encoder: encoder.as_ref(), sentence: &sentences.encoder };
+    let encoders = Encoders { encoder: encoder.as_ref(), sentence: &sentences.encoder };
     let domain = arguments.domain.as_deref();
-    let (set, holdings) = gather(set, &senses, domain, &setup.progress)?;
+    let (set, holdings) = load(set, &encoders, domain, &setup.progress)?;
     let set = with_mixed(set, arguments.mixed, arguments.seed);
     // If a set has procedures of several videos, only these are evaluated.
     let mixed = set.measuring(false);
@@ -106,13 +107,13 @@ pub fn run(arguments: &DataArguments, setup: &Setup) -> Result<u8, Failure> {
 }
 
 impl DataArguments {
-    pub fn options(&self) -> Options {
-        Options {
+    pub fn options(&self) -> CompareOptions {
+        CompareOptions {
             seed: self.seed,
             folds: self.folds,
             most: self.most.unwrap_or(usize::MAX),
             trained: !self.untrained,
-            ..Options::default()
+            ..CompareOptions::default()
         }
     }
 
@@ -125,7 +126,7 @@ impl DataArguments {
     }
 }
 
-fn to_json(comparison: &Comparison, holdings: &Holdings, misses: &[Miss]) -> Value {
+fn to_json(comparison: &Comparison, holdings: &SetSummary, misses: &[Miss]) -> Value {
     let mut object = json!(comparison);
     object["holdings"] = json!(holdings);
     if !misses.is_empty() {
@@ -134,7 +135,7 @@ fn to_json(comparison: &Comparison, holdings: &Holdings, misses: &[Miss]) -> Val
     object
 }
 
-fn print(found: &Comparison, holdings: &Holdings, misses: &[Miss]) {
+fn print(found: &Comparison, holdings: &SetSummary, misses: &[Miss]) {
     println!(
         "{}: {} of {}, {}, {}; encoder {}",
         found.set,
@@ -147,7 +148,7 @@ fn print(found: &Comparison, holdings: &Holdings, misses: &[Miss]) {
     print_methods(found);
     println!("trained methods were trained on {}", found.trained_on);
     print_distractors(found);
-    print_complaints(&holdings.unread_columns, &holdings.complaints);
+    print_complaints(&holdings.unread_columns, &holdings.issues);
     misses.iter().for_each(print_miss);
 }
 
@@ -177,14 +178,14 @@ fn print_distractors(found: &Comparison) {
     let named = |(kind, number): (&stitch_lab::suite::distractors::Kind, &usize)| {
         format!("{number} {}", kind.name())
     };
-    let kinds: Vec<String> = found.distractors.iter().map(named).collect();
+    let kinds: Vec<String> = found.counts.distractors.iter().map(named).collect();
     println!("distractors: {}", kinds.join(", "));
-    if !found.short.is_empty() {
-        let short: Vec<String> = found.short.iter().map(named).collect();
+    if !found.counts.short.is_empty() {
+        let short: Vec<String> = found.counts.short.iter().map(named).collect();
         println!("  too few of these, filled up with others: {}", short.join(", "));
     }
-    if found.fewer_than_499 > 0 {
-        println!("  {} with fewer than 499", count(found.fewer_than_499, "procedure"));
+    if found.counts.fewer_than_499 > 0 {
+        println!("  {} with fewer than 499", count(found.counts.fewer_than_499, "procedure"));
     }
 }
 
@@ -192,7 +193,7 @@ fn print_distractors(found: &Comparison) {
 const MAX_COMPLAINTS: usize = 20;
 
 /// Prints what of a set was not used.
-pub fn print_complaints(unread_columns: &[String], complaints: &[Complaint]) {
+pub fn print_complaints(unread_columns: &[String], complaints: &[DataIssue]) {
     if !unread_columns.is_empty() {
         println!("columns that were not read: {}", unread_columns.join(", "));
     }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use stitch_core::format::count;
 use stitch_engine::media::Decode;
-use stitch_lab::suite::encoder::{self, Report};
+use stitch_lab::suite::encoder::{self, EncoderReport};
 use stitch_lab::suite::plain::set::{Needs, Set};
 
 use super::eval_data::print_complaints;
@@ -57,7 +57,7 @@ pub fn run(arguments: &EncoderArguments, setup: &Setup) -> Result<u8, Failure> {
     Ok(0)
 }
 
-fn print(report: &Report) {
+fn print(report: &EncoderReport) {
     println!(
         "encoder {}: {}, {}, {}",
         report.encoder,
@@ -72,18 +72,18 @@ fn print(report: &Report) {
         report.not_of_three,
         report.order_chance
     );
-    print_complaints(&report.unread_columns, &report.complaints);
+    print_complaints(&report.unread_columns, &report.issues);
 }
 
-fn rows(report: &Report) -> Vec<Vec<String>> {
-    let ends = &report.intervals;
+fn rows(report: &EncoderReport) -> Vec<Vec<String>> {
+    let (values, ends) = (&report.values, &report.intervals);
     let mut rows = vec![
-        estimate_row("order, greedy (order_greedy)", report.order_greedy, ends.order_greedy),
-        estimate_row("order, optimal (order_optimal)", report.order_optimal, ends.order_optimal),
+        estimate_row("order, greedy (order_greedy)", values.order_greedy, ends.order_greedy),
+        estimate_row("order, optimal (order_optimal)", values.order_optimal, ends.order_optimal),
     ];
     let sides = [
-        ("text to picture", &report.text_to_frame, &ends.text_to_frame),
-        ("picture to text", &report.frame_to_text, &ends.frame_to_text),
+        ("text to picture", &values.text_to_frame, &ends.text_to_frame),
+        ("picture to text", &values.frame_to_text, &ends.frame_to_text),
     ];
     for (what, found, ends) in sides {
         rows.push(estimate_row(&format!("{what}, R@1"), found.r1, ends.r1));

@@ -7,7 +7,8 @@ use clap::Args;
 use serde_json::json;
 use stitch_engine::demonstrate::{Demonstrator, Options};
 use stitch_engine::library::Library;
-use stitch_lab::suite::speech::{self, Listening};
+use stitch_lab::suite::speech::{self, SpeechOptions};
+use stitch_lab::suite::speech_index;
 use stitch_world::library::mixed;
 use stitch_world::truth::Truth;
 
@@ -49,7 +50,7 @@ pub fn run(arguments: &EvalSpeechArguments, setup: &Setup) -> Result<u8, Failure
 fn transcribe(arguments: &EvalSpeechArguments, setup: &Setup) -> Result<u8, Failure> {
     let listener = arguments.speech.load(setup)?;
     let start = Instant::now();
-    let options = Listening { titles: !arguments.no_titles, seed: arguments.seed };
+    let options = SpeechOptions { titles: !arguments.no_titles, seed: arguments.seed };
     let report = speech::evaluate(&listener, &arguments.folder, &options, &setup.progress)?;
     let took_s = start.elapsed().as_secs_f64();
     setup.print(json!({"speech": listener.name(), "took_s": took_s, "report": report}), || {
@@ -76,7 +77,8 @@ fn compare(arguments: &EvalSpeechArguments, against: &Path, setup: &Setup) -> Re
     let one = session.demonstrator();
     let other = Demonstrator { library: &library, ..session.demonstrator() };
     let procedures = mixed(&truth, arguments.procedures, arguments.seed);
-    let found = speech::compare(&one, &other, &procedures, &Options::default(), &setup.progress)?;
+    let found =
+        speech_index::compare(&one, &other, &procedures, &Options::default(), &setup.progress)?;
     let encoder = &session.encoder.id().name;
     setup.print(json!({"encoder": encoder, "comparison": found}), || {
         print!("{} mixed procedures, {} steps; ", procedures.len(), found.steps);

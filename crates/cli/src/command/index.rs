@@ -6,7 +6,7 @@ use clap::Args;
 use stitch_core::format::count;
 use stitch_engine::encoder::precomputed::{About, Folder};
 use stitch_engine::encoder::{Encoder, Precomputed, mini};
-use stitch_engine::index::{Given, Indexer, LocaliseOptions};
+use stitch_engine::index::{Indexer, VideoList};
 use stitch_engine::library::Library;
 use stitch_engine::media::Decode;
 
@@ -69,8 +69,8 @@ pub fn run(arguments: &IndexArguments, setup: &Setup) -> Result<u8, Failure> {
     let library = Library::open_or_create(&setup.library, encoder.id())?;
     let chat = arguments.chat.chat(setup);
     let annotations = arguments.annotations.as_ref().zip(features.as_ref());
-    let given = annotations.map(|(list, features)| Given::read(list, features, &setup.progress));
-    let given = given.transpose()?;
+    let list = annotations.map(|(list, features)| VideoList::read(list, features, &setup.progress));
+    let list = list.transpose()?;
     let mut speech = arguments.speech.load(setup)?;
     if let Some(language) = &arguments.language {
         speech = speech.map(|speech| speech.in_language(language)).transpose()?;
@@ -81,8 +81,7 @@ pub fn run(arguments: &IndexArguments, setup: &Setup) -> Result<u8, Failure> {
         sentence: &sentences.encoder,
         chat: chat.as_ref().map(|chat| (chat, arguments.chat.domain)),
         speech: speech.as_ref(),
-        given: given.as_ref(),
-        localise: LocaliseOptions::default(),
+        list: list.as_ref(),
     };
     let report = indexer.run(&arguments.paths, &setup.progress)?;
     setup.print(&report, || {
@@ -116,9 +115,9 @@ impl IndexArguments {
         sentences: &Sentences,
     ) -> Result<Box<dyn Encoder>, Failure> {
         if let (Some(features), Some(text)) = (features, &self.text_encoder) {
-            let tower = setup.load_text_tower(text, sentences)?;
-            let name = setup.model_folder(text).map_or_else(|_| text.clone(), |found| found.0);
-            return Ok(Box::new(Precomputed::new(Some(features), &name, tower)?));
+            let store = setup.store();
+            let texts = sentences.encoder_models(&store, Decode::Exact).load_texts(text)?;
+            return Ok(Box::new(Precomputed::new(Some(features), texts)?));
         }
         let name = self.encoder.clone().or_else(|| setup.library_encoder());
         setup.load_encoder(name.as_deref().unwrap_or(mini::NAME), sentences, self.decode)

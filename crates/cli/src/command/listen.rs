@@ -8,7 +8,7 @@ use serde_json::json;
 use stitch_engine::index;
 use stitch_engine::media;
 use stitch_engine::progress::Progress;
-use stitch_engine::render::cues::{self, Cue};
+use stitch_engine::render::cues;
 use stitch_engine::transcript::Sentence;
 
 use crate::failure::Failure;
@@ -49,7 +49,7 @@ pub fn run(arguments: &ListenArguments, setup: &Setup) -> Result<u8, Failure> {
     if let Some(language) = &arguments.language {
         listener = listener.in_language(language)?;
     }
-    let length_ms = media::sound::length_ms(&arguments.file, &setup.progress)?;
+    let length_ms = media::audio::duration_ms(&arguments.file, &setup.progress)?;
     setup.progress.begin("transcribing", length_ms / 1000);
     let hint = arguments.hint.clone().unwrap_or_else(|| index::hint(&arguments.file));
     let start = Instant::now();
@@ -60,12 +60,12 @@ pub fn run(arguments: &ListenArguments, setup: &Setup) -> Result<u8, Failure> {
         let message = format!("part of the audio is damaged ({damage}); the rest is used");
         setup.progress.warn(&message);
     }
-    let sentences = listened.transcript.as_ref().map_or(&[][..], |found| &found.sentences);
+    let sentences = listened.sentences.as_slice();
     let json = json!({"language": listened.language, "sentences": sentences,
         "length_ms": listened.length_ms, "speech_ms": listened.speech_ms, "took_s": took_s});
     setup.print(json, || {
         match arguments.format {
-            Format::Srt => print!("{}", cues::srt(&subtitles(sentences))),
+            Format::Srt => print!("{}", cues::srt(sentences)),
             Format::Text => sentences.iter().for_each(|Sentence { text, .. }| println!("{text}")),
         }
         let length_s = listened.length_ms as f64 / 1000.0;
@@ -73,13 +73,4 @@ pub fn run(arguments: &ListenArguments, setup: &Setup) -> Result<u8, Failure> {
         eprintln!("{length_s:.0} s of audio in {took_s:.1} s ({speed:.1} x real time)");
     });
     Ok(0)
-}
-
-fn subtitles(sentences: &[Sentence]) -> Vec<Cue> {
-    let cue = |sentence: &Sentence| Cue {
-        start_ms: sentence.start_ms,
-        end_ms: sentence.end_ms,
-        text: sentence.text.clone(),
-    };
-    sentences.iter().map(cue).collect()
 }

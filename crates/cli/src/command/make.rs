@@ -10,6 +10,7 @@ use stitch_engine::demonstrate::{Demonstration, Options, SourceFilter, Step, dem
 use stitch_engine::export::{Export, FORMATS, Format};
 use stitch_engine::files::FileError;
 use stitch_engine::progress::Progress;
+use stitch_engine::recipe::Reading;
 use stitch_engine::render::{self, Aspect, Captions, Plan, RenderOptions};
 use stitch_engine::scorers::SCORERS;
 
@@ -33,6 +34,9 @@ pub struct MakeArguments {
     /// Choose the clips and write demo.json, but no video
     #[arg(long)]
     no_video: bool,
+    /// Only print the title and steps that were read, and the lines that were left out
+    #[arg(long)]
+    show_reading: bool,
     /// Exit with code 3 if a step is a gap
     #[arg(long)]
     strict: bool,
@@ -117,10 +121,14 @@ pub fn run(arguments: &MakeArguments, setup: &Setup) -> Result<u8, Failure> {
     let (options, render_options) = (arguments.search.options(), arguments.video.options());
     let valid = options.validate().and(render_options.validate());
     valid.map_err(|error| Failure::usage(error.to_string()))?;
-    let procedure = read_procedure(&arguments.procedure)?;
+    let reading = read_procedure(&arguments.procedure)?;
+    if arguments.show_reading {
+        print_reading(&reading, setup);
+        return Ok(0);
+    }
     let session = setup.open(&arguments.search.scorer)?;
     setup.progress.begin("choosing clips", 0);
-    let demonstration = demonstrate(&session.demonstrator(), &procedure, &options)?;
+    let demonstration = demonstrate(&session.demonstrator(), &reading.procedure, &options)?;
     let gaps = demonstration.gaps().count();
     if gaps == demonstration.steps.len() {
         let message = "no video in the library shows any of these steps; add videos with `stitch \
@@ -130,8 +138,9 @@ pub fn run(arguments: &MakeArguments, setup: &Setup) -> Result<u8, Failure> {
     }
     let files = write(&demonstration, &render_options, arguments, setup)?;
     let default_scorer = arguments.search.scorer.scorer.is_none();
-    let json = json!({"demonstration": demonstration, "files": files});
-    setup.print(json, || print(&demonstration, &files, default_scorer));
+    let left_out = &reading.left_out;
+    let json = json!({"demonstration": demonstration, "files": files, "left_out": left_out});
+    setup.print(json, || print(&demonstration, left_out.len(), &files, default_scorer));
     Ok(if arguments.strict && gaps > 0 { GAPS } else { 0 })
 }
 
@@ -195,7 +204,21 @@ fn write(
     Ok(files)
 }
 
-fn print(demonstration: &Demonstration, files: &[PathBuf], default_scorer: bool) {
+fn print_reading(Reading { procedure, left_out, .. }: &Reading, setup: &Setup) {
+    let (title, steps) = (procedure.title(), procedure.steps());
+    setup.print(json!({"title": title, "steps": steps, "left_out": left_out}), || {
+        println!("title: {}", if title.is_empty() { "none" } else { title });
+        steps.iter().enumerate().for_each(|(number, step)| println!("{:>3}  {step}", number + 1));
+        left_out.iter().for_each(|line| println!("  -  {line}"));
+        println!("{}", reading_summary(steps.len(), left_out.len()));
+    });
+}
+
+fn reading_summary(steps: usize, left_out: usize) -> String {
+    format!("read {}, left out {}", count(steps, "step"), count(left_out, "line"))
+}
+
+fn print(demonstration: &Demonstration, left_out: usize, files: &[PathBuf], default_scorer: bool) {
     let row = |(number, step): (usize, &Step)| {
         let [source, time, probability] = match &step.chosen {
             Some(choice) => [
@@ -210,6 +233,10 @@ fn print(demonstration: &Demonstration, files: &[PathBuf], default_scorer: bool)
     let rows: Vec<_> = demonstration.steps.iter().enumerate().map(row).collect();
     table::print(&[">", "step", "source", ">time", ">probability"], &rows);
     println!("\n{}", summary(demonstration));
+    if left_out > 0 {
+        let read = reading_summary(demonstration.steps.len(), left_out);
+        println!("From the text: {read}; `--show-reading` lists them.");
+    }
     if default_scorer && demonstration.scorer != SCORERS[0].name {
         let (best, used) = (SCORERS[0].name, &demonstration.scorer);
         println!("There is no {best} for the library's encoder; {used} ranked the candidates.");

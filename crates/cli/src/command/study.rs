@@ -13,7 +13,7 @@ use stitch_engine::progress::Progress;
 use stitch_engine::render::{self, RenderOptions};
 use stitch_engine::scorer::AverageSimilarity;
 use stitch_engine::scorers::SCORERS;
-use stitch_lab::study::{Judgement, Preference, Report};
+use stitch_lab::study::{Judgement, Preference, StudyReport};
 use stitch_server::study::{Answer, Sample, Study, StudyPlan, StudyVideo};
 
 use crate::failure::Failure;
@@ -22,7 +22,7 @@ use crate::setup::{ScorerArguments, Session, Setup, read_procedure};
 #[derive(Subcommand)]
 pub enum StudyCommand {
     New(NewArguments),
-    Report(ReportArguments),
+    StudyReport(ReportArguments),
 }
 
 /// Create a study: render every procedure by every method, and pair the videos
@@ -60,7 +60,7 @@ pub struct ReportArguments {
 pub fn run(command: &StudyCommand, setup: &Setup) -> Result<u8, Failure> {
     match command {
         StudyCommand::New(arguments) => new(arguments, setup),
-        StudyCommand::Report(arguments) => report(arguments, setup),
+        StudyCommand::StudyReport(arguments) => report(arguments, setup),
     }
 }
 
@@ -168,7 +168,7 @@ fn sample(
     arguments: &NewArguments,
     setup: &Setup,
 ) -> Result<Sample, Failure> {
-    let procedure = read_procedure(file)?;
+    let procedure = read_procedure(file)?.procedure;
     let stem = file_name(&file.file_stem().unwrap_or_default().to_string_lossy());
     let mut videos = BTreeMap::new();
     for method in methods {
@@ -221,7 +221,7 @@ fn report(arguments: &ReportArguments, setup: &Setup) -> Result<u8, Failure> {
             "there are no answers yet; run the study with `stitch serve --study`",
         ));
     }
-    let report = Report::new(&judgements, arguments.seed);
+    let report = StudyReport::new(&judgements, arguments.seed);
     setup.print(&report, || println!("{report}"));
     Ok(0)
 }

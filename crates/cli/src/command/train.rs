@@ -9,12 +9,13 @@ use stitch_engine::encoder::EncoderId;
 use stitch_engine::evaluator::{Channels, Config, Precision};
 use stitch_engine::media::Decode;
 use stitch_engine::progress::Progress;
-use stitch_lab::collection::{Collection, Taken};
+use stitch_lab::collection::{Collection, ExampleCounts};
 use stitch_lab::dataset;
-use stitch_lab::suite::plain::gather::{Senses, gather};
+use stitch_lab::suite::plain::load::{Encoders, load};
 use stitch_lab::suite::plain::set::{Needs, Set};
 use stitch_lab::train::{
-    Drawing, Epoch, Line, Machine, Schedule, TrainOptions, Trained, Where, train,
+    Epoch, NegativeRates, Schedule, TrainDevice, TrainEvent, TrainOptions, TrainOutput, Trained,
+    train,
 };
 
 use crate::failure::Failure;
@@ -50,7 +51,7 @@ pub struct TrainArguments {
     domain: String,
     /// The device that trains
     #[arg(long, value_parser = choice(&DEVICES), default_value = "cpu")]
-    device: Machine,
+    device: TrainDevice,
     /// The precision of the saved weights
     #[arg(long, value_parser = choice(&PRECISIONS), default_value = "f16")]
     precision: Precision,
@@ -124,10 +125,10 @@ struct ExampleArguments {
     #[arg(long, default_value_t = 0.0, value_name = "SHARE", value_parser = whole_share)]
     shortened: f64,
     /// The text similarity from which a clip is assumed to show a step
-    #[arg(long, default_value_t = Drawing::default().shows, value_name = "COSINE")]
+    #[arg(long, default_value_t = NegativeRates::default().shows, value_name = "COSINE")]
     shows: f32,
     /// The text similarity below which a clip is assumed not to show a step
-    #[arg(long, default_value_t = Drawing::default().unlike, value_name = "COSINE")]
+    #[arg(long, default_value_t = NegativeRates::default().unlike, value_name = "COSINE")]
     unlike: f32,
 }
 
@@ -160,10 +161,14 @@ struct NetworkArguments {
     no_prior: bool,
 }
 
-const DEVICES: Choices<Machine, 3> = [
-    ("cpu", "All cores; the same weights every time", Machine::Cpu),
-    ("cuda", "The first CUDA GPU, if the program was built for it", Machine::Cuda),
-    ("cuda-bf16", "The same in bfloat16: faster, with slightly other weights", Machine::CudaBf16),
+const DEVICES: Choices<TrainDevice, 3> = [
+    ("cpu", "All cores; the same weights every time", TrainDevice::Cpu),
+    ("cuda", "The first CUDA GPU, if the program was built for it", TrainDevice::Cuda),
+    (
+        "cuda-bf16",
+        "The same in bfloat16: faster, with slightly other weights",
+        TrainDevice::CudaBf16,
+    ),
 ];
 
 const PRECISIONS: Choices<Precision, 2> =
@@ -233,14 +238,13 @@ pub fn run(arguments: &TrainArguments, setup: &Setup) -> Result<u8, Failure> {
     };
     let library = data.map(|data| of_library(&data, setup)).transpose()?;
     let sets = arguments.set.iter().map(|set| of_set(set, arguments, setup));
-    let mut all = library.into_iter().map(Ok).chain(sets).collect::<Result<Vec<_>, _>>()?;
-    let (collection, encoder) = all.remove(0); // cannot fail: a library if there is no set
-    let further: Vec<Collection> = all.into_iter().map(|(collection, _)| collection).collect();
+    let all = library.into_iter().map(Ok).chain(sets).collect::<Result<Vec<_>, _>>()?;
+    let (collections, encoders): (Vec<Collection>, Vec<EncoderId>) = all.into_iter().unzip();
+    let encoder = encoders[0].clone(); // cannot fail: a library if there is no set
     let config = arguments.network.config(encoder, &arguments.domain)?;
-    let (options, place) = (arguments.options(), arguments.place());
-    let report = |line: &Line| print_line(line, options.epochs, setup);
-    let trained =
-        train(&collection, &further, &config, &options, &place, &report, &setup.progress)?;
+    let (options, output) = (arguments.options(), arguments.output());
+    let report = |event: &TrainEvent| print_event(event, options.epochs, setup);
+    let trained = train(&collections, &config, &options, &output, &report, &setup.progress)?;
     let folder = &arguments.out;
     let json = json!({"event": "trained", "folder": folder, "metrics": trained.metrics});
     setup.print(json, || print(&trained, folder));
@@ -252,14 +256,14 @@ fn of_library(data: &Path, setup: &Setup) -> Result<(Collection, EncoderId), Fai
     let examples = dataset::read(data)?;
     let sentences = setup.load_sentences()?;
     let (library, encoder) = setup.open_library(&sentences)?;
-    let (collection, taken) = Collection::of_library(
+    let (collection, counts) = Collection::of_library(
         &library,
         encoder.as_ref(),
         &sentences.encoder,
         &examples,
         &setup.progress,
     )?;
-    warn_of_lost(&taken, setup);
+    warn_of_skipped(&counts, setup);
     Ok((collection, encoder.id().clone()))
 }
 
@@ -271,11 +275,11 @@ fn of_set(
 ) -> Result<(Collection, EncoderId), Failure> {
     let sentences = setup.load_sentences()?;
     let encoder = setup.load_encoder(&arguments.encoder, &sentences, Decode::Exact)?;
-    let senses = Senses { encoder: encoder.as_ref(), sentence: &sentences.encoder };
+    let encoders = Encoders { encoder: encoder.as_ref(), sentence: &sentences.encoder };
     let set = Set::open(set, Needs::Text)?;
-    let (set, _) = gather(set, &senses, None, &setup.progress)?;
+    let (set, _) = load(set, &encoders, None, &setup.progress)?;
     let mut collection = set.collection;
-    collection.part_by_video(arguments.held_out_share, arguments.seed);
+    collection.split_by_video(arguments.held_out_share, arguments.seed);
     Ok((collection, set.encoder))
 }
 
@@ -312,10 +316,10 @@ impl NetworkArguments {
 }
 
 impl ExampleArguments {
-    fn options(&self) -> Drawing {
+    fn options(&self) -> NegativeRates {
         let usual = |kind| if self.ablate.contains(&kind) { 0.0 } else { self.negatives };
         let also = |kind| if self.also.contains(&kind) { self.negatives } else { 0.0 };
-        Drawing {
+        NegativeRates {
             correctness: usual("correctness"),
             continuity: usual("continuity"),
             state: usual("state"),
@@ -346,17 +350,17 @@ impl TrainArguments {
             schedule: optimisation.schedule,
             decay: optimisation.decay,
             clip: optimisation.clip,
-            drawing: self.examples.options(),
+            negatives: self.examples.options(),
             patience: optimisation.patience,
             held_out: optimisation.held_out,
             prior: !self.network.no_prior,
         }
     }
 
-    fn place(&self) -> Where {
-        Where {
+    fn output(&self) -> TrainOutput {
+        TrainOutput {
             folder: self.out.clone(),
-            machine: self.device,
+            device: self.device,
             precision: self.precision,
             checkpoint_every: self.optimisation.checkpoint_every,
             licence: self.licence.clone(),
@@ -364,22 +368,24 @@ impl TrainArguments {
     }
 }
 
-fn warn_of_lost(taken: &Taken, setup: &Setup) {
-    if !taken.lost.is_empty() {
-        let lost: usize = taken.lost.values().sum();
-        let all = lost + taken.kept;
+fn warn_of_skipped(counts: &ExampleCounts, setup: &Setup) {
+    if !counts.skipped.is_empty() {
+        let skipped: usize = counts.skipped.values().sum();
+        let all = skipped + counts.used;
         setup.progress.warn(&format!(
-            "{lost} of {all} procedures are left out: {}; `stitch dataset mix` makes new ones",
-            taken.in_words()
+            "{skipped} of {all} procedures are left out: {}; `stitch dataset mix` makes new ones",
+            counts.in_words()
         ));
     }
 }
 
 /// Prints a line after every epoch; with --json also those between.
-fn print_line(line: &Line, epochs: usize, setup: &Setup) {
-    match line {
-        Line::Steps(_) => setup.print_all(&[line], || {}),
-        Line::Epoch(epoch) => setup.print(line, || println!("{}", epoch_text(epoch, epochs))),
+fn print_event(event: &TrainEvent, epochs: usize, setup: &Setup) {
+    match event {
+        TrainEvent::Steps(_) => setup.print_all(&[event], || {}),
+        TrainEvent::Epoch(epoch) => {
+            setup.print(event, || println!("{}", epoch_text(epoch, epochs)))
+        }
     }
 }
 

@@ -1,25 +1,25 @@
 //! What it costs to match a step with a second, and to drop a second.
 
 use super::AlignError;
-use super::lanes::LANES;
 use crate::features::{Features, similarity};
 use std::collections::HashMap;
 
+/// How many costs are computed together.
+pub(super) const LANES: usize = 8;
 /// Keeps the logarithm of a vanishing probability finite.
 const EPSILON: f64 = 1e-5;
 
 /// Matching costs of every step and second, and the drop cost of every second.
 ///
-/// An infinite matching cost forbids the pair: so a window is put on a step.
+/// An infinite matching cost forbids the pair.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Costs {
     steps: usize,
-    /// Second after second, each `stride` numbers: the steps, then infinities up to full lanes.
-    matching: Vec<f64>,
+    /// \[seconds, stride\] in groups of lanes: the costs of all steps, then infinities.
+    matching: Vec<[f64; LANES]>,
     drop: Vec<f64>,
 }
 
-/// How similarities become costs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CostOptions {
     /// The share of all similarities that is thought to show something, 0 to 1.
@@ -47,7 +47,6 @@ impl CostOptions {
 }
 
 impl Costs {
-    /// Costs as they are: `matching` holds a row of seconds for each step, `drop` one row.
     pub fn new(matching: Vec<f64>, drop: Vec<f64>) -> Result<Self, AlignError> {
         let steps = rows_of(&matching, drop.len())?;
         let rows: Vec<usize> = (0..steps).collect();
@@ -96,8 +95,8 @@ impl Costs {
             return Err(AlignError::Count { what: "texts", expected, given });
         }
         if steps.dim() != seconds.dim() {
-            let (steps, seconds) = (steps.dim(), seconds.dim());
-            return Err(AlignError::Dimensions { steps, seconds });
+            let (expected, given) = (seconds.dim(), steps.dim());
+            return Err(AlignError::Count { what: "numbers per step feature", expected, given });
         }
         let (rows, firsts) = distinct(texts);
         let similarities: Vec<f64> = firsts
@@ -107,19 +106,17 @@ impl Costs {
         Self::from_similarity(&similarities, seconds.len(), &rows, options)
     }
 
-    /// How many steps there are.
     pub fn steps(&self) -> usize {
         self.steps
     }
 
-    /// How many seconds there are.
     pub fn seconds(&self) -> usize {
         self.drop.len()
     }
 
     /// What it costs to show `step` in `second`, both from 0.
     pub fn matching(&self, step: usize, second: usize) -> f64 {
-        self.column(second)[step]
+        self.matching.as_flattened()[second * self.stride() + step]
     }
 
     /// What it costs to drop each second.
@@ -127,50 +124,41 @@ impl Costs {
         &self.drop
     }
 
-    /// Forbids `step` outside the seconds of `window`: where its summary says when it happens.
+    /// Forbids `step` outside the seconds of `window`.
     pub fn bound(&mut self, step: usize, window: std::ops::Range<usize>) {
-        let stride = self.stride();
         assert!(step < self.steps, "step {step} of {}", self.steps);
+        let stride = self.stride();
         for second in (0..self.seconds()).filter(|second| !window.contains(second)) {
-            self.matching[second * stride + step] = f64::INFINITY;
+            self.matching.as_flattened_mut()[second * stride + step] = f64::INFINITY;
         }
     }
 
-    /// The costs of one second: every step's, then infinities up to full lanes.
-    pub(super) fn column(&self, second: usize) -> &[f64] {
-        let stride = self.stride();
-        &self.matching[second * stride..(second + 1) * stride]
-    }
-
-    /// The costs of all seconds, one after another.
-    pub(super) fn columns(&self) -> &[f64] {
+    /// The costs of all seconds, `stride` numbers each.
+    #[cfg(target_arch = "x86_64")]
+    pub(super) fn columns(&self) -> &[[f64; LANES]] {
         &self.matching
     }
 
-    /// How many numbers a second has.
     pub(super) fn stride(&self) -> usize {
         self.steps.next_multiple_of(LANES)
     }
 
-    /// Lays rows of seconds out second after second, as the dynamic programme reads them.
+    /// Turns rows of seconds into columns of steps.
     fn from_rows(matching: &[f64], drop: Vec<f64>, rows: &[usize]) -> Result<Self, AlignError> {
         let (seconds, given) = (drop.len(), rows_of(matching, drop.len())?);
-        if rows.is_empty() {
-            return Err(AlignError::NoSteps);
-        }
-        if let Some(step) = rows.iter().position(|row| *row >= given) {
-            return Err(AlignError::NoSuchRow { step, row: rows[step], rows: given });
+        let Some(last) = rows.iter().max() else { return Err(AlignError::NoSteps) };
+        if *last >= given {
+            let what = "rows of similarities";
+            return Err(AlignError::Count { what, expected: last + 1, given });
         }
         let bad = |x: &f64| x.is_nan() || *x == f64::NEG_INFINITY;
-        if let Some(at) = matching.iter().position(bad) {
-            return Err(AlignError::NotANumber { second: at % seconds });
-        }
-        if let Some(second) = drop.iter().position(bad) {
+        let first_bad = matching.iter().position(bad).map(|at| at % seconds);
+        if let Some(second) = first_bad.or_else(|| drop.iter().position(bad)) {
             return Err(AlignError::NotANumber { second });
         }
         let stride = rows.len().next_multiple_of(LANES);
-        let mut columns = vec![f64::INFINITY; stride * seconds];
-        for (second, column) in columns.chunks_exact_mut(stride).enumerate() {
+        let mut columns = vec![[f64::INFINITY; LANES]; stride / LANES * seconds];
+        for (second, column) in columns.as_flattened_mut().chunks_exact_mut(stride).enumerate() {
             column.iter_mut().zip(rows).for_each(|(x, row)| *x = matching[row * seconds + second]);
         }
         Ok(Self { steps: rows.len(), matching: columns, drop })
@@ -249,7 +237,7 @@ mod tests {
         let nan = Costs::new(vec![0.0, 1.0], vec![1.0, f64::NEG_INFINITY]);
         assert_eq!(nan, Err(AlignError::NotANumber { second: 1 }));
         let missing = Costs::from_similarity(&[0.0; 4], 2, &[0, 2], &options);
-        assert_eq!(missing, Err(AlignError::NoSuchRow { step: 1, row: 2, rows: 2 }));
+        assert!(matches!(missing, Err(AlignError::Count { expected: 3, given: 2, .. })));
         let cold = CostOptions { temperature: 0.0, ..options };
         assert!(Costs::from_similarity(&[0.0], 1, &[0], &cold).is_err());
         let many = CostOptions { keep: f64::NAN, ..options };

@@ -4,18 +4,15 @@
 //! at a cost of their own. [`drop_dtw`] matches every step; [`drop_dtw_with_missing_steps`] may
 //! leave steps out too, for summaries that come from elsewhere than this video.
 
-mod lanes;
 mod costs;
 mod alignment;
 mod states;
-mod exclusive;
-mod recall;
+#[cfg(target_arch = "x86_64")]
+mod avx2;
 
-pub use alignment::Alignment;
+pub use alignment::{Alignment, PathCell};
 pub use costs::{CostOptions, Costs};
-pub use recall::best_seconds;
 
-/// What an alignment may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AlignOptions {
     /// A second shows at most one step.
@@ -30,77 +27,25 @@ impl Default for AlignOptions {
     }
 }
 
-/// Why steps and seconds cannot be aligned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AlignError {
-    /// There is nothing to align.
     #[error("there are no steps to align: give at least one")]
     NoSteps,
-    /// Every step needs a second of its own.
     #[error(
         "{steps} steps do not fit into {seconds} seconds: merge steps, take a longer window, or \
          allow missing steps"
     )]
-    TooManySteps {
-        /// How many steps there are.
-        steps: usize,
-        /// How many seconds there are.
-        seconds: usize,
-    },
-    /// The costs are no full matrix.
+    TooManySteps { steps: usize, seconds: usize },
+    /// The matching costs (or similarities) are no full matrix.
     #[error("{numbers} costs are not one for each of {seconds} seconds in every row")]
-    Ragged {
-        /// How many matching costs (or similarities) there are.
-        numbers: usize,
-        /// How many seconds there are.
-        seconds: usize,
-    },
-    /// A cost is NaN or minus infinity.
+    Ragged { numbers: usize, seconds: usize },
+    /// NaN or minus infinity; the second counts from 0.
     #[error("the cost of second {second} is not a number")]
-    NotANumber {
-        /// The first second with such a cost, from 0.
-        second: usize,
-    },
-    /// A step names a row of similarities that is not there.
-    #[error("step {step} uses row {row} of {rows} rows of similarities")]
-    NoSuchRow {
-        /// The step, from 0.
-        step: usize,
-        /// The row it names.
-        row: usize,
-        /// How many rows there are.
-        rows: usize,
-    },
-    /// One count of steps differs from another.
-    #[error("{expected} steps need as many {what}, not {given}")]
-    Count {
-        /// What is counted.
-        what: &'static str,
-        /// How many steps there are.
-        expected: usize,
-        /// How many were given.
-        given: usize,
-    },
-    /// Steps and seconds come from different encoders.
-    #[error(
-        "step features have {steps} numbers and second features {seconds}: encode both with one \
-         encoder"
-    )]
-    Dimensions {
-        /// The length of a step's feature.
-        steps: usize,
-        /// The length of a second's feature.
-        seconds: usize,
-    },
-    /// An option is outside its range.
+    NotANumber { second: usize },
+    #[error("{given} {what} where {expected} are needed")]
+    Count { what: &'static str, expected: usize, given: usize },
     #[error("{what} must lie {range}")]
-    Option {
-        /// Which option.
-        what: &'static str,
-        /// Where it must lie.
-        range: &'static str,
-    },
-    /// Infinite costs leave no way through.
+    Option { what: &'static str, range: &'static str },
     #[error("no alignment has a finite cost: widen the windows of the steps")]
     Impossible,
 }
@@ -116,18 +61,20 @@ pub enum AlignError {
 /// ];
 /// let costs = Costs::new(matching, vec![1.0; 4])?;
 /// let alignment = drop_dtw(&costs, &AlignOptions::default())?;
-/// assert_eq!(alignment.spans(), [Some(0..1), Some(2..4)]);
+/// assert_eq!(alignment.spans, [Some(0..1), Some(2..4)]);
 /// # Ok::<(), stitch_core::align::AlignError>(())
 /// ```
 pub fn drop_dtw(costs: &Costs, options: &AlignOptions) -> Result<Alignment, AlignError> {
-    if !options.exclusive {
-        return states::align(costs, None, options);
-    }
     let (steps, seconds) = (costs.steps(), costs.seconds());
-    if steps > seconds {
+    if options.exclusive && steps > seconds {
         return Err(AlignError::TooManySteps { steps, seconds });
     }
-    exclusive::align(costs, options.contiguous)
+    #[cfg(target_arch = "x86_64")]
+    if options.exclusive && std::arch::is_x86_feature_detected!("avx2") {
+        // Safety: the processor was asked.
+        return unsafe { avx2::align(costs, options.contiguous) };
+    }
+    states::align(costs, None, options)
 }
 
 /// The cheapest alignment in which a step may be missing, at its own cost `step_drop`.

@@ -15,18 +15,13 @@ pub(super) fn parts(score: f64) -> i64 {
     (score.clamp(-1e6, 1e6) * PARTS).round() as i64
 }
 
-/// A score from its parts.
-pub(super) fn score(parts: i64) -> f64 {
-    parts as f64 / PARTS
-}
-
 /// A match of a step.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct State {
     pub clip: ClipId,
     pub source: VideoId,
     pub start: u64,
-    /// Its worth, in parts.
+    /// Its log probability, in parts.
     pub gain: i64,
 }
 
@@ -42,7 +37,6 @@ pub(super) struct Layer<'a> {
 }
 
 impl Layer<'_> {
-    /// The states of one source.
     pub fn group(&self, source: VideoId) -> Range<usize> {
         let found = self.groups.binary_search_by_key(&source, |group| group.0);
         found.map_or(0..0, |at| self.groups[at].1.clone())
@@ -61,7 +55,6 @@ pub(super) struct Weights {
 }
 
 impl Weights {
-    /// The cost of going from one state to the next.
     pub fn between(&self, from: &State, to: &State) -> i64 {
         if from.source != to.source {
             self.switch
@@ -83,7 +76,6 @@ pub(super) struct Graph {
     layers: Vec<Place>,
 }
 
-/// Where a layer begins.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     step: usize,
@@ -92,7 +84,6 @@ struct Place {
 }
 
 impl Graph {
-    /// The graph of a map over its pool.
     pub fn new(map: &StepMap, pool: &Pool) -> Self {
         let mut graph = Self { steps: map.steps.len(), ..Self::default() };
         for (step, matches) in map.steps.iter().enumerate() {
@@ -143,7 +134,6 @@ impl Graph {
         }
     }
 
-    /// How many layers there are.
     pub fn len(&self) -> usize {
         self.layers.len()
     }
@@ -154,7 +144,6 @@ impl Graph {
         self.layers[layer].states..end
     }
 
-    /// One shown step.
     pub fn layer(&self, layer: usize) -> Layer<'_> {
         let place = self.layers[layer];
         let groups = self.layers.get(layer + 1).map_or(self.groups.len(), |next| next.groups);
@@ -164,12 +153,10 @@ impl Graph {
         }
     }
 
-    /// All shown steps, in order.
     pub fn layers(&self) -> impl Iterator<Item = Layer<'_>> {
         (0..self.len()).map(|layer| self.layer(layer))
     }
 
-    /// All states of all layers.
     pub fn states(&self) -> &[State] {
         &self.states
     }
@@ -184,12 +171,7 @@ impl Graph {
 
 fn state(found: &Match, pool: &Pool) -> State {
     let clip = pool.clip(found.clip);
-    let gain = gain(found.worth);
+    // Neither less than one in a billion, nor what is no log probability at all, may overflow.
+    let gain = parts(f64::from(found.worth.clamp(-20.0, 2.0)));
     State { clip: found.clip, source: clip.video, start: clip.span.start(), gain }
-}
-
-/// The worth of a match is the logarithm of a probability: what is beyond one in a billion, or no
-/// logarithm of a probability at all, must not overflow.
-fn gain(worth: f32) -> i64 {
-    parts(f64::from(worth.clamp(-20.0, 2.0)))
 }

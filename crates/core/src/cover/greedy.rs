@@ -16,7 +16,7 @@ use std::collections::HashSet;
 /// Videos that show everything come first. Then covers by several videos: grown greedily from
 /// every video, by what they add and by how far they serve without a break, runners-up included.
 /// Each cover gives its best sequence: fewest changes, then fewest steps back in time within a
-/// source, then most likely; and the one in which every change is worth its `costs`. Where there are
+/// source, then most likely; and the one in which every change gains more than its `costs`. Where there are
 /// too few covers, their next-best sequences follow, so that `most` come whenever there are so many.
 pub fn greedy(map: &StepMap, pool: &Pool, most: usize, costs: &KBestOptions) -> Vec<Sequence> {
     let graph = Graph::new(map, pool);
@@ -40,13 +40,13 @@ pub fn greedy(map: &StepMap, pool: &Pool, most: usize, costs: &KBestOptions) -> 
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Found {
     changes: usize,
-    /// The worth with its sign turned, so that the most likely sorts first.
+    /// The negative log probability, so that the most likely sorts first.
     distance: i64,
     clips: Vec<ClipId>,
 }
 
 impl Found {
-    /// The distance, and what the changes are worth.
+    /// The distance and the cost of the changes.
     fn cost(&self, costs: &Weights) -> i64 {
         self.distance + self.changes as i64 * costs.switch
     }
@@ -95,7 +95,7 @@ impl<'a> Chosen<'a> {
     }
 
     /// Keeps as many as asked: every whole video, then by turns those with the fewest changes and
-    /// those whose likelihood is worth their changes, so that neither kind crowds out the other.
+    /// those of the least cost, so that neither kind crowds out the other.
     fn select(&mut self) {
         self.sequences.sort_unstable();
         if self.sequences.len() <= self.most {
@@ -104,9 +104,10 @@ impl<'a> Chosen<'a> {
         let whole = self.sequences.partition_point(|found| found.changes == 0);
         let others = self.sequences.split_off(whole.min(self.most));
         let room = self.most - self.sequences.len();
-        let mut by_worth: Vec<usize> = (0..others.len()).collect();
-        by_worth.sort_by_key(|at| others[*at].cost(&self.costs));
-        let turns = (0..others.len()).zip(by_worth).flat_map(|(fewest, worth)| [fewest, worth]);
+        let mut by_cost: Vec<usize> = (0..others.len()).collect();
+        by_cost.sort_by_key(|at| others[*at].cost(&self.costs));
+        let turns =
+            (0..others.len()).zip(by_cost).flat_map(|(fewest, cheapest)| [fewest, cheapest]);
         let mut kept = HashSet::new();
         for at in turns {
             if kept.len() < room {
@@ -142,7 +143,7 @@ impl<'a> Chosen<'a> {
     }
 }
 
-/// One change outweighs all steps back, one step back outweighs all worth, for as many steps
+/// One change outweighs all steps back, one step back outweighs all log probabilities, for as many steps
 /// as a procedure may have.
 fn fewest_changes_first(graph: &Graph) -> Weights {
     let steps = graph.len().max(1) as i64;

@@ -1,10 +1,10 @@
-//! The exact K best sequences by worth, changes of source and order within a source.
+//! The exact K best sequences by log probability, changes of source and order within a source.
 //!
-//! Every way on from a match is ranked; a path is the list of ranks it takes, and the best path
+//! The successors of every match are ranked; a path is the list of ranks it takes, and the best path
 //! takes rank 0 throughout. Raising the last rank that is not 0, or any rank after it, gives each
 //! other path once and never a better one: a heap of those yields the paths best first.
 
-use super::graph::{Graph, Layer, Weights, parts, score};
+use super::graph::{Graph, Layer, State, Weights, parts};
 use super::sequence::Sequence;
 use super::suffix::Suffixes;
 use crate::clip::ClipId;
@@ -13,8 +13,8 @@ use crate::pool::Pool;
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BinaryHeap, HashMap};
 
-/// What makes a sequence worse, in units of a match's worth (natural logarithms of
-/// probability: 0.7 is a factor of two); beyond a million counts as a million.
+/// What makes a sequence worse, in natural logarithms of probability (0.7 is a factor of two); beyond
+/// a million counts as a million.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct KBestOptions {
     /// For every change of source between shown steps.
@@ -23,17 +23,7 @@ pub struct KBestOptions {
     pub order_cost: f64,
 }
 
-/// A sequence and its score.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Candidate {
-    /// One clip per step.
-    pub sequence: Sequence,
-    /// The sum of worths less the costs.
-    pub score: f64,
-}
-
 impl Weights {
-    /// These costs in parts.
     pub fn new(costs: &KBestOptions) -> Self {
         Self { switch: parts(costs.switch_cost), order: parts(costs.order_cost) }
     }
@@ -43,12 +33,10 @@ impl Weights {
 ///
 /// Steps without a match are gaps: they neither change the source nor break the order. Scores are
 /// exact to 2⁻³⁰ a step.
-pub fn k_best(map: &StepMap, pool: &Pool, k: usize, options: &KBestOptions) -> Vec<Candidate> {
-    let weights = Weights::new(options);
+pub fn k_best(map: &StepMap, pool: &Pool, k: usize, options: &KBestOptions) -> Vec<Sequence> {
     let graph = Graph::new(map, pool);
-    let best = best_paths(&graph, &weights, k).into_iter();
-    best.map(|path| Candidate { sequence: graph.sequence(&path.clips), score: score(path.score) })
-        .collect()
+    let best = best_paths(&graph, &Weights::new(options), k);
+    best.iter().map(|path| graph.sequence(&path.clips)).collect()
 }
 
 /// The `k` best paths through a graph, best first.
@@ -92,8 +80,8 @@ struct Search<'a> {
     suffixes: Suffixes<'a>,
     /// For each layer its states best first, as far as `k` paths can need them.
     ranked: Vec<Vec<u32>>,
-    /// The ranked ways on from the states met so far; the start is `u32::MAX` before layer 0.
-    ways: HashMap<(usize, u32), Ways>,
+    /// The ranked successors of the states met so far; the start is `u32::MAX` before layer 0.
+    successors: HashMap<(usize, u32), Successors>,
     open: BinaryHeap<Path>,
     /// The k best scores ever opened: nothing below the worst of them is needed.
     floor: BinaryHeap<Reverse<i64>>,
@@ -107,8 +95,8 @@ impl<'a> Search<'a> {
         let suffixes = Suffixes::new(graph, weights);
         let layers = graph.layers().enumerate();
         let ranked = layers.map(|(at, layer)| rank(&layer, suffixes.values(at), k)).collect();
-        let (ways, open, floor) = (HashMap::new(), BinaryHeap::new(), BinaryHeap::new());
-        let mut search = Self { graph, weights, suffixes, ranked, ways, open, floor, k };
+        let (successors, open, floor) = (HashMap::new(), BinaryHeap::new(), BinaryHeap::new());
+        let mut search = Self { graph, weights, suffixes, ranked, successors, open, floor, k };
         search.open_best();
         search
     }
@@ -127,7 +115,7 @@ impl<'a> Search<'a> {
             let from = layer.checked_sub(1).map_or(START, |before| path.states[before]);
             if layer >= path.last_choice {
                 let rank = if layer == path.last_choice { path.rank + 1 } else { 1 };
-                if let Some((value, state)) = self.way(layer, from, rank) {
+                if let Some((value, state)) = self.successor(layer, from, rank) {
                     self.open_child(path, layer, rank, so_far + value, state);
                 }
             }
@@ -166,8 +154,8 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// The way of this rank into `layer` from a state of the layer before, and its value.
-    fn way(&mut self, layer: usize, from: u32, rank: usize) -> Option<(i64, u32)> {
+    /// The successor of this rank in `layer` of a state of the layer before, and its value.
+    fn successor(&mut self, layer: usize, from: u32, rank: usize) -> Option<(i64, u32)> {
         let near = Near {
             layer: self.graph.layer(layer),
             values: self.suffixes.values(layer),
@@ -175,16 +163,16 @@ impl<'a> Search<'a> {
             switch: if from == START { 0 } else { self.weights.switch },
         };
         let (graph, weights) = (self.graph, self.weights);
-        let ways = self.ways.entry((layer, from)).or_insert_with(|| match from {
-            START => Ways::default(),
+        let successors = self.successors.entry((layer, from)).or_insert_with(|| match from {
+            START => Successors::default(),
             _ => near.same_source(graph.layer(layer - 1).state(from), weights),
         });
-        near.get(ways, rank)
+        near.get(successors, rank)
     }
 }
 
-/// The states of a layer best first, as many as `k` ways on from anywhere can need: besides the
-/// ways themselves only those of the state's own source are passed over.
+/// The states of a layer best first, as many as `k` successors of any state can need: besides the
+/// successors themselves only those of the state's own source are passed over.
 fn rank(layer: &Layer, values: &[i64], k: usize) -> Vec<u32> {
     let own = layer.groups.iter().map(|(_, group)| group.len()).max().unwrap_or(0);
     let needed = k.saturating_add(own).saturating_add(1);
@@ -198,9 +186,9 @@ fn rank(layer: &Layer, values: &[i64], k: usize) -> Vec<u32> {
     ranked
 }
 
-/// The ways on from one state, best first, as far as they were asked for.
+/// The successors of one state, best first, as far as they were asked for.
 #[derive(Default)]
-struct Ways {
+struct Successors {
     found: Vec<(i64, u32)>,
     /// The states of the same source, worst first, so that the best is taken from the end.
     same: Vec<(i64, u32)>,
@@ -218,52 +206,52 @@ struct Near<'a> {
 }
 
 impl Near<'_> {
-    /// The ways on that stay in the source, none found yet.
-    fn same_source(&self, from: &super::graph::State, weights: &Weights) -> Ways {
+    /// The successors in the same source, none found yet.
+    fn same_source(&self, from: &State, weights: &Weights) -> Successors {
         let group = self.layer.group(from.source);
         let value = |i: usize| self.values[i] - weights.between(from, &self.layer.states[i]);
         let mut same: Vec<(i64, u32)> = group.map(|i| (value(i), i as u32)).collect();
-        same.sort_unstable_by_key(|way| Reverse(self.key(*way)));
-        Ways { same, source: Some(from.source), ..Ways::default() }
+        same.sort_unstable_by_key(|successor| Reverse(self.key(*successor)));
+        Successors { same, source: Some(from.source), ..Successors::default() }
     }
 
-    /// Ways sort best first by it.
+    /// Successors sort best first by it.
     fn key(&self, (value, state): (i64, u32)) -> (i64, ClipId) {
         (-value, self.layer.states[state as usize].clip)
     }
 
-    /// The way of this rank, if there are so many.
-    fn get(&self, ways: &mut Ways, rank: usize) -> Option<(i64, u32)> {
-        while ways.found.len() <= rank {
-            let next = self.next(ways)?;
-            ways.found.push(next);
+    /// The successor of this rank, if there are so many.
+    fn get(&self, successors: &mut Successors, rank: usize) -> Option<(i64, u32)> {
+        while successors.found.len() <= rank {
+            let next = self.next(successors)?;
+            successors.found.push(next);
         }
-        Some(ways.found[rank])
+        Some(successors.found[rank])
     }
 
-    /// The better of the next way in the same source and the next way elsewhere.
-    fn next(&self, ways: &mut Ways) -> Option<(i64, u32)> {
-        let other = self.next_elsewhere(ways);
-        let same = ways.same.last().copied();
+    /// The better of the next successor in the same source and the next elsewhere.
+    fn next(&self, successors: &mut Successors) -> Option<(i64, u32)> {
+        let other = self.next_elsewhere(successors);
+        let same = successors.same.last().copied();
         let stays = match (same, other) {
             (Some(same), Some(other)) => self.key(same) < self.key(other),
             (same, _) => same.is_some(),
         };
         if stays {
-            return ways.same.pop();
+            return successors.same.pop();
         }
-        ways.looked_at += 1;
+        successors.looked_at += 1;
         other
     }
 
-    /// The next way to another source; it is not yet taken.
-    fn next_elsewhere(&self, ways: &mut Ways) -> Option<(i64, u32)> {
+    /// The next successor in another source; it is not yet taken.
+    fn next_elsewhere(&self, successors: &mut Successors) -> Option<(i64, u32)> {
         loop {
-            let state = *self.ranked.get(ways.looked_at)?;
-            if Some(self.layer.states[state as usize].source) != ways.source {
+            let state = *self.ranked.get(successors.looked_at)?;
+            if Some(self.layer.states[state as usize].source) != successors.source {
                 return Some((self.values[state as usize] - self.switch, state));
             }
-            ways.looked_at += 1;
+            successors.looked_at += 1;
         }
     }
 }

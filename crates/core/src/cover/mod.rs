@@ -12,5 +12,5 @@ mod sources;
 mod greedy;
 
 pub use greedy::greedy;
-pub use k_best::{Candidate, KBestOptions, k_best};
+pub use k_best::{KBestOptions, k_best};
 pub use sequence::{Sequence, interrupted, reversed, source_changes, steps_back};

@@ -1,8 +1,8 @@
-//! What an encoder's cosines are worth: the weights with which the senses become a probability that
-//! a clip shows a step, and below which probability a step is a gap.
+//! Calibration of an encoder's cosines: the weights of the logistic models that give the probability that a
+//! clip shows a step, and the thresholds below which a step is a gap.
 //!
 //! `weights.json` beside this file holds them by encoder; recipes/context fits them, and the file
-//! says for each what it was learnt from.
+//! says for each what it was fitted on.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -13,22 +13,21 @@ use stitch_core::belief::{Belief, Evidence, Logit};
 use stitch_core::gaps::{FEATURES, GapModel};
 use stitch_core::pool::Agreement;
 
-/// What is known of an encoder.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Calibration {
-    /// What it was learnt from.
+    /// What it was fitted on.
     pub from: String,
-    /// Where text and clip speak.
+    /// For clips with text and frames.
     pub both: Weights,
-    /// The same in a library whose words and pictures agree as well as drawings and their words do.
+    /// The same in a library whose [`Agreement`] is that of drawings.
     #[serde(default)]
     pub agreeing: Option<Weights>,
-    /// Where only the text does.
+    /// For clips without frames.
     pub text: Weights,
-    /// Where only the clip does.
+    /// For clips without text.
     pub clip: Weights,
-    /// What decides, of a whole solution, whether a chosen clip shows its step.
+    /// Decides, in a whole solution, whether a chosen clip shows its step.
     pub gaps: GapWeights,
 }
 
@@ -51,7 +50,7 @@ impl From<GapWeights> for GapModel {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Weights {
-    /// The log-odds when every sense says 0.
+    /// The log-odds when all evidence is 0.
     pub bias: f32,
     /// Of the texts' cosine.
     pub text: f32,
@@ -63,30 +62,29 @@ pub struct Weights {
     pub context: f32,
     /// Of the clip's cosine, the step understood in its procedure.
     pub context_clip: f32,
-    /// How likely the chosen clip must show its step, all considered, or the step is a gap.
+    /// The probability below which a chosen clip does not show its step.
     pub threshold: f32,
 }
 
-/// Shares of pairs whose words suit their own clip: real frames by a model that never saw them, and
-/// drawings.
+/// Agreement of real frames, by a model that never saw them, and of drawings.
 const AGREEMENT: Range<f32> = 0.73..0.93;
 
-/// For an encoder that nobody has measured.
+/// The entry for encoders that nobody has measured.
 const UNKNOWN: &str = "unknown";
 
 impl Calibration {
-    /// Of the encoder of this name; a cautious one where nobody has measured it.
+    /// Of the encoder of this name.
     pub fn of(encoder: &str) -> &'static Self {
         ALL.get(encoder).unwrap_or(&ALL[UNKNOWN])
     }
 
-    /// What it is in a library whose words and pictures agree so far: eyes that tell its clips apart are
-    /// worth more there than elsewhere.
+    /// Interpolated by how well text and frames agree in a library: vision counts more where it tells clips
+    /// apart.
     pub fn in_library(&self, agreement: Agreement) -> Self {
         let Some(agreeing) = self.agreeing else { return self.clone() };
         let share = agreement.share(AGREEMENT.start);
         let trust = (share - AGREEMENT.start) / (AGREEMENT.end - AGREEMENT.start);
-        Self { both: self.both.towards(agreeing, trust.clamp(0.0, 1.0)), ..self.clone() }
+        Self { both: self.both.interpolate(agreeing, trust.clamp(0.0, 1.0)), ..self.clone() }
     }
 
     /// Below which probability a step whose clip has this evidence is a gap.
@@ -98,15 +96,13 @@ impl Calibration {
         }
     }
 
-    /// The model.
     pub fn belief(&self) -> Belief {
         Belief { both: self.both.into(), text: self.text.into(), clip: self.clip.into() }
     }
 }
 
 impl Weights {
-    /// Part of the way to others.
-    fn towards(self, other: Self, part: f32) -> Self {
+    fn interpolate(self, other: Self, part: f32) -> Self {
         let between = |from: f32, to: f32| from + part * (to - from);
         Self {
             bias: between(self.bias, other.bias),
@@ -156,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn eyes_are_worth_more_where_they_agree_with_the_words() {
+    fn vision_counts_more_where_it_agrees_with_the_text() {
         let mini = &ALL["mini"];
         let clip = |suits, of| mini.in_library(Agreement { suits, of }).both.context_clip;
         assert_eq!(clip(0, 0), mini.both.context_clip);

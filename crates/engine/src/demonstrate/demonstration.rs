@@ -168,6 +168,16 @@ impl Demonstration {
     /// The current version of the format.
     pub const VERSION: u32 = 1;
 
+    /// The clip for a step, by number from 0.
+    pub fn chosen(&self, step: usize) -> Option<&Choice> {
+        self.steps.get(step)?.chosen.as_ref()
+    }
+
+    /// The text of a step, by number from 0.
+    pub fn text(&self, step: usize) -> &str {
+        self.steps.get(step).map_or("", |step| &step.text)
+    }
+
     /// The steps that nothing in the library shows, by number from 0.
     pub fn gaps(&self) -> impl Iterator<Item = usize> {
         self.steps.iter().enumerate().filter(|(_, step)| step.chosen.is_none()).map(|(i, _)| i)

@@ -13,7 +13,7 @@ use std::collections::{BTreeSet, HashMap};
 use stitch_core::clip::{ClipId, VideoId};
 use stitch_core::cover::{self, KBestOptions, Sequence};
 use stitch_core::gaps::{self, GapModel};
-use stitch_core::map::{MapError, MapOptions, StepMap};
+use stitch_core::map::{MapError, StepMap};
 use stitch_core::pool::Pool;
 use stitch_core::procedure::Procedure;
 use stitch_core::timeline::{self, Room, TimelineOptions};
@@ -31,7 +31,7 @@ pub use doubts::{Doubt, doubts};
 pub use sources::SourceFilter;
 pub use stock::{Asked, Stock};
 pub use wishes::{Fixed, Place, Trim, Wish, Wishes};
-use wishes::{Kept, map_within};
+use wishes::{Kept, Limits, map_within};
 
 /// What a query works with.
 pub struct Demonstrator<'a> {
@@ -187,8 +187,8 @@ pub fn solve(
     let videos = stock.usable(&options.sources)?;
     let allowed = |id| videos.contains_key(&pool.clip(id).video);
     let calibration = &stock.calibration(with.encoder);
-    let (model, limits) = (calibration.belief(), map_options(options));
-    let mut map = map_within(&asked.steps(), pool, allowed, &model, &options.wishes, &limits)?;
+    let (model, limits) = (calibration.belief(), limits(options));
+    let mut map = map_within(&asked.steps(), pool, allowed, &model, &options.wishes, limits)?;
     map.collapse(pool, with.library);
     let mut ranked = rank(with, asked, &map.used, pool, options)?;
     let gaps = find_gaps(&ranked[0].0, &map, pool, calibration, options);
@@ -216,17 +216,17 @@ pub fn gap_features(
     let pool = &stock.pool;
     let options = &suited(options, pool);
     let model = stock.calibration(with.encoder).belief();
-    let limits = map_options(options);
-    let mut map = map_within(&asked.steps(), pool, |_| true, &model, &options.wishes, &limits)?;
+    let limits = limits(options);
+    let mut map = map_within(&asked.steps(), pool, |_| true, &model, &options.wishes, limits)?;
     map.collapse(pool, with.library);
     let ranked = rank(with, asked, &map.used, pool, options)?;
-    Ok(gaps::features(&ranked[0].0, &map.used, pool))
+    Ok(gaps::features(&ranked[0].0, &map.used, &map.all, pool))
 }
 
 /// A clip is a match as long as taking it can cost less than leaving its source for the best one and
 /// coming back.
-fn map_options(options: &Options) -> MapOptions {
-    MapOptions { top: options.top, margin: (2.0 * options.k_best.switch_cost) as f32 }
+fn limits(options: &Options) -> Limits {
+    Limits { top: options.top, margin: (2.0 * options.k_best.switch_cost) as f32 }
 }
 
 /// The candidates for this M with their scores, best first; never empty.
@@ -254,7 +254,7 @@ fn shown_probabilities(
     calibration: &Calibration,
 ) -> Vec<Option<f32>> {
     let model = GapModel::from(calibration.gaps);
-    let features = gaps::features(best, &map.used, pool);
+    let features = gaps::features(best, &map.used, &map.all, pool);
     features.iter().map(|features| Some(model.probability(features.as_ref()?))).collect()
 }
 
@@ -309,8 +309,8 @@ fn candidates(step_map: &StepMap, pool: &Pool, options: &Options) -> Vec<Sequenc
     let half = options.candidates.div_ceil(2);
     let mut candidates = cover::greedy(step_map, pool, half, &options.k_best);
     for candidate in cover::k_best(step_map, pool, 2 * options.candidates, &options.k_best) {
-        if !candidates.contains(&candidate.sequence) {
-            candidates.push(candidate.sequence);
+        if !candidates.contains(&candidate) {
+            candidates.push(candidate);
         }
     }
     candidates.truncate(options.candidates);

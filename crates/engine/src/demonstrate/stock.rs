@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use stitch_core::clip::{ClipId, VideoId};
 use stitch_core::features::Features;
-use stitch_core::map::{Context, MapOptions, Match, Steps, map};
+use stitch_core::map::{Context, Match, Steps, map};
 use stitch_core::pool::Pool;
 use stitch_core::procedure::Procedure;
 
@@ -74,10 +74,9 @@ impl Stock {
         let features = sentence.encode(&texts).map_err(EncoderError::from)?;
         let clip = encoder.encode_text(&[text])?;
         let steps = Steps { texts: &texts, text: &features, clip: &clip, context: None };
-        // Copies make place for others.
-        let options = MapOptions { top: number.saturating_mul(2), margin: f32::INFINITY };
         let calibration = self.calibration(encoder);
-        let found = map(&steps, &self.pool, |_, _| true, &calibration.belief(), &options)?;
+        let top = number.saturating_mul(2); // copies make place for others
+        let found = map(&steps, &self.pool, |_, _| true, &calibration.belief(), top)?;
         let (found, _) = copies::collapse(found, &self.pool, library);
         let mut found = found.steps.into_iter().next().unwrap_or_default();
         found.truncate(number);

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 use stitch_core::belief::Belief;
 use stitch_core::clip::{Clip, ClipId};
-use stitch_core::map::{MapError, MapOptions, Match, StepMap, Steps, map};
+use stitch_core::map::{MapError, Match, StepMap, Steps, map};
 use stitch_core::pool::Pool;
 
 use super::copies::{self, Copies};
@@ -93,9 +93,20 @@ impl Wish {
     }
 }
 
+/// What is a match.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limits {
+    /// S: the most clips of a step.
+    pub top: usize,
+    /// How much less likely than a step's best clip a candidate may be, in log-probability.
+    pub margin: f32,
+}
+
 /// M as the query uses it, and as it is offered: a fixed step has one match, others are still told.
 pub(super) struct Kept {
     pub used: StepMap,
+    /// Before unlikely matches and copies were left out.
+    pub all: StepMap,
     pub offered: StepMap,
     pub copies: Copies,
 }
@@ -121,14 +132,15 @@ pub(super) fn map_within(
     allowed: impl Fn(ClipId) -> bool,
     model: &Belief,
     wishes: &Wishes,
-    options: &MapOptions,
+    limits: Limits,
 ) -> Result<Kept, MapError> {
     let wish_of: Vec<Option<&Wish>> =
         (0..steps.texts.len()).map(|step| wishes.get(&step)).collect();
     let free = |step: usize, id: ClipId| {
         allowed(id) && wish_of[step].is_none_or(|wish| wish.allows(pool.clip(id)))
     };
-    let offered = map(steps, pool, free, model, options)?;
+    let all = map(steps, pool, free, model, limits.top)?;
+    let offered = all.within(limits.margin);
     let mut used = offered.clone();
     let fixed: Vec<usize> = (0..wish_of.len())
         .filter(|step| wish_of[*step].is_some_and(|wish| wish.fixed.is_some()))
@@ -139,10 +151,10 @@ pub(super) fn map_within(
             let fixed = wish_of[step].and_then(|wish| wish.fixed);
             allowed(id) && fixed == Some(Fixed::Clip(Place::from(pool.clip(id))))
         };
-        let mut found = map(steps, pool, is_fixed, model, options)?;
+        let mut found = map(steps, pool, is_fixed, model, limits.top)?;
         fixed.iter().for_each(|step| used.steps[*step] = std::mem::take(&mut found.steps[*step]));
     }
-    Ok(Kept { used, offered, copies: Copies::default() })
+    Ok(Kept { used, all, offered, copies: Copies::default() })
 }
 
 #[cfg(test)]
@@ -170,8 +182,8 @@ mod tests {
         let texts = ["x".to_owned(), "x".to_owned()];
         let steps = Steps { texts: &texts, text: &steps, clip: &steps, context: None };
         let model = Calibration::of("narration").belief();
-        let options = MapOptions { top: 50, margin: 11.0 };
-        let found = map_within(&steps, &pool, |_| true, &model, &wishes, &options).unwrap();
+        let limits = Limits { top: 50, margin: 11.0 };
+        let found = map_within(&steps, &pool, |_| true, &model, &wishes, limits).unwrap();
         let rows = |map: StepMap| -> Vec<Vec<u32>> {
             map.steps.iter().map(|step| step.iter().map(|m| m.clip.0).collect()).collect()
         };

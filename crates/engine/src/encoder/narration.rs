@@ -1,5 +1,5 @@
-//! The `narration` encoder: a second's feature is the embedding of what is said around it, so
-//! that any narrated library works without looking at a single picture.
+//! The `narration` encoder: a second's feature is the embedding of what is said around it; no frames
+//! are decoded.
 
 use std::sync::Arc;
 
@@ -11,18 +11,17 @@ use crate::progress::Progress;
 use crate::sentence::SentenceEncoder;
 use crate::transcript::Sentence;
 
-/// How far from a second's middle words still count. People show a thing within a moment of naming
-/// it; a wider reach would blur one step into the next.
-const REACH_MS: f64 = 2000.0;
+/// Words count up to so far from a second's middle. People show a thing within a moment of naming it; a
+/// wider window would blur one step into the next. Chosen by hand.
+const WINDOW_MS: f64 = 2000.0;
 
-/// F_M by ear: text and seconds both through the sentence model.
+/// F_M by the sentence model, for texts and seconds.
 pub struct Narration {
     id: EncoderId,
     sentences: Arc<SentenceEncoder>,
 }
 
 impl Narration {
-    /// The encoder's name.
     pub const NAME: &str = "narration";
 
     /// On top of a sentence model whose weights have this SHA-256.
@@ -63,17 +62,17 @@ impl Encoder for Narration {
     }
 }
 
-/// Adds every sentence to the seconds within its reach, weighted by how much of it lies how near.
+/// Adds every sentence to the seconds around it, weighted by overlap with a triangular window.
 fn spread(sentences: &[&Sentence], rows: &Features, seconds: usize) -> Vec<f32> {
     let dim = rows.dim();
     let mut sums = vec![0.0; seconds * dim];
     for (sentence, row) in sentences.iter().zip(rows.rows()) {
         let (start, end) = (sentence.start_ms as f64, sentence.end_ms as f64);
         let end = end.max(start + 1.0);
-        let first = ((start - REACH_MS) / 1000.0).floor().max(0.0) as usize;
-        let last = ((end + REACH_MS) / 1000.0).ceil() as usize;
+        let first = ((start - WINDOW_MS) / 1000.0).floor().max(0.0) as usize;
+        let last = ((end + WINDOW_MS) / 1000.0).ceil() as usize;
         for second in first..last.min(seconds) {
-            let weight = nearness(start, end, second as f64 * 1000.0 + 500.0);
+            let weight = window_overlap(start, end, second as f64 * 1000.0 + 500.0);
             let sums = &mut sums[second * dim..(second + 1) * dim];
             sums.iter_mut().zip(row).for_each(|(sum, x)| *sum += weight * x);
         }
@@ -81,12 +80,12 @@ fn spread(sentences: &[&Sentence], rows: &Features, seconds: usize) -> Vec<f32> 
     sums
 }
 
-/// How much of the stretch lies how near to the middle: the area of a triangle of height 1 around
-/// the middle that the stretch cuts out, in seconds.
-fn nearness(start: f64, end: f64, middle: f64) -> f32 {
+/// The part of a triangular window of height 1 around `middle` that lies from `start` to `end`; its
+/// area in seconds.
+fn window_overlap(start: f64, end: f64, middle: f64) -> f32 {
     let left_of = |at: f64| {
-        let x = ((at - middle) / REACH_MS).clamp(-1.0, 1.0);
-        REACH_MS * (x - x * x.abs() / 2.0)
+        let x = ((at - middle) / WINDOW_MS).clamp(-1.0, 1.0);
+        WINDOW_MS * (x - x * x.abs() / 2.0)
     };
     ((left_of(end) - left_of(start)) / 1000.0) as f32
 }
@@ -132,8 +131,8 @@ mod tests {
 
     #[test]
     fn nearness_is_an_area() {
-        assert!((nearness(-9e9, 9e9, 0.0) - 2.0).abs() < 1e-6);
-        assert!((nearness(0.0, 9e9, 0.0) - 1.0).abs() < 1e-6);
-        assert_eq!(nearness(3000.0, 4000.0, 0.0), 0.0);
+        assert!((window_overlap(-9e9, 9e9, 0.0) - 2.0).abs() < 1e-6);
+        assert!((window_overlap(0.0, 9e9, 0.0) - 1.0).abs() < 1e-6);
+        assert_eq!(window_overlap(3000.0, 4000.0, 0.0), 0.0);
     }
 }

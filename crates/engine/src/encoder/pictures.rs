@@ -1,53 +1,39 @@
-//! Still pictures: decoded from JPEG, PNG or WebP, and made to the shape a tower takes with the
-//! resampling of the Python imaging library, which the published models were trained with.
+//! Still pictures: decoded from JPEG, PNG or WebP, and resized exactly as Pillow does, with which the
+//! published models were trained.
 
 use std::io::Cursor;
 
 use image::metadata::Orientation;
 use image::{DynamicImage, ImageDecoder, ImageReader, Limits};
 
-use super::wants::{Filter, Fit, Wants};
+use super::spec::FrameSpec;
+use crate::media::frames::{Filter, Fit};
 
-/// The widest and highest a picture may be. What claims more is broken or meant to harm.
-const LONGEST_SIDE: u32 = 30_000;
+/// Larger pictures are broken or hostile.
+const MAX_SIDE: u32 = 30_000;
+/// Memory for decoding one picture.
+const MAX_BYTES: u64 = 1 << 30;
 
-/// The most memory that decoding one picture may take.
-const MOST_BYTES: u64 = 1 << 30;
-
-/// A picture of red, green and blue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Picture {
-    /// Its width, never 0.
+    /// Never 0, as is the height.
     pub width: u32,
-    /// Its height, never 0.
     pub height: u32,
     /// Rows of red, green, blue, one byte each.
     pub rgb: Vec<u8>,
 }
 
-/// Why there is no picture.
 #[derive(Debug, thiserror::Error)]
 pub enum PictureError {
-    /// The bytes are no picture, or a broken one.
     #[error("not a readable picture ({0}); JPEG, PNG and WebP are read")]
     Unreadable(#[from] image::ImageError),
-    /// The bytes are of no kind that is known.
     #[error("not a picture of a known kind; JPEG, PNG and WebP are read")]
     Unknown,
-    /// The bytes do not fill the shape.
     #[error("{bytes} bytes do not make a picture of {width} x {height}")]
-    WrongLength {
-        /// How many there are.
-        bytes: usize,
-        /// The width they should fill.
-        width: u32,
-        /// The height they should fill.
-        height: u32,
-    },
+    WrongLength { bytes: usize, width: u32, height: u32 },
 }
 
 impl Picture {
-    /// From bytes that are rows of red, green, blue.
     pub fn new(width: u32, height: u32, rgb: Vec<u8>) -> Result<Self, PictureError> {
         let fills = rgb.len() as u64 == 3 * u64::from(width) * u64::from(height);
         match fills && width > 0 && height > 0 {
@@ -56,8 +42,8 @@ impl Picture {
         }
     }
 
-    /// Reads a JPEG, PNG or WebP, recognised by its bytes. It is turned as its camera said;
-    /// transparency is dropped.
+    /// Reads a JPEG, PNG or WebP, recognised by its bytes. The EXIF orientation is applied,
+    /// transparency dropped.
     pub fn decode(bytes: &[u8]) -> Result<Self, PictureError> {
         let mut reader = ImageReader::new(Cursor::new(bytes))
             .with_guessed_format()
@@ -67,7 +53,7 @@ impl Picture {
         }
         reader.limits(limits());
         let mut decoder = reader.into_decoder()?;
-        // A broken note about the camera is no reason to refuse the picture.
+        // Broken EXIF data is no reason to refuse the picture.
         let orientation = decoder.orientation().unwrap_or(Orientation::NoTransforms);
         let mut picture = DynamicImage::from_decoder(decoder)?;
         picture.apply_orientation(orientation);
@@ -75,10 +61,9 @@ impl Picture {
         Self::new(rgb.width(), rgb.height(), rgb.into_raw())
     }
 
-    /// The picture in another size, pixel by pixel as the Python imaging library makes it.
     pub fn resized(&self, width: u32, height: u32, filter: Filter) -> Self {
-        // Each pass rounds, so their order shows. This is when Pillow 13 goes down first; older
-        // ones never do.
+        // Each pass rounds, so their order matters. This is when Pillow 13 resizes the height first;
+        // older versions never do.
         let (less_wide, less_high) =
             (i64::from(self.width) - i64::from(width), i64::from(self.height) - i64::from(height));
         match less_high > 0 && less_high > 2 * less_wide {
@@ -91,7 +76,7 @@ impl Picture {
         if width == self.width {
             return self.clone();
         }
-        let rgb = across(&self.rgb, self.width, &Shares::new(self.width, width, filter));
+        let rgb = resize_rows(&self.rgb, self.width, &Kernel::new(self.width, width, filter));
         Self { width, height: self.height, rgb }
     }
 
@@ -99,11 +84,10 @@ impl Picture {
         if height == self.height {
             return self.clone();
         }
-        let rgb = down(&self.rgb, self.width, &Shares::new(self.height, height, filter));
+        let rgb = resize_columns(&self.rgb, self.width, &Kernel::new(self.height, height, filter));
         Self { width: self.width, height, rgb }
     }
 
-    /// The picture as a mirror shows it.
     pub fn mirrored(&self) -> Self {
         let mut rgb = Vec::with_capacity(self.rgb.len());
         for row in self.rgb.chunks_exact(3 * self.width as usize) {
@@ -112,7 +96,7 @@ impl Picture {
         Self { rgb, ..*self }
     }
 
-    /// The middle of the picture; `width` and `height` are at most its own.
+    /// `width` and `height` are at most the picture's.
     fn middle(&self, width: u32, height: u32) -> Self {
         let (left, top) = ((self.width - width) as usize / 2, (self.height - height) as usize / 2);
         let row = |y: usize| {
@@ -126,52 +110,48 @@ impl Picture {
 
 fn limits() -> Limits {
     let mut limits = Limits::default();
-    limits.max_image_width = Some(LONGEST_SIDE);
-    limits.max_image_height = Some(LONGEST_SIDE);
-    limits.max_alloc = Some(MOST_BYTES);
+    limits.max_image_width = Some(MAX_SIDE);
+    limits.max_image_height = Some(MAX_SIDE);
+    limits.max_alloc = Some(MAX_BYTES);
     limits
 }
 
-/// For each place of a resized line, what every place of the given line gives to it. Shares are
-/// whole numbers of 2^-22 and each pass rounds to bytes, so that the sums come out as Pillow's.
-struct Shares {
-    /// For each place: the first that gives, and the shares from there on.
-    of: Vec<(usize, Vec<i32>)>,
-}
+/// The filter's weights for each pixel of a resized line: the first pixel of the given line, and the
+/// weights from there on. They are multiples of 2^-22 and each pass rounds to bytes, as in Pillow.
+struct Kernel(Vec<(usize, Vec<i32>)>);
 
-/// The bits of a share behind the point.
+/// Fractional bits of a weight.
 const BITS: u32 = 22;
 
-impl Shares {
+impl Kernel {
     fn new(from: u32, to: u32, filter: Filter) -> Self {
         let scale = f64::from(from) / f64::from(to);
-        // A reduction widens the filter, so that every pixel is heard.
+        // A reduction widens the filter, so that every pixel counts.
         let wide = scale.max(1.0);
-        let reach = filter.reach() * wide;
-        let of = |place: u32| {
-            let centre = (f64::from(place) + 0.5) * scale;
-            let first = (centre - reach + 0.5).max(0.0) as usize;
-            let end = ((centre + reach + 0.5) as usize).min(from as usize);
+        let support = filter.support() * wide;
+        let at = |pixel: u32| {
+            let centre = (f64::from(pixel) + 0.5) * scale;
+            let first = (centre - support + 0.5).max(0.0) as usize;
+            let end = ((centre + support + 0.5) as usize).min(from as usize);
             let weight = |x: usize| filter.weight((x as f64 - centre + 0.5) * (1.0 / wide));
             let weights: Vec<f64> = (first..end).map(weight).collect();
             let sum: f64 = weights.iter().sum();
-            let share = |weight: &f64| (weight / sum * f64::from(1 << BITS)).round() as i32;
-            (first, weights.iter().map(share).collect())
+            let fixed = |weight: &f64| (weight / sum * f64::from(1 << BITS)).round() as i32;
+            (first, weights.iter().map(fixed).collect())
         };
-        Self { of: (0..to).map(of).collect() }
+        Self((0..to).map(at).collect())
     }
 }
 
 impl Filter {
-    /// How far a pixel is heard.
-    fn reach(self) -> f64 {
+    fn support(self) -> f64 {
         match self {
             Self::Bilinear => 1.0,
             Self::Bicubic => 2.0,
         }
     }
 
-    /// How loud, at this distance. The cubic is that with a = -1/2.
+    /// At this distance; the cubic has a = -1/2.
     fn weight(self, distance: f64) -> f64 {
         let x = distance.abs();
         match self {
@@ -187,14 +167,13 @@ fn rounded(sum: i32) -> u8 {
     (sum >> BITS).clamp(0, 255) as u8
 }
 
-/// Every row in another width.
-fn across(rgb: &[u8], width: u32, shares: &Shares) -> Vec<u8> {
-    let mut out = Vec::with_capacity(rgb.len() / width as usize * shares.of.len());
+fn resize_rows(rgb: &[u8], width: u32, kernel: &Kernel) -> Vec<u8> {
+    let mut out = Vec::with_capacity(rgb.len() / width as usize * kernel.0.len());
     for row in rgb.chunks_exact(3 * width as usize) {
-        for (first, shares) in &shares.of {
+        for (first, weights) in &kernel.0 {
             let mut sums = [1 << (BITS - 1); 3];
-            for (pixel, share) in row[3 * first..].as_chunks::<3>().0.iter().zip(shares) {
-                (0..3).for_each(|c| sums[c] += i32::from(pixel[c]) * share);
+            for (pixel, weight) in row[3 * first..].as_chunks::<3>().0.iter().zip(weights) {
+                (0..3).for_each(|c| sums[c] += i32::from(pixel[c]) * weight);
             }
             out.extend(sums.map(rounded));
         }
@@ -202,37 +181,36 @@ fn across(rgb: &[u8], width: u32, shares: &Shares) -> Vec<u8> {
     out
 }
 
-/// Every column in another height.
-fn down(rgb: &[u8], width: u32, shares: &Shares) -> Vec<u8> {
+fn resize_columns(rgb: &[u8], width: u32, kernel: &Kernel) -> Vec<u8> {
     let line = 3 * width as usize;
-    let mut out = Vec::with_capacity(line * shares.of.len());
+    let mut out = Vec::with_capacity(line * kernel.0.len());
     let mut sums = vec![0; line];
-    for (first, shares) in &shares.of {
+    for (first, weights) in &kernel.0 {
         sums.fill(1 << (BITS - 1));
-        for (row, share) in rgb[line * first..].chunks_exact(line).zip(shares) {
-            sums.iter_mut().zip(row).for_each(|(sum, byte)| *sum += i32::from(*byte) * share);
+        for (row, weight) in rgb[line * first..].chunks_exact(line).zip(weights) {
+            sums.iter_mut().zip(row).for_each(|(sum, byte)| *sum += i32::from(*byte) * weight);
         }
         out.extend(sums.iter().map(|sum| rounded(*sum)));
     }
     out
 }
 
-/// The bytes of the picture in the shape that the tower takes.
-pub fn prepare(picture: &Picture, wants: &Wants) -> Vec<u8> {
-    let (width, height) = (wants.width, wants.height);
-    match wants.fit {
-        Fit::Squash => picture.resized(width, height, wants.filter).rgb,
+/// The picture as the tower takes it.
+pub fn prepare(picture: &Picture, spec: &FrameSpec) -> Vec<u8> {
+    let (width, height) = (spec.width, spec.height);
+    match spec.fit {
+        Fit::Squash => picture.resized(width, height, spec.filter).rgb,
         Fit::Crop => {
             let strip = strip(picture, width, height);
             let picture = strip.as_ref().unwrap_or(picture);
             let (wide, high) = covering(picture, width, height);
-            picture.resized(wide, high, wants.filter).middle(width, height).rgb
+            picture.resized(wide, high, spec.filter).middle(width, height).rgb
         }
     }
 }
 
-/// The middle of a picture that is hundreds of times as long as wide, which would be blown up to
-/// gigabytes before its middle is cut out; none for any other.
+/// The middle of a picture that is hundreds of times as long as wide, which would be enlarged to
+/// gigabytes before it is cropped; none for any other.
 fn strip(picture: &Picture, width: u32, height: u32) -> Option<Picture> {
     let (w, h) = (picture.width, picture.height);
     let most = |side: u32, to: u32, of: u32| {
@@ -243,8 +221,8 @@ fn strip(picture: &Picture, width: u32, height: u32) -> Option<Picture> {
     ((wide, high) != (w, h)).then(|| picture.middle(wide, high))
 }
 
-/// The smallest size of the picture's own shape that covers the wanted one. Fractions of a pixel
-/// are cut off the longer side, as Hugging Face's image processors do.
+/// The smallest size of the picture's aspect ratio that covers this one, rounded down on the longer
+/// side as by Hugging Face's image processors.
 fn covering(picture: &Picture, width: u32, height: u32) -> (u32, u32) {
     let (w, h) = (u64::from(picture.width), u64::from(picture.height));
     let (width, height) = (u64::from(width), u64::from(height));
@@ -291,9 +269,9 @@ mod tests {
     fn every_shape_is_prepared() {
         for fit in [Fit::Squash, Fit::Crop] {
             for (width, height) in [(1, 1), (7, 300), (300, 7), (33, 32), (1, 30_000), (9000, 1)] {
-                let wants = Wants::pictures((32, 24), fit, Filter::Bicubic, 1);
-                let bytes = prepare(&grey(width, height), &wants);
-                assert_eq!(bytes, vec![128; wants.bytes()], "{fit:?} {width} x {height}");
+                let spec = FrameSpec::single((32, 24), fit, Filter::Bicubic, 1);
+                let bytes = prepare(&grey(width, height), &spec);
+                assert_eq!(bytes, vec![128; spec.bytes()], "{fit:?} {width} x {height}");
             }
         }
     }

@@ -1,47 +1,48 @@
-//! The two sides of an encoder that sees: a tower for pictures and a tower for texts, into one
-//! space. Whoever has these two has an [`Encoder`](super::Encoder), by [`TwoTowers`](super::TwoTowers).
+//! The two towers of an encoder, one for images and one for texts, into one space.
 
 use stitch_core::features::Features;
 
 use super::EncoderError;
 use super::pictures::{Picture, prepare};
-use super::wants::Wants;
+use super::spec::FrameSpec;
 
-/// The side that sees.
+/// Which towers of a model are loaded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Towers {
+    Both,
+    /// For features that were computed elsewhere.
+    Text,
+}
+
 pub trait ImageTower: Send + Sync {
-    /// The pictures it takes.
-    fn wants(&self) -> &Wants;
+    fn spec(&self) -> &FrameSpec;
 
-    /// The length of its vectors.
     fn dim(&self) -> usize;
 
-    /// One row for every [`Wants::frames`] pictures; `pictures` are of [`Wants::bytes`] bytes each.
-    /// Called from several threads at once.
-    fn see(&self, pictures: &[&[u8]]) -> Result<Features, EncoderError>;
+    /// One row for every [`FrameSpec::frames`] frames of [`FrameSpec::bytes`] bytes each. Called from
+    /// several threads at once.
+    fn encode(&self, frames: &[&[u8]]) -> Result<Features, EncoderError>;
 
-    /// The ways in which a still picture is looked at; its vector is their mean. A second of video is seen
-    /// at several moments instead.
-    fn looks(&self, still: &Picture) -> Vec<Picture> {
-        let Wants { width, height, .. } = *self.wants();
-        vec![Picture { width, height, rgb: prepare(still, self.wants()) }]
+    /// The views of a still picture whose mean is its vector (test-time augmentation).
+    fn views(&self, still: &Picture) -> Vec<Picture> {
+        let FrameSpec { width, height, .. } = *self.spec();
+        vec![Picture { width, height, rgb: prepare(still, self.spec()) }]
     }
 
-    /// One row for every one of these.
-    fn see_looks(&self, looks: &[Picture]) -> Result<Features, EncoderError> {
-        // A tower of clips sees a picture that stands still.
-        let still = |bytes| std::iter::repeat_n(bytes, self.wants().frames);
-        let bytes = looks.iter().map(|look| look.rgb.as_slice());
-        let pictures: Vec<&[u8]> = bytes.flat_map(still).collect();
-        if pictures.is_empty() { Ok(Features::empty(self.dim())) } else { self.see(&pictures) }
+    /// One row per view.
+    fn encode_views(&self, views: &[Picture]) -> Result<Features, EncoderError> {
+        // A tower of clips gets a clip in which nothing moves.
+        let still = |bytes| std::iter::repeat_n(bytes, self.spec().frames);
+        let frames: Vec<&[u8]> = views.iter().flat_map(|view| still(view.rgb.as_slice())).collect();
+        if frames.is_empty() { Ok(Features::empty(self.dim())) } else { self.encode(&frames) }
     }
 }
 
-/// The side that reads.
 pub trait TextTower: Send + Sync {
-    /// One row per text, in the space of the pictures.
-    fn read(&self, texts: &[&str]) -> Result<Features, EncoderError>;
+    /// One row per text.
+    fn encode(&self, texts: &[&str]) -> Result<Features, EncoderError>;
 
-    /// Rows of the sentence model in the space of the pictures, where the tower stands on that model.
+    /// Rows of the sentence model projected into this space, if the tower is a head of that model.
     fn project(&self, _sentences: &Features) -> Result<Option<Features>, EncoderError> {
         Ok(None)
     }

@@ -1,56 +1,45 @@
-//! An encoder made of a tower that sees and a tower that reads: a second of a video is the mean of
-//! what is seen in it.
+//! An encoder made of an image tower and a text tower: a second of video is the mean of its frames.
 //!
-//! Pictures come from one decoding process. Whenever none is ready, those that wait are encoded, on as
-//! many cores as they are enough for: neither side waits for the other while it has work, and memory is
-//! bounded whatever the length.
+//! Frames come from one decoding process. Whenever none is ready, those that wait are encoded in
+//! parallel: neither side waits for the other while it has work, and memory is bounded for any length.
 
 use std::sync::mpsc::{TryRecvError, sync_channel};
 
 use rayon::prelude::*;
 use stitch_core::features::Features;
 
+use super::precomputed::PrecomputedError;
+use super::shots::{self, Grid};
+use super::spec::FrameSpec;
 use super::tower::{ImageTower, TextTower};
-use super::wants::{Filter, Fit};
-use super::watch::{self, Glance};
 use super::{Encoder, EncoderError, EncoderId, Seconds, VideoInput};
-use crate::footage::{Footage, NUMBERS};
+use crate::footage::{Footage, GRID_CELLS};
 use crate::media::{Decode, Frames, Sampling};
 use crate::progress::Progress;
 
-/// The most vectors that wait to be made; the pictures of as many again may lie decoded behind them.
-const TURN: usize = 32;
+/// Vectors that may wait to be computed; the frames of as many again may be decoded behind them.
+const MAX_WAITING: usize = 32;
 
-/// Two towers as one encoder.
+/// Two towers as one encoder; without the image tower it encodes texts only.
 pub struct TwoTowers {
     id: EncoderId,
-    image: Box<dyn ImageTower>,
+    image: Option<Box<dyn ImageTower>>,
     text: Box<dyn TextTower>,
     decode: Decode,
 }
 
 impl TwoTowers {
-    /// Joins the towers.
-    pub fn new(id: EncoderId, image: Box<dyn ImageTower>, text: Box<dyn TextTower>) -> Self {
+    pub fn new(
+        id: EncoderId,
+        image: Option<Box<dyn ImageTower>>,
+        text: Box<dyn TextTower>,
+    ) -> Self {
         Self { id, image, text, decode: Decode::Exact }
     }
 
-    /// Decodes less, for speed.
     pub fn with_decode(mut self, decode: Decode) -> Self {
         self.decode = decode;
         self
-    }
-
-    fn sampling(&self) -> Sampling {
-        let wants = self.image.wants();
-        Sampling {
-            fps: f64::from(wants.fps),
-            width: wants.width,
-            height: wants.height,
-            crop: wants.fit == Fit::Crop,
-            smooth: wants.filter == Filter::Bilinear,
-            decode: self.decode,
-        }
     }
 }
 
@@ -60,7 +49,7 @@ impl Encoder for TwoTowers {
     }
 
     fn encode_text(&self, texts: &[&str]) -> Result<Features, EncoderError> {
-        self.text.read(texts)
+        self.text.encode(texts)
     }
 
     fn project_sentences(&self, sentences: &Features) -> Result<Option<Features>, EncoderError> {
@@ -73,69 +62,72 @@ impl Encoder for TwoTowers {
         progress: &dyn Progress,
     ) -> Result<Seconds, EncoderError> {
         let seconds = video.seconds()?;
+        let tower = self.image_tower().ok_or(PrecomputedError::TextsOnly)?;
+        let FrameSpec { fps, width, height, fit, filter, frames, .. } = *tower.spec();
         progress.begin("looking", seconds as u64);
-        let mut viewing = Viewing::new(self.image.as_ref(), seconds);
-        let frames = Frames::open(video.path, &self.sampling())?;
-        // Decoding goes on while pictures are encoded, but never far ahead of it.
-        let (sender, receiver) = sync_channel(TURN * self.image.wants().frames);
+        let mut pending = Pending::new(tower, seconds);
+        let decode = self.decode;
+        let sampling = Sampling { fps: f64::from(fps), width, height, fit, filter, decode };
+        // Decoding goes on while frames are encoded, but never far ahead of it.
+        let (sender, receiver) = sync_channel(MAX_WAITING * frames);
+        let frames = Frames::open(video.path, &sampling)?;
         std::thread::scope(|scope| {
             // Once the receiver is gone, no more is decoded, and dropping the frames ends the process.
             scope.spawn(move || frames.map(|frame| sender.send(frame)).find(Result::is_err));
             loop {
                 let next = match receiver.try_recv() {
                     Err(TryRecvError::Empty) => {
-                        viewing.catch_up(progress)?;
+                        pending.catch_up(progress)?;
                         receiver.recv().ok()
                     }
                     next => next.ok(),
                 };
                 match next {
-                    Some(frame) => viewing.show(frame?.rgb, progress)?,
-                    None => return viewing.finish(progress),
+                    Some(frame) => pending.push(frame?, progress)?,
+                    None => return pending.finish(progress),
                 }
             }
         })
     }
 
     fn image_tower(&self) -> Option<&dyn ImageTower> {
-        Some(self.image.as_ref())
+        self.image.as_deref()
     }
 }
 
-/// What was seen so far.
-struct Viewing<'a> {
+/// The frames that wait to be encoded, and the sums of those that are.
+struct Pending<'a> {
     tower: &'a dyn ImageTower,
-    /// How many pictures were shown, and which second is encoded already.
-    shown: usize,
-    reached: usize,
-    /// Pictures not encoded yet.
+    /// How many frames came.
+    frames: usize,
+    /// The second up to which progress is reported.
+    reported: usize,
     waiting: Vec<Vec<u8>>,
-    /// For each vector that is not made yet, the seconds of its pictures, and of those that showed the
-    /// same as its last one.
-    of: Vec<Vec<usize>>,
-    /// The pictures of the last vector that waits, and the last one shown.
-    kept: Vec<Glance>,
-    last: Option<Glance>,
+    /// For each waiting vector the seconds of its frames, and of those that repeat its last one.
+    seconds_of: Vec<Vec<usize>>,
+    /// The frames of the last waiting vector.
+    current: Vec<Grid>,
+    last: Option<Grid>,
     differences: Vec<f32>,
     /// The sum of the vectors of each second.
     sums: Vec<f32>,
-    /// The sum of the brightness of each second's pictures, and how many they are.
-    bright: Vec<([f32; NUMBERS], f32)>,
+    /// The sum of the brightness of each second's frames, and their number.
+    brightness: Vec<([f32; GRID_CELLS], f32)>,
 }
 
-impl<'a> Viewing<'a> {
+impl<'a> Pending<'a> {
     fn new(tower: &'a dyn ImageTower, seconds: usize) -> Self {
         Self {
             tower,
-            shown: 0,
-            reached: 0,
+            frames: 0,
+            reported: 0,
             waiting: Vec::new(),
-            of: Vec::new(),
-            kept: Vec::new(),
+            seconds_of: Vec::new(),
+            current: Vec::new(),
             last: None,
             differences: Vec::new(),
             sums: vec![0.0; seconds * tower.dim()],
-            bright: vec![([0.0; NUMBERS], 0.0); seconds],
+            brightness: vec![([0.0; GRID_CELLS], 0.0); seconds],
         }
     }
 
@@ -143,116 +135,108 @@ impl<'a> Viewing<'a> {
         self.sums.len() / self.tower.dim()
     }
 
-    /// The next picture. Where all pictures of a vector show the same as it, it counts as that vector
-    /// again.
-    fn show(&mut self, rgb: Vec<u8>, progress: &dyn Progress) -> Result<(), EncoderError> {
-        let wants = self.tower.wants();
-        let second = self.shown / wants.fps as usize;
-        self.shown += 1;
+    /// Adds the next frame. If all frames of the last vector show the same, that vector counts again.
+    fn push(&mut self, rgb: Vec<u8>, progress: &dyn Progress) -> Result<(), EncoderError> {
+        let spec = self.tower.spec();
+        let second = self.frames / spec.fps as usize;
+        self.frames += 1;
         if second >= self.seconds() {
             return Ok(());
         }
-        let glance = Glance::at(&rgb, wants);
-        self.differences.extend(self.last.as_ref().map(|last| last.difference(&glance)));
-        self.glimpse(second, &glance);
-        let stays =
-            !wants.together && self.whole() && self.kept.iter().all(|kept| kept.same(&glance));
-        match self.of.last_mut() {
-            Some(seconds) if stays => seconds.push(second),
-            _ => self.keep(rgb, second, &glance),
+        let grid = Grid::new(&rgb, spec);
+        self.differences.extend(self.last.as_ref().map(|last| last.difference(&grid)));
+        let (sums, count) = &mut self.brightness[second];
+        sums.iter_mut().zip(grid.brightness()).for_each(|(sum, cell)| *sum += cell);
+        *count += 1.0;
+        let repeated = !spec.clips && self.complete() && self.current.iter().all(|g| g.same(&grid));
+        match self.seconds_of.last_mut() {
+            Some(seconds) if repeated => seconds.push(second),
+            _ => self.keep(rgb, second, &grid),
         }
-        self.last = Some(glance);
-        if self.of.len() > TURN { self.catch_up(progress) } else { Ok(()) }
+        self.last = Some(grid);
+        if self.seconds_of.len() > MAX_WAITING { self.catch_up(progress) } else { Ok(()) }
     }
 
     fn batch(&self) -> usize {
-        self.tower.wants().batch.clamp(1, TURN)
+        self.tower.spec().batch.clamp(1, MAX_WAITING)
     }
 
-    /// Encodes what waits, in whole batches, so that what comes out does not depend on how much happened
-    /// to wait. The last vector stays: the next picture may show the same.
+    /// Encodes what waits in whole batches, so that the result does not depend on how much happens to
+    /// wait. The last vector stays: the next frame may repeat it.
     fn catch_up(&mut self, progress: &dyn Progress) -> Result<(), EncoderError> {
         let batch = self.batch();
-        match self.of.len().saturating_sub(1) / batch {
+        match self.seconds_of.len().saturating_sub(1) / batch {
             0 => Ok(()),
             batches => self.encode(batches * batch, progress),
         }
     }
 
-    /// Remembers what the second looks like.
-    fn glimpse(&mut self, second: usize, glance: &Glance) {
-        let (sums, pictures) = &mut self.bright[second];
-        sums.iter_mut().zip(glance.brightness()).for_each(|(sum, square)| *sum += square);
-        *pictures += 1.0;
-    }
-
-    /// What all seconds look like; one in which nothing was seen looks black.
+    /// The mean brightness of all seconds; 0 where no frame was decoded.
     fn footage(&self) -> Footage {
-        let mean = |(sums, pictures): &([f32; NUMBERS], f32)| {
-            let pictures = pictures.max(1.0);
-            sums.map(|sum| (sum / pictures).round() as u8)
+        let mean = |(sums, count): &([f32; GRID_CELLS], f32)| {
+            let count = count.max(1.0);
+            sums.map(|sum| (sum / count).round() as u8)
         };
-        Footage::new(self.bright.iter().flat_map(mean).collect())
+        Footage::new(self.brightness.iter().flat_map(mean).collect())
     }
 
-    /// Whether every vector that waits has all its pictures.
-    fn whole(&self) -> bool {
-        self.waiting.len().is_multiple_of(self.tower.wants().frames)
+    /// Whether every waiting vector has all its frames.
+    fn complete(&self) -> bool {
+        self.waiting.len().is_multiple_of(self.tower.spec().frames)
     }
 
-    /// Lets the picture wait to be encoded: alone, or with those after it.
-    fn keep(&mut self, rgb: Vec<u8>, second: usize, glance: &Glance) {
-        if self.whole() {
-            self.of.push(Vec::new());
-            self.kept.clear();
+    /// Adds the frame to the last vector, or to a new one.
+    fn keep(&mut self, rgb: Vec<u8>, second: usize, grid: &Grid) {
+        if self.complete() {
+            self.seconds_of.push(Vec::new());
+            self.current.clear();
         }
-        self.of.last_mut().into_iter().for_each(|seconds| seconds.push(second));
+        self.seconds_of.last_mut().into_iter().for_each(|seconds| seconds.push(second));
         self.waiting.push(rgb);
-        self.kept.push(glance.clone());
+        self.current.push(grid.clone());
     }
 
-    /// Encodes the first `vectors` that wait, on all cores, and adds them to their seconds.
+    /// Encodes the first `vectors` in parallel and adds them to their seconds.
     fn encode(&mut self, vectors: usize, progress: &dyn Progress) -> Result<(), EncoderError> {
         progress.check()?;
-        let frames = self.tower.wants().frames;
-        let see = |pictures: &[Vec<u8>]| {
-            let pictures: Vec<&[u8]> = pictures.iter().map(Vec::as_slice).collect();
-            self.tower.see(&pictures)
+        let frames = self.tower.spec().frames;
+        let encode = |frames: &[Vec<u8>]| {
+            let frames: Vec<&[u8]> = frames.iter().map(Vec::as_slice).collect();
+            self.tower.encode(&frames)
         };
         let rows = self.waiting[..vectors * frames]
             .par_chunks(self.batch() * frames)
-            .map(see)
+            .map(encode)
             .collect::<Result<Vec<Features>, _>>()?;
         self.waiting.drain(..vectors * frames);
-        let of: Vec<Vec<usize>> = self.of.drain(..vectors).collect();
+        let seconds_of: Vec<Vec<usize>> = self.seconds_of.drain(..vectors).collect();
         let dim = self.tower.dim();
-        for (row, seconds) in rows.iter().flat_map(Features::rows).zip(&of) {
+        for (row, seconds) in rows.iter().flat_map(Features::rows).zip(&seconds_of) {
             for second in seconds {
                 let sum = &mut self.sums[second * dim..(second + 1) * dim];
                 sum.iter_mut().zip(row).for_each(|(sum, x)| *sum += x);
             }
         }
-        let reached = of.last().and_then(|seconds| seconds.last()).copied();
-        self.tell(reached.unwrap_or(self.reached), progress);
+        let reached = seconds_of.last().and_then(|seconds| seconds.last()).copied();
+        self.report(reached.unwrap_or(self.reported), progress);
         Ok(())
     }
 
-    /// Tells of the seconds that are behind now.
-    fn tell(&mut self, reached: usize, progress: &dyn Progress) {
-        progress.advance((reached - self.reached) as u64);
-        self.reached = reached;
+    fn report(&mut self, reached: usize, progress: &dyn Progress) {
+        progress.advance((reached - self.reported) as u64);
+        self.reported = reached;
     }
 
-    /// Encodes what still waits. Where a vector is cut short by the end, its last picture stays.
+    /// Encodes the rest. The last frame is repeated to complete the last vector.
     fn finish(mut self, progress: &dyn Progress) -> Result<Seconds, EncoderError> {
-        let wants = *self.tower.wants();
-        if let (false, Some(last)) = (self.whole(), self.waiting.last().cloned()) {
-            self.waiting.resize(self.waiting.len().next_multiple_of(wants.frames), last);
+        let spec = *self.tower.spec();
+        if let (false, Some(last)) = (self.complete(), self.waiting.last().cloned()) {
+            self.waiting.resize(self.waiting.len().next_multiple_of(spec.frames), last);
         }
-        self.encode(self.of.len(), progress)?;
-        self.tell(self.seconds(), progress);
-        let at_ms = |picture: usize| picture as u64 * 1000 / u64::from(wants.fps);
-        let shots = watch::shots(&self.differences).into_iter().map(at_ms).collect();
+        self.encode(self.seconds_of.len(), progress)?;
+        self.report(self.seconds(), progress);
+        let at_ms = |frame: usize| frame as u64 * 1000 / u64::from(spec.fps);
+        let shots = shots::shots(&self.differences).into_iter().map(at_ms).collect();
         let footage = self.footage();
         Ok(Seconds { features: Features::new(self.tower.dim(), self.sums)?, shots, footage })
     }
@@ -262,49 +246,49 @@ impl<'a> Viewing<'a> {
 mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
-    use super::super::wants::Wants;
     use super::*;
+    use crate::media::frames::{Filter, Fit};
     use crate::progress::Silent;
 
     /// Sees how red and how green the pictures of a vector are, and counts what it was shown.
     struct Colours {
-        wants: Wants,
+        spec: FrameSpec,
         seen: AtomicUsize,
     }
 
     impl Colours {
-        fn new(frames: usize, together: bool) -> Self {
-            let one = Wants::pictures((16, 16), Fit::Squash, Filter::Bilinear, 4);
-            Self { wants: Wants { frames, together, ..one }, seen: AtomicUsize::new(0) }
+        fn new(frames: usize, clips: bool) -> Self {
+            let one = FrameSpec::single((16, 16), Fit::Squash, Filter::Bilinear, 4);
+            Self { spec: FrameSpec { frames, clips, ..one }, seen: AtomicUsize::new(0) }
         }
     }
 
     impl ImageTower for Colours {
-        fn wants(&self) -> &Wants {
-            &self.wants
+        fn spec(&self) -> &FrameSpec {
+            &self.spec
         }
 
         fn dim(&self) -> usize {
             2
         }
 
-        fn see(&self, pictures: &[&[u8]]) -> Result<Features, EncoderError> {
+        fn encode(&self, pictures: &[&[u8]]) -> Result<Features, EncoderError> {
             self.seen.fetch_add(pictures.len(), Ordering::Relaxed);
             let mean = |vector: &[&[u8]]| {
                 [0, 1].map(|c| vector.iter().map(|p| f32::from(p[c])).sum::<f32>())
             };
-            let rows = pictures.chunks(self.wants.frames).flat_map(mean).collect();
+            let rows = pictures.chunks(self.spec.frames).flat_map(mean).collect();
             Ok(Features::new(2, rows)?)
         }
     }
 
     fn view(tower: &Colours, seconds: usize, pictures: &[(u8, u8)]) -> Seconds {
-        let mut viewing = Viewing::new(tower, seconds);
+        let mut pending = Pending::new(tower, seconds);
         for (red, green) in pictures {
             let rgb = [*red, *green, 0].repeat(256);
-            viewing.show(rgb, &Silent).unwrap();
+            pending.push(rgb, &Silent).unwrap();
         }
-        viewing.finish(&Silent).unwrap()
+        pending.finish(&Silent).unwrap()
     }
 
     #[test]
@@ -335,11 +319,9 @@ mod tests {
     struct Told(AtomicUsize);
 
     impl Progress for Told {
-        fn begin(&self, _stage: &str, _total: u64) {}
         fn advance(&self, units: u64) {
             self.0.fetch_add(units as usize, Ordering::Relaxed);
         }
-        fn warn(&self, _message: &str) {}
     }
 
     #[test]
@@ -347,16 +329,16 @@ mod tests {
         let pictures: Vec<Vec<u8>> = (0..90u8).map(|i| [i / 3 * 8, 90, 0].repeat(256)).collect();
         for (frames, batch) in [(1, 1), (2, 1), (1, 3)] {
             let mut tower = Colours::new(frames, false);
-            tower.wants.batch = batch;
+            tower.spec.batch = batch;
             let seen = [1, 2, 7, 1000].map(|every| {
-                let (told, mut viewing) = (Told::default(), Viewing::new(&tower, 20));
+                let (told, mut pending) = (Told::default(), Pending::new(&tower, 20));
                 for (number, rgb) in pictures.iter().enumerate() {
-                    viewing.show(rgb.clone(), &told).unwrap();
+                    pending.push(rgb.clone(), &told).unwrap();
                     if number % every == 0 {
-                        viewing.catch_up(&told).unwrap();
+                        pending.catch_up(&told).unwrap();
                     }
                 }
-                let seconds = viewing.finish(&told).unwrap();
+                let seconds = pending.finish(&told).unwrap();
                 assert_eq!(told.0.into_inner(), 20, "of every second once");
                 (seconds.features, seconds.shots, tower.seen.swap(0, Ordering::Relaxed))
             });

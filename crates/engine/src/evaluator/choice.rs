@@ -1,4 +1,4 @@
-//! Which evaluator judges a query: one of the library's encoder, and of the query's domain.
+//! Which evaluator scores a query: one of the library's encoder, and of the query's domain.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -15,16 +15,14 @@ use crate::models::{Card, Store};
 use crate::scorer::{AverageSimilarity, Query, Scorer, ScorerEntry, ScorerError, ScorerModels};
 use crate::sentence::SentenceEncoder;
 
-/// The evaluators of one encoder, by domain. Each query is judged by those of the domain whose
-/// description its steps are most similar to; several of one domain (trained from different seeds) are
-/// averaged.
+/// The evaluators of one encoder, by domain. A query is scored by those of the domain whose description
+/// its steps are most similar to; several of one domain (trained from different seeds) are averaged.
 pub struct Evaluators {
     domains: Vec<Vec<Evaluator>>,
-    /// A row for each domain.
+    /// Sentence features; row i belongs to domain i.
     descriptions: Features,
 }
 
-/// Where an evaluator is.
 enum Place {
     Folder(PathBuf),
     Program(&'static Shipped),
@@ -47,7 +45,6 @@ impl Place {
 }
 
 impl Evaluators {
-    /// The evaluators that were trained on the encoder's features.
     pub const ENTRY: ScorerEntry = ScorerEntry { name: "evaluator", load: Self::load_entry };
 
     fn load_entry(with: &ScorerModels) -> Result<Option<Box<dyn Scorer>>, ScorerError> {
@@ -56,9 +53,8 @@ impl Evaluators {
         Ok(found.map(|evaluators| Box::new(evaluators) as Box<dyn Scorer>))
     }
 
-    /// Those of the store that were trained on this encoder's features, and for domains that it has
-    /// none of those that come with the program; of one domain where it is asked for; none if there is
-    /// none. Folders of other models are passed over.
+    /// Those of the store that were trained on this encoder's features, and those that come with the program
+    /// for domains of which the store has none; only of `domain` if it is given.
     pub fn find(
         store: &Store,
         encoder: &EncoderId,
@@ -104,13 +100,8 @@ impl Evaluators {
         Ok(Self { domains, descriptions: sentence.encode(&abouts)? })
     }
 
-    /// The domains there are evaluators of.
-    pub fn domains(&self) -> impl Iterator<Item = &str> {
-        self.domains.iter().filter_map(|all| Some(all.first()?.config.domain.as_str()))
-    }
-
-    /// Those of the domain nearest to these steps, by the sentence encoder; the first of equals.
-    fn suited(&self, steps: &Features) -> &[Evaluator] {
+    /// Those of the domain most similar to these steps; the first of equals.
+    fn nearest(&self, steps: &Features) -> &[Evaluator] {
         if steps.dim() != self.descriptions.dim() {
             return &self.domains[0];
         }
@@ -122,27 +113,26 @@ impl Evaluators {
     }
 }
 
-/// How much of the evaluator's log odds is added to the log probabilities of M, and from where on it says
-/// no more. Both are for the sum over all steps: at most one in natural logarithms lies between two
-/// candidates, which is less than any change of source costs. Let alone it decides worse: on the made-up
-/// library without words 94 of 100 steps were right instead of 98, with more changes of source than the
-/// truth in every second procedure (recipes/evaluator).
-const SHARE: f32 = 0.05;
-const MOST: f32 = 10.0;
+/// The weight of the evaluator's log odds beside the log probabilities of M, summed over all steps. With the
+/// bound below, it moves a score by at most 0.5 either way, which is less than any change of source costs. By
+/// itself the evaluator chooses worse: on the made-up library without words 94 of 100 steps were right instead
+/// of 98, with more changes of source than the truth in every second procedure (recipes/evaluator).
+const EVALUATOR_WEIGHT: f32 = 0.05;
+const MAX_LOG_ODDS: f32 = 10.0;
 
 impl Evaluators {
-    /// The mean of what the domain's evaluators say.
+    /// The mean of the domain's evaluators.
     fn log_odds(
         &self,
         query: &Query,
         pool: &Pool,
         candidates: &[Sequence],
     ) -> Result<Vec<f32>, ScorerError> {
-        let suited = self.suited(query.text);
+        let nearest = self.nearest(query.text);
         let mut means = vec![0.0; candidates.len()];
-        for evaluator in suited {
+        for evaluator in nearest {
             let scores = evaluator.score(query, pool, candidates)?;
-            let share = 1.0 / suited.len() as f32;
+            let share = 1.0 / nearest.len() as f32;
             means.iter_mut().zip(scores).for_each(|(mean, score)| *mean += share * score);
         }
         Ok(means)
@@ -154,7 +144,7 @@ impl Scorer for Evaluators {
         Self::ENTRY.name
     }
 
-    /// The log odds; where M was made, its mean log probability and a share of them.
+    /// The log odds; where M was made, its mean log probability plus the weighted log odds.
     fn score(
         &self,
         query: &Query,
@@ -167,7 +157,9 @@ impl Scorer for Evaluators {
         }
         let means = AverageSimilarity.score(query, pool, candidates)?;
         let steps = query.clip.len().max(1) as f32;
-        let both = |(mean, odds): (f32, f32)| mean + SHARE * odds.clamp(-MOST, MOST) / steps;
+        let both = |(mean, odds): (f32, f32)| {
+            mean + EVALUATOR_WEIGHT * odds.clamp(-MAX_LOG_ODDS, MAX_LOG_ODDS) / steps
+        };
         Ok(means.into_iter().zip(odds).map(both).collect())
     }
 }

@@ -1,4 +1,4 @@
-//! What an evaluator is made of: config.json.
+//! config.json of an evaluator.
 
 use std::path::Path;
 
@@ -10,7 +10,6 @@ use super::prior::Prior;
 use crate::encoder::EncoderId;
 use crate::models::WeightsError;
 
-/// config.json of an evaluator.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
@@ -20,58 +19,49 @@ pub struct Config {
     pub encoder: EncoderId,
     /// The domain it was trained for, such as `cooking`.
     pub domain: String,
-    /// d: the length of a token.
+    /// d: the dimension of a token.
     pub width: usize,
-    /// How many layers the transformer has.
     pub layers: usize,
-    /// How many heads share the attention of a layer.
+    /// Attention heads of a layer.
     pub heads: usize,
-    /// The width of a layer's hidden part.
+    /// The width of the feed-forward part.
     pub hidden: usize,
-    /// The share of numbers left out in training.
     pub dropout: f64,
-    /// Whether a layer normalises before its parts instead of after them.
+    /// Whether a layer normalises before attention and feed-forward (pre-norm) instead of after.
     pub norm_first: bool,
-    /// What the hidden parts do with their sums.
+    /// Of the feed-forward parts.
     pub activation: Activation,
-    /// The most steps one pass can take; a longer procedure is scored in windows.
+    /// A longer procedure is scored in windows of this many steps.
     pub max_steps: usize,
-    /// What a token is told beside the two features.
     #[serde(default, skip_serializing_if = "Channels::is_none")]
     pub channels: Channels,
-    /// What is added to the network's logit for what can be told without it.
     #[serde(default, skip_serializing_if = "Prior::is_none")]
     pub prior: Prior,
-    /// From its logit to a probability that means something.
-    #[serde(default, skip_serializing_if = "Calibration::is_none")]
-    pub calibration: Calibration,
+    #[serde(default, skip_serializing_if = "PlattScaling::is_none")]
+    pub calibration: PlattScaling,
 }
 
-/// The kind of a model, in its config.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
-    /// F_R.
     Evaluator,
 }
 
-/// What a token is told; the paper tells it the two features and nothing else.
+/// What a token is made of; in the paper, the two features and nothing else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Channels {
-    /// The features of its step and of its clip.
     pub features: bool,
-    /// How similar step and clip are by F_M. What the clip's own video says of it stays out: a
-    /// procedure mixed out of these very words would be known by them.
+    /// Of step and clip by F_M. The clip's own text stays out: a procedure mixed out of these very
+    /// texts would be recognised by them.
     pub similarity: bool,
-    /// The same against the pool: by how many standard deviations it is above the mean.
+    /// By how many standard deviations the similarity is above the mean over the pool.
     pub standing: bool,
-    /// How the clip's source stands to that of the clip before it.
+    /// The [`super::Relation`] of the clip's source to that of the clip before it.
     pub source: bool,
 }
 
 impl Channels {
-    /// Everything but the features.
     pub const WITHOUT_FEATURES: Self =
         Self { features: false, similarity: true, standing: true, source: true };
 }
@@ -83,7 +73,7 @@ impl Default for Channels {
 }
 
 impl Channels {
-    /// How many numbers they are, beside the features.
+    /// How many inputs they add to the features.
     pub fn count(self) -> usize {
         let numbers = |wanted: bool, count: usize| if wanted { count } else { 0 };
         numbers(self.similarity, 1) + numbers(self.standing, 1) + numbers(self.source, 5)
@@ -94,45 +84,36 @@ impl Channels {
     }
 }
 
-/// probability = 1 / (1 + e^-(scale·logit + shift)), fitted on procedures that were not learnt from.
+/// Platt scaling: probability = sigmoid(scale · logit + shift), fitted on held-out procedures.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Calibration {
-    /// Above 0, so that the order stays.
+pub struct PlattScaling {
+    /// Above 0, so that it keeps the order.
     pub scale: f32,
-    /// Added to it.
     pub shift: f32,
 }
 
-/// From the logarithm of odds to a probability.
-pub(super) fn sigmoid(log_odds: f32) -> f32 {
-    1.0 / (1.0 + (-log_odds).exp())
-}
-
-impl Default for Calibration {
+impl Default for PlattScaling {
     fn default() -> Self {
         Self { scale: 1.0, shift: 0.0 }
     }
 }
 
-impl Calibration {
+impl PlattScaling {
     fn is_none(&self) -> bool {
         *self == Self::default()
     }
 
-    /// The logarithm of the odds that a logit stands for.
     pub fn log_odds(self, logit: f32) -> f32 {
         self.scale * logit + self.shift
     }
 
-    /// The probability that a logit stands for.
     pub fn probability(self, logit: f32) -> f32 {
-        sigmoid(self.log_odds(logit))
+        1.0 / (1.0 + (-self.log_odds(logit)).exp())
     }
 }
 
 impl Config {
-    /// The file's name in a model's folder.
     pub const FILE: &str = "config.json";
 
     /// The paper's network for features of this encoder.
@@ -151,12 +132,11 @@ impl Config {
             max_steps: 32,
             channels: Channels::default(),
             prior: Prior::default(),
-            calibration: Calibration::default(),
+            calibration: PlattScaling::default(),
         }
     }
 
-    /// A small network that is told how step and clip agree and how sources follow one another, and not
-    /// the features themselves: with few videos to learn from it judges those it has not seen better.
+    /// A small network without the features themselves: trained on few videos, it generalises better.
     pub fn small(encoder: EncoderId, domain: &str) -> Self {
         Self {
             width: 64,
@@ -170,13 +150,12 @@ impl Config {
         }
     }
 
-    /// How many numbers a token is made from.
+    /// The number of inputs of a token.
     pub fn inputs(&self) -> usize {
         let features = if self.channels.features { 2 * self.encoder.dim } else { 0 };
         features + self.channels.count()
     }
 
-    /// The sizes of its network.
     pub fn network(&self) -> EvaluatorConfig {
         EvaluatorConfig {
             inputs: self.inputs(),
@@ -204,7 +183,7 @@ impl Config {
             && self.calibration.shift.is_finite()
     }
 
-    /// An error for the file it is from, unless it is.
+    /// An error that names the file, unless it is sound.
     pub(super) fn check(&self, path: &Path) -> Result<(), WeightsError> {
         if self.is_sound() {
             return Ok(());

@@ -1,5 +1,4 @@
-//! What the network is told of a step and its clip: their features side by side, and what the config's
-//! channels say beside them. One place for it, so that training and scoring cannot differ.
+//! The network's inputs for a step and its clip, the same in training and scoring.
 
 use rayon::prelude::*;
 use stitch_core::clip::{ClipId, VideoId};
@@ -9,20 +8,20 @@ use stitch_nn::evaluator::Batch;
 
 use super::config::Channels;
 
-/// The most clips that a similarity is compared with to tell its standing.
-const SAMPLE: usize = 4096;
+/// Clips that the mean and deviation of a step's similarities are computed over.
+const MAX_POOL_SAMPLE: usize = 4096;
 
-/// What the numbers of features are multiplied by: those of a vector of length 1 are so small that a
-/// network fed with them learns slowly.
-const FEATURES: f32 = 10.0;
+/// The entries of unit vectors are so small that a network fed with them learns slowly.
+const FEATURE_SCALE: f32 = 10.0;
 
-/// Where the cosines of steps and clips lie, so that what the network sees is about as large as 1.
-const COSINE: (f32, f32) = (0.35, 8.0);
+/// Subtracted from cosines, which are then scaled, so that inputs are of the order of 1.
+const COSINE_MEAN: f32 = 0.35;
+const COSINE_SCALE: f32 = 8.0;
 
-/// The same for standings.
-const STANDING: f32 = 0.5;
+/// The same for z-scores.
+const Z_SCORE_SCALE: f32 = 0.5;
 
-/// How a clip's source stands to that of the clip before it.
+/// The relation of a clip's source to that of the clip before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Relation {
     /// There is none before it.
@@ -37,7 +36,6 @@ pub enum Relation {
     Again,
 }
 
-/// How the sources of a sequence stand to one another.
 pub fn relations(clips: &[ClipId], pool: &Pool) -> Vec<Relation> {
     let source = |at: usize| pool.clip(clips[at]).video;
     let start = |at: usize| pool.clip(clips[at]).span.start();
@@ -60,7 +58,7 @@ pub struct Inputs<'a> {
     standings: Vec<Standing>,
 }
 
-/// The similarities of a step to the clips of a pool: their mean and their spread.
+/// Mean and standard deviation of a step's similarities to the clips of a pool.
 #[derive(Clone, Copy)]
 struct Standing {
     mean: f32,
@@ -80,19 +78,19 @@ impl<'a> Inputs<'a> {
         Self { channels, steps, pool, standings }
     }
 
-    /// Appends what is known of one step with its clip.
+    /// Appends the inputs of one step with its clip.
     pub(super) fn push(&self, step: usize, clip: ClipId, relation: Relation, out: &mut Vec<f32>) {
         let (text, seen) = (self.steps.row(step), self.pool.clip_features().row(clip.row()));
         if self.channels.features {
-            out.extend(text.iter().chain(seen).map(|number| number * FEATURES));
+            out.extend(text.iter().chain(seen).map(|number| number * FEATURE_SCALE));
         }
         if self.channels.similarity || self.channels.standing {
             let cosine = similarity(text, seen);
             if self.channels.similarity {
-                out.push((cosine - COSINE.0) * COSINE.1);
+                out.push((cosine - COSINE_MEAN) * COSINE_SCALE);
             }
             if let Some(standing) = self.standings.get(step) {
-                out.push((cosine - standing.mean) / standing.deviation * STANDING);
+                out.push((cosine - standing.mean) / standing.deviation * Z_SCORE_SCALE);
             }
         }
         if self.channels.source {
@@ -112,14 +110,14 @@ impl<'a> Inputs<'a> {
 }
 
 impl Relation {
-    /// All of them, in the order of their numbers.
+    /// In the order of the one-hot inputs.
     const ALL: [Self; 5] = [Self::First, Self::Later, Self::Back, Self::New, Self::Again];
 }
 
 impl Standing {
-    /// Against clips evenly spaced over the pool; those that show nothing do not count.
+    /// Over clips evenly spaced in the pool; zero rows do not count.
     fn of(step: &[f32], clips: &Features) -> Self {
-        let apart = clips.len().div_ceil(SAMPLE).max(1);
+        let apart = clips.len().div_ceil(MAX_POOL_SAMPLE).max(1);
         let rows = (0..clips.len()).step_by(apart).map(|row| clips.row(row));
         let rows = rows.filter(|row| row.iter().any(|x| *x != 0.0));
         let cosines: Vec<f64> = rows.map(|row| f64::from(similarity(step, row))).collect();

@@ -23,59 +23,35 @@ use crate::models::weights;
 use crate::models::{self, Card, Weights, WeightsError};
 use crate::sentence::SentenceError;
 pub use choice::Evaluators;
-pub use config::{Calibration, Channels, Config, Kind};
+pub use config::{Channels, Config, Kind, PlattScaling};
 pub use input::{Inputs, Relation, relations};
-pub use prior::{Prior, Told};
-pub use shipped::{SHIPPED, Shipped};
+pub use prior::{Prior, SequenceStats};
 
 /// Why there is no evaluator.
 #[derive(Debug, thiserror::Error)]
 pub enum EvaluatorError {
-    /// The model's folder is not what it should be.
     #[error(transparent)]
     Weights(#[from] WeightsError),
-    /// The evaluator was trained on another encoder's features.
     #[error(
         "the evaluator was trained on features of {expected}, these are of {found}; index the \
         library with the former, or train an evaluator with `stitch train`"
     )]
-    Encoder {
-        /// The encoder of its training.
-        expected: EncoderId,
-        /// The encoder of the features at hand.
-        found: EncoderId,
-    },
-    /// There is none of the domain asked for.
+    Encoder { expected: EncoderId, found: EncoderId },
     #[error(
         "there is no evaluator of the domain `{domain}` for this encoder ({known}); leave out `--domain`, or train one with `stitch train --domain {domain}`"
     )]
-    NoDomain {
-        /// What was asked for.
-        domain: String,
-        /// What there is.
-        known: String,
-    },
-    /// The procedure could not be compared with the domains.
+    NoDomain { domain: String, known: String },
     #[error(transparent)]
     Sentence(#[from] SentenceError),
-    /// The tensor library failed.
     #[error("the evaluator failed: {0}")]
     Tensor(#[from] stitch_nn::TensorError),
-    /// The GPU failed.
     #[cfg(feature = "cuda")]
     #[error(transparent)]
     Gpu(#[from] gpu::GpuError),
-    /// A file could not be written.
     #[error(transparent)]
     File(#[from] FileError),
-    /// The weights could not be put into a file.
     #[error("{}: {reason}", path.display())]
-    NotSaved {
-        /// Which file.
-        path: PathBuf,
-        /// What the writer said.
-        reason: String,
-    },
+    NotSaved { path: PathBuf, reason: String },
 }
 
 impl EvaluatorError {
@@ -88,7 +64,6 @@ impl EvaluatorError {
     }
 }
 
-/// The procedure evaluator.
 #[derive(Clone)]
 pub struct Evaluator {
     config: Config,
@@ -96,7 +71,6 @@ pub struct Evaluator {
 }
 
 impl Evaluator {
-    /// Loads an evaluator from its folder.
     pub fn load(folder: &Path) -> Result<Self, EvaluatorError> {
         let config: Config = weights::read_json(folder, Config::FILE)?;
         config.check(&folder.join(Config::FILE))?;
@@ -104,46 +78,40 @@ impl Evaluator {
         Ok(Self { config, network })
     }
 
-    /// An untrained evaluator, drawn from a seed as PyTorch draws it.
+    /// Untrained, initialised from a seed as PyTorch does.
     pub fn fresh(config: Config, seed: u64) -> Result<Self, EvaluatorError> {
         config.check(Path::new(Config::FILE))?;
         let network = EvaluatorNetwork::fresh(config.network(), seed);
         Ok(Self { config, network })
     }
 
-    /// What it is made of.
     pub fn config(&self) -> &Config {
         &self.config
     }
 
-    /// The same weights, with logits read as this calibration says.
-    pub fn calibrated(mut self, calibration: Calibration) -> Self {
+    pub fn calibrated(mut self, calibration: PlattScaling) -> Self {
         self.config.calibration = calibration;
         self
     }
 
-    /// The same with this beside the network.
     pub fn with_prior(mut self, prior: Prior) -> Self {
         self.config.prior = prior;
         self
     }
 
-    /// Its network.
     pub fn network(&self) -> &EvaluatorNetwork {
         &self.network
     }
 
-    /// All its weights.
     pub fn numbers(&self) -> &[f32] {
         self.network.numbers()
     }
 
-    /// All its weights, to be changed.
     pub fn numbers_mut(&mut self) -> &mut [f32] {
         self.network.numbers_mut()
     }
 
-    /// That the features at hand are of the encoder it was trained on.
+    /// An error if the features are of another encoder than it was trained on.
     pub fn check_encoder(&self, found: &EncoderId) -> Result<(), EvaluatorError> {
         if *found == self.config.encoder {
             return Ok(());
@@ -152,13 +120,12 @@ impl Evaluator {
         Err(EvaluatorError::Encoder { expected, found })
     }
 
-    /// The logit of each sequence.
     pub fn logits(&self, batch: &Batch) -> Vec<f32> {
         self.network.logits(batch)
     }
 
-    /// The mean loss of a batch (binary cross entropy), with the gradient of every weight written to
-    /// `gradient`. The tape only keeps memory from call to call.
+    /// The mean binary cross entropy of a batch, with the gradient of every weight written to `gradient`.
+    /// The tape only keeps memory from call to call.
     pub fn loss(
         &self,
         batch: &Batch,
@@ -170,7 +137,7 @@ impl Evaluator {
         self.network.loss(batch, labels, dropout, tape, gradient)
     }
 
-    /// Writes weights, config and card into a folder, which is made if need be.
+    /// Writes weights, config and card into a folder.
     pub fn save(
         &self,
         folder: &Path,

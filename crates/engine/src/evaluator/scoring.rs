@@ -1,4 +1,4 @@
-//! F_R over many candidates: what several of them contain is computed once.
+//! F_R over many candidates: what several of them share is computed once.
 
 use std::collections::HashMap;
 
@@ -10,15 +10,15 @@ use stitch_core::pool::Pool;
 
 use super::Evaluator;
 use super::input::{Inputs, Relation, relations};
-use super::prior::Told;
+use super::prior::SequenceStats;
 use crate::scorer::{Query, Scorer, ScorerError};
 
-/// Rows of one pass: enough that ordering the weights for the products costs little, few enough that
-/// all cores have work.
-const ROWS: usize = 1152;
+/// Rows of one matrix product: enough to amortise packing the weights, few enough that all cores have
+/// work.
+const ROWS_PER_PASS: usize = 1152;
 
-/// The logarithm of the odds of a candidate that shows nothing.
-const HOPELESS: f32 = -1e3;
+/// Of a candidate that shows nothing.
+const EMPTY_LOG_ODDS: f32 = -1e3;
 
 /// A step with a clip, at its place in a sequence.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -29,7 +29,7 @@ struct Token {
     relation: Relation,
 }
 
-/// Every different token of the candidates once, and the sequences as numbers of these tokens.
+/// The distinct tokens of the candidates, and the sequences as indices of these tokens.
 #[derive(Default)]
 struct Shared {
     numbers: HashMap<Token, usize>,
@@ -52,8 +52,8 @@ impl Shared {
 
     fn add_window(&mut self, window: &[(usize, ClipId)], with: &Evaluator, pool: &Pool) -> usize {
         let clips: Vec<ClipId> = window.iter().map(|(_, clip)| *clip).collect();
-        let told = |relation| if with.config.channels.source { relation } else { Relation::First };
-        let relations = relations(&clips, pool).into_iter().map(told);
+        let used = |relation| if with.config.channels.source { relation } else { Relation::First };
+        let relations = relations(&clips, pool).into_iter().map(used);
         let places = window.iter().zip(relations).enumerate();
         let tokens = places.map(|(place, (&(step, clip), relation))| {
             self.token(Token { place, step, clip, relation })
@@ -73,11 +73,11 @@ impl Shared {
         })
     }
 
-    /// Sequences by number, about [`ROWS`] rows of them together, and all cores busy.
+    /// Sequences by number, about [`ROWS_PER_PASS`] rows of them together, and all cores busy.
     fn chunks(&self) -> Vec<std::ops::Range<usize>> {
         let rows: usize = self.sequences.iter().map(|sequence| 1 + sequence.len()).sum();
         let fair = rows.div_ceil(rayon::current_num_threads());
-        let most = rows.div_ceil(rows.div_ceil(ROWS).max(1)).min(fair).max(1);
+        let most = rows.div_ceil(rows.div_ceil(ROWS_PER_PASS).max(1)).min(fair).max(1);
         let (mut chunks, mut start, mut held) = (Vec::new(), 0, 0);
         for (number, sequence) in self.sequences.iter().enumerate() {
             held += 1 + sequence.len();
@@ -121,9 +121,8 @@ impl Evaluator {
         chunks.par_iter().flat_map_iter(one).collect()
     }
 
-    /// The logit of each candidate, judged by its shown steps alone; one that shows nothing has none.
-    /// A procedure longer than the evaluator takes is judged in windows, by the mean of their logits. What
-    /// the sequence tells without the network is added.
+    /// The logit of each candidate by its shown steps alone; none for one that shows nothing. Of a procedure
+    /// longer than `max_steps` it is the mean over windows. The prior is added.
     pub fn candidate_logits(
         &self,
         query: &Query,
@@ -140,11 +139,11 @@ impl Evaluator {
             (!windows.is_empty()).then(|| sum / windows.len() as f32)
         };
         let prior = &self.config.prior;
-        let told = |candidate: &Sequence| match prior.is_none() {
+        let linear = |candidate: &Sequence| match prior.is_none() {
             true => 0.0,
-            false => prior.of(&Told::by(query, pool, candidate)),
+            false => prior.logit(&SequenceStats::of(query, pool, candidate)),
         };
-        let both = |(candidate, windows)| mean(windows).map(|logit| logit + told(candidate));
+        let both = |(candidate, windows)| mean(windows).map(|logit| logit + linear(candidate));
         Ok(candidates.iter().zip(&windows).map(both).collect())
     }
 }
@@ -154,8 +153,8 @@ impl Scorer for Evaluator {
         "evaluator"
     }
 
-    /// The logarithm of the calibrated odds that a candidate demonstrates the procedure; next to none for
-    /// one that shows nothing. Not the probability: where the evaluator is sure, many would be 1.
+    /// The calibrated log odds that a candidate demonstrates the procedure. Not the probability: where the
+    /// evaluator is sure, many would be 1.
     fn score(
         &self,
         query: &Query,
@@ -164,7 +163,7 @@ impl Scorer for Evaluator {
     ) -> Result<Vec<f32>, ScorerError> {
         let logits = self.candidate_logits(query, pool, candidates)?;
         let log_odds = |logit| self.config.calibration.log_odds(logit);
-        Ok(logits.into_iter().map(|logit| logit.map_or(HOPELESS, log_odds)).collect())
+        Ok(logits.into_iter().map(|logit| logit.map_or(EMPTY_LOG_ODDS, log_odds)).collect())
     }
 }
 

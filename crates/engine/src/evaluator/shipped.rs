@@ -23,7 +23,6 @@ macro_rules! shipped {
     };
 }
 
-/// All of them.
 pub const SHIPPED: [Shipped; 3] = [
     shipped!("evaluator-cooking"),
     shipped!("evaluator-gardening"),
@@ -31,7 +30,6 @@ pub const SHIPPED: [Shipped; 3] = [
 ];
 
 impl Shipped {
-    /// What it is made of.
     pub fn config(&self) -> Result<Config, WeightsError> {
         serde_json::from_slice(self.config).map_err(|error| WeightsError::Config {
             path: format!("{}/{}", self.name, Config::FILE).into(),
@@ -39,12 +37,10 @@ impl Shipped {
         })
     }
 
-    /// What it is; none if its card cannot be read.
     pub fn card(&self) -> Option<Card> {
         serde_json::from_slice(self.card).ok()
     }
 
-    /// The evaluator itself.
     pub fn load(&self) -> Result<Evaluator, EvaluatorError> {
         let config = self.config()?;
         config.check(self.name.as_ref())?;

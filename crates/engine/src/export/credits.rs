@@ -1,9 +1,9 @@
-//! Who made the videos that the result is cut from.
+//! Credits of the source videos.
 
-use std::collections::BTreeMap;
+use stitch_core::format::one_line;
 
 use super::{Export, ExportError, Format};
-use crate::demonstrate::Source;
+use crate::demonstrate::{Choice, Source};
 
 pub(super) const FORMAT: Format = Format {
     name: "credits",
@@ -15,22 +15,18 @@ pub(super) const FORMAT: Format = Format {
 
 /// A source and the steps it shows, from 1.
 pub struct Credit<'a> {
-    /// The source.
     pub source: &'a Source,
-    /// The steps.
     pub steps: Vec<usize>,
 }
 
 /// One credit per source, in the order in which they appear.
 pub fn credits<'a>(export: &Export<'a>) -> Vec<Credit<'a>> {
     let mut credits: Vec<Credit> = Vec::new();
-    let mut places: BTreeMap<&std::path::Path, usize> = BTreeMap::new();
     for (i, step) in export.demonstration.steps.iter().enumerate() {
-        let Some(choice) = &step.chosen else { continue };
-        let place = *places.entry(&choice.source.path).or_insert(credits.len());
-        match credits.get_mut(place) {
+        let Some(Choice { source, .. }) = &step.chosen else { continue };
+        match credits.iter_mut().find(|credit| credit.source.path == source.path) {
             Some(credit) => credit.steps.push(i + 1),
-            None => credits.push(Credit { source: &choice.source, steps: vec![i + 1] }),
+            None => credits.push(Credit { source, steps: vec![i + 1] }),
         }
     }
     credits
@@ -49,21 +45,16 @@ fn write(export: &Export) -> Result<String, ExportError> {
         if title.is_empty() { "Sources\n".into() } else { format!("{title}: sources\n") };
     for credit in credits(export) {
         let source = credit.source;
-        let unknown = || "not stated".to_owned();
-        text.push_str(&format!("\n{} ({})\n", flat(&source.title), steps(&credit)));
+        text.push_str(&format!("\n{} ({})\n", one_line(&source.title), steps(&credit)));
         if let Some(uploader) = &source.uploader {
-            text.push_str(&format!("  by {}\n", flat(uploader)));
+            text.push_str(&format!("  by {}\n", one_line(uploader)));
         }
         if let Some(url) = &source.url {
-            text.push_str(&format!("  {}\n", flat(url)));
+            text.push_str(&format!("  {}\n", one_line(url)));
         }
-        let licence = source.licence.as_deref().map_or_else(unknown, flat);
+        let licence = one_line(source.licence.as_deref().unwrap_or("not stated"));
         text.push_str(&format!("  licence: {licence}\n"));
-        text.push_str(&format!("  file: {}\n", flat(&source.path.to_string_lossy())));
+        text.push_str(&format!("  file: {}\n", one_line(&source.path.to_string_lossy())));
     }
     Ok(text)
-}
-
-fn flat(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -1,14 +1,15 @@
-//! CMX 3600: the oldest list of cuts that every editor reads. Non-drop timecodes at the result's
-//! rate; a cut with another speed has an M2 line; cards are black (BL).
+//! CMX 3600 edit decision lists, which every editor reads. Non-drop timecodes at the result's rate;
+//! a cut with another speed has an M2 line; cards are black (BL).
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use stitch_core::format;
+use stitch_core::format::{self, one_line};
 
+use super::credits::{Credit, credits};
 use super::{Export, ExportError, Format};
 use crate::demonstrate::Choice;
-use crate::render::{Entry, Shown};
+use crate::render::Entry;
 
 pub(super) const FORMAT: Format = Format {
     name: "edl",
@@ -41,7 +42,7 @@ fn write(export: &Export) -> Result<String, ExportError> {
     Ok(list)
 }
 
-/// How an entry meets the one before. A dissolve is two lines: the end of what fades out, with no
+/// How an entry follows the one before. A dissolve is two lines: the end of what fades out, with no
 /// length, and what fades in.
 #[derive(Clone, Copy)]
 enum Edge {
@@ -59,7 +60,7 @@ fn line(
     edge: Edge,
 ) -> String {
     let fps = u64::from(export.plan.canvas.fps);
-    let choice = choice(export, entry);
+    let choice = export.clip(entry);
     let reel = choice.and_then(|choice| reels.get(choice.source.path.as_path()));
     let reel = reel.map_or("BL", String::as_str);
     let speed = choice.map_or(1.0, |choice| choice.speed);
@@ -83,23 +84,15 @@ fn line(
     lines
 }
 
-fn choice<'a>(export: &Export<'a>, entry: &Entry) -> Option<&'a Choice> {
-    match entry.shown {
-        Shown::Clip(step) => export.chosen(step),
-        Shown::Title | Shown::Gap(_) => None,
-    }
-}
-
-/// Both picture and sound, or the picture alone.
 fn channels(export: &Export, choice: Option<&Choice>) -> &'static str {
-    let probe = choice.and_then(|choice| export.plan.source(&choice.source.path));
-    if probe.is_some_and(|probe| probe.audio.is_some()) { "B" } else { "V" }
+    let probe = choice.and_then(|choice| export.plan.sources.get(&choice.source.path));
+    if probe.is_some_and(|probe| probe.has_audio) { "B" } else { "V" }
 }
 
 /// The files of an event: of a cut the one it is from; of a dissolve what fades out and what fades in.
 fn names(export: &Export, faded: Option<&Entry>, entry: &Entry) -> String {
     let named = |word: &str, entry: &Entry| {
-        let choice = choice(export, entry);
+        let choice = export.clip(entry);
         choice.map_or(String::new(), |choice| {
             let name = choice.source.path.file_name().unwrap_or_default().to_string_lossy();
             format!("* {word} CLIP NAME: {}\n", one_line(&name))
@@ -113,40 +106,28 @@ fn names(export: &Export, faded: Option<&Entry>, entry: &Entry) -> String {
 
 fn comments(export: &Export, entry: &Entry) -> String {
     let mut lines = String::new();
-    let choice = choice(export, entry);
+    let choice = export.clip(entry);
     if let Some(choice) = choice {
         let path = choice.source.path.to_string_lossy();
         lines.push_str(&format!("* SOURCE FILE: {}\n", one_line(&path)));
     }
     if let Some(step) = entry.shown.step() {
         let gap = if choice.is_none() { " (nothing shows this step)" } else { "" };
-        let text = one_line(export.text(step));
+        let text = one_line(export.demonstration.text(step));
         lines.push_str(&format!("* COMMENT: STEP {}: {text}{gap}\n", step + 1));
     }
     lines.push('\n');
     lines
 }
 
-/// A reel name per file: up to eight letters and digits of its name, made unique.
+/// A reel name per file: up to five letters and digits of its name, and a number.
 fn reels<'a>(export: &Export<'a>) -> BTreeMap<&'a Path, String> {
-    let mut reels: BTreeMap<&Path, String> = BTreeMap::new();
-    let steps = export.demonstration.steps.iter();
-    for choice in steps.filter_map(|step| step.chosen.as_ref()) {
-        let path = choice.source.path.as_path();
-        if !reels.contains_key(path) {
-            let stem = path.file_stem().unwrap_or_default().to_string_lossy().to_uppercase();
-            let letters: String =
-                stem.chars().filter(char::is_ascii_alphanumeric).take(5).collect();
-            let number = reels.len() + 1;
-            reels.insert(path, format!("{letters}{number:03}"));
-        }
-    }
-    reels
-}
-
-fn one_line(text: &str) -> String {
-    let clean: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-    clean.split_whitespace().collect::<Vec<_>>().join(" ")
+    let reel = |(i, Credit { source, .. }): (usize, Credit<'a>)| {
+        let stem = source.path.file_stem().unwrap_or_default().to_string_lossy().to_uppercase();
+        let letters: String = stem.chars().filter(char::is_ascii_alphanumeric).take(5).collect();
+        (source.path.as_path(), format!("{letters}{:03}", i + 1))
+    };
+    credits(export).into_iter().enumerate().map(reel).collect()
 }
 
 /// `hh:mm:ss:ff`

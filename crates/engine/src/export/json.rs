@@ -13,23 +13,15 @@ pub(super) const FORMAT: Format = Format {
     write,
 };
 
-/// Why a file is no demonstration.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
-    /// It is not JSON, or not of this kind.
     #[error("this is no demonstration ({0}); give the demo.json that `stitch make` wrote")]
     Shape(#[from] serde_json::Error),
-    /// It was written by another version.
     #[error(
         "this demonstration has format {found}, this stitch reads {expected}; make it again, or \
         use the stitch that wrote it"
     )]
-    Version {
-        /// The version in the file.
-        found: u32,
-        /// The version that can be read.
-        expected: u32,
-    },
+    Version { found: u32, expected: u32 },
 }
 
 /// Pretty JSON with a newline at its end; the same demonstration always gives the same bytes.
@@ -37,7 +29,6 @@ fn write(export: &Export) -> Result<String, ExportError> {
     Ok(serde_json::to_string_pretty(export.demonstration)? + "\n")
 }
 
-/// Reads what was written.
 pub fn read(bytes: &[u8]) -> Result<Demonstration, ReadError> {
     #[derive(Deserialize)]
     struct Versioned {

@@ -5,29 +5,29 @@
 pub mod json;
 pub mod subtitles;
 pub mod otio;
-pub mod edl;
 pub mod credits;
+pub mod edl;
 pub mod thumbnails;
 pub mod page;
 
 use std::path::Path;
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
+
 use crate::demonstrate::{Choice, Demonstration};
 use crate::files::{FileError, write_whole};
 use crate::media::MediaError;
 use crate::progress::Progress;
-use crate::render::Plan;
+use crate::render::{Entry, Plan, Shown};
 
 /// A file format to export to.
 #[derive(Clone, Copy, Debug)]
 pub struct Format {
-    /// What a person calls it.
     pub name: &'static str,
     /// What follows the name of the video and a dot in the name of its file.
     pub extension: &'static str,
     /// As in HTTP's `Content-Type`.
     pub media_type: &'static str,
-    /// One line of help.
     pub about: &'static str,
     write: fn(&Export) -> Result<String, ExportError>,
 }
@@ -45,62 +45,67 @@ pub static FORMATS: [Format; 8] = [
 ];
 
 impl Format {
-    /// The format whose files have this extension.
     pub fn by_extension(extension: &str) -> Option<&'static Self> {
         FORMATS.iter().find(|format| format.extension == extension)
     }
 
-    /// The export as text.
     pub fn text(&self, export: &Export) -> Result<String, ExportError> {
         (self.write)(export)
     }
 
-    /// Writes the export to a file.
     pub fn write(&self, export: &Export, path: &Path) -> Result<(), ExportError> {
         Ok(write_whole(path, self.text(export)?.as_bytes())?)
     }
 }
 
+/// The bytes percent-encoded for the path of a URL.
+fn url_path(bytes: &[u8]) -> String {
+    const ESCAPED: &AsciiSet =
+        &NON_ALPHANUMERIC.remove(b'/').remove(b'-').remove(b'_').remove(b'.').remove(b'~');
+    percent_encode(bytes, ESCAPED).to_string()
+}
+
 /// What exports are made of.
 #[derive(Clone, Copy)]
 pub struct Export<'a> {
-    /// What is exported.
     pub demonstration: &'a Demonstration,
-    /// When what is shown in the result.
     pub plan: &'a Plan,
-    /// The name of the video file beside the export.
     pub video: &'a str,
     /// The folder where thumbnails are kept.
     pub cache: &'a Path,
-    /// Where the making of thumbnails is reported.
     pub progress: &'a dyn Progress,
 }
 
 impl<'a> Export<'a> {
-    /// The clip chosen for a step.
-    fn chosen(&self, step: usize) -> Option<&'a Choice> {
-        self.demonstration.steps.get(step)?.chosen.as_ref()
-    }
-
-    /// The text of a step.
-    fn text(&self, step: usize) -> &'a str {
-        self.demonstration.steps.get(step).map_or("", |step| &step.text)
+    /// The clip of an entry; none for cards.
+    fn clip(&self, entry: &Entry) -> Option<&'a Choice> {
+        match entry.shown {
+            Shown::Clip(step) => self.demonstration.chosen(step),
+            Shown::Title | Shown::Gap(_) => None,
+        }
     }
 }
 
-/// Why there is no export.
 #[derive(Debug, thiserror::Error)]
 pub enum ExportError {
-    /// The demonstration cannot be written as JSON.
     #[error(
         "the demonstration cannot be written as JSON ({0}); rename files whose names are not \
         UTF-8 and index them again"
     )]
     Json(#[from] serde_json::Error),
-    /// A file could not be written.
     #[error(transparent)]
     File(#[from] FileError),
-    /// Thumbnails could not be made.
     #[error(transparent)]
     Media(#[from] MediaError),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn file_names_are_escaped_in_urls() {
+        assert_eq!(url_path(b"a b\"#?%.mp4"), "a%20b%22%23%3F%25.mp4");
+        assert_eq!(url_path(b"/a-b_c.~d"), "/a-b_c.~d");
+    }
 }

@@ -1,14 +1,14 @@
 //! SubRip, WebVTT and chapters: the step texts at their times in the result.
 
-use super::{Export, ExportError, Format};
-use crate::render::cues;
+use super::Format;
+use crate::render::cues::{captions, chapters, srt, vtt};
 
 pub(super) const SRT: Format = Format {
     name: "srt",
     extension: "srt",
     media_type: "text/plain; charset=utf-8",
     about: "SubRip subtitles",
-    write: srt,
+    write: |export| Ok(srt(&captions(export.demonstration, export.plan))),
 };
 
 pub(super) const VTT: Format = Format {
@@ -16,7 +16,7 @@ pub(super) const VTT: Format = Format {
     extension: "vtt",
     media_type: "text/vtt; charset=utf-8",
     about: "WebVTT subtitles",
-    write: vtt,
+    write: |export| Ok(vtt(&captions(export.demonstration, export.plan))),
 };
 
 pub(super) const CHAPTERS: Format = Format {
@@ -24,17 +24,5 @@ pub(super) const CHAPTERS: Format = Format {
     extension: "chapters.vtt",
     media_type: "text/vtt; charset=utf-8",
     about: "WebVTT chapters, one per step",
-    write: chapters,
+    write: |export| Ok(vtt(&chapters(export.demonstration, export.plan))),
 };
-
-fn srt(export: &Export) -> Result<String, ExportError> {
-    Ok(cues::srt(&cues::captions(export.demonstration, export.plan)))
-}
-
-fn vtt(export: &Export) -> Result<String, ExportError> {
-    Ok(cues::vtt(&cues::captions(export.demonstration, export.plan)))
-}
-
-fn chapters(export: &Export) -> Result<String, ExportError> {
-    Ok(cues::vtt(&cues::chapters(export.demonstration, export.plan)))
-}

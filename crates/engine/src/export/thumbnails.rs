@@ -1,4 +1,4 @@
-//! Pictures of clips for the page, kept in the cache.
+//! Thumbnails of clips for the page, kept in the cache.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -10,20 +10,19 @@ use crate::media::{MediaError, thumbnail};
 use crate::progress::Progress;
 use crate::render::cache::{identity, key};
 
-/// The width of a picture in pixels.
-const WIDTH: u32 = 320;
-/// How many alternatives of a step are shown.
-const ALTERNATIVES: usize = 4;
-/// Beside a clip that shows a step, others less likely than this, which would be told as 0 %, are not.
-const HARDLY: f32 = 0.005;
+const WIDTH_PX: u32 = 320;
+/// Alternatives of a step on the page. Chosen by hand.
+const MAX_ALTERNATIVES: usize = 4;
+/// Alternatives to a chosen clip that would read as 0 % are left out.
+const MIN_PROBABILITY: f32 = 0.005;
 
 /// JPEG pictures by video file and time.
 #[derive(Clone, Debug, Default)]
 pub struct Thumbnails(BTreeMap<(PathBuf, u64), Vec<u8>>);
 
 impl Thumbnails {
-    /// Takes the middle picture of every clip that the page shows. One that cannot be had is left
-    /// out with a warning.
+    /// The middle frame of every clip that the page shows. One that cannot be decoded is left out
+    /// with a warning.
     pub fn gather(
         demonstration: &Demonstration,
         cache: &Path,
@@ -53,20 +52,19 @@ impl Thumbnails {
         Ok(Self(pictures))
     }
 
-    /// The picture of a clip.
     pub fn get(&self, choice: &Choice) -> Option<&[u8]> {
         self.0.get(&(choice.source.path.clone(), middle(choice))).map(Vec::as_slice)
     }
 }
 
-/// The alternatives of a step that are worth a look.
+/// The alternatives of a step that the page shows.
 pub fn alternatives(step: &Step) -> impl Iterator<Item = &Choice> {
-    let likely =
-        |choice: &&Choice| step.chosen.is_none() || choice.similarity.probability >= HARDLY;
-    step.alternatives.iter().filter(likely).take(ALTERNATIVES)
+    let likely = |choice: &&Choice| {
+        step.chosen.is_none() || choice.similarity.probability >= MIN_PROBABILITY
+    };
+    step.alternatives.iter().filter(likely).take(MAX_ALTERNATIVES)
 }
 
-/// The clips of a step that the page shows.
 fn shown(step: &Step) -> impl Iterator<Item = &Choice> {
     step.chosen.iter().chain(alternatives(step))
 }
@@ -76,7 +74,7 @@ fn middle(choice: &Choice) -> u64 {
     choice.cut.start_ms + choice.cut.length_ms() / 2
 }
 
-/// The picture of a video at a time, as JPEG, kept in the cache.
+/// The frame of a video at a time, as JPEG, kept in the cache.
 pub fn picture_at(
     cache: &Path,
     path: &Path,
@@ -93,41 +91,11 @@ fn picture(
     (path, at): &(PathBuf, u64),
     progress: &dyn Progress,
 ) -> Result<Vec<u8>, MediaError> {
-    let kept = folder.join(key(&[&identity(path)?, &at.to_string(), &WIDTH.to_string()]));
+    let kept = folder.join(key(&[&identity(path)?, &at.to_string(), &WIDTH_PX.to_string()]));
     if let Ok(jpeg) = std::fs::read(&kept) {
         return Ok(jpeg);
     }
-    let jpeg = thumbnail(path, *at, WIDTH, progress)?;
+    let jpeg = thumbnail(path, *at, WIDTH_PX, progress)?;
     write_whole(&kept, &jpeg)?;
     Ok(jpeg)
-}
-
-/// The picture as a URL that needs no file.
-pub fn data_url(jpeg: &[u8]) -> String {
-    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut url = String::from("data:image/jpeg;base64,");
-    for chunk in jpeg.chunks(3) {
-        let bytes = [0, 1, 2].map(|i| u32::from(chunk.get(i).copied().unwrap_or(0)));
-        let [a, b, c] = bytes;
-        let bits = a << 16 | b << 8 | c;
-        for i in 0..4 {
-            let letter = LETTERS.get((bits >> (18 - 6 * i) & 63) as usize).copied().unwrap_or(b'=');
-            url.push(if i <= chunk.len() { char::from(letter) } else { '=' });
-        }
-    }
-    url
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn base64_of_every_remainder() {
-        let table =
-            [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foobar", "Zm9vYmFy")];
-        for (bytes, encoded) in table {
-            assert_eq!(data_url(bytes.as_bytes()), format!("data:image/jpeg;base64,{encoded}"));
-        }
-    }
 }

@@ -1,6 +1,6 @@
-//! Finding video files under the paths a person names, and telling their bytes apart.
+//! Finding video files under the given paths, and identifying them by content.
 
-use std::fs::{self, File};
+use std::fs::{self, File, Metadata};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
@@ -12,7 +12,7 @@ use crate::files::{FileError, hex};
 use crate::library::Found;
 use crate::progress::Progress;
 
-/// Names of files that are taken for videos when a folder is searched.
+/// Of files that are taken for videos when a folder is searched.
 pub const EXTENSIONS: [&str; 16] = [
     "mp4", "mkv", "webm", "mov", "m4v", "avi", "mpg", "mpeg", "ts", "mts", "m2ts", "wmv", "flv",
     "ogv", "3gp", "mxf",
@@ -38,8 +38,8 @@ pub fn discover(paths: &[PathBuf], progress: &dyn Progress) -> Result<Vec<Found>
     Ok(found)
 }
 
-/// Collects the video files of a folder and the folders in it. Hidden ones are left out; a folder
-/// that cannot be read is told and passed over.
+/// Collects the video files of a folder and the folders in it, without hidden ones. A folder that
+/// cannot be read is a warning.
 fn walk(
     folder: &Path,
     files: &mut Vec<PathBuf>,
@@ -78,30 +78,33 @@ fn identify(path: &Path) -> io::Result<Found> {
     if !about.is_file() {
         return Err(io::Error::other("is a device or pipe, not a file; copy it to a file first"));
     }
-    let modified = about.modified()?.duration_since(UNIX_EPOCH).unwrap_or_default();
-    Ok(Found {
-        path: path.into(),
-        content: content(path, about.len())?,
-        bytes: about.len(),
-        modified_ms: modified.as_millis() as i64,
-    })
+    found(path, &about, content(path, about.len())?)
 }
 
-/// What identifies a video's bytes: its size and sixteen blocks spread over it. Two videos that
-/// agree in all of that are the same; reading a terabyte to be surer would cost hours.
+/// A file as the library enters it.
+pub(super) fn found(path: &Path, about: &Metadata, content: String) -> io::Result<Found> {
+    let modified = about.modified()?.duration_since(UNIX_EPOCH).unwrap_or_default();
+    let modified_ms = modified.as_millis() as i64;
+    Ok(Found { path: path.into(), content, bytes: about.len(), modified_ms })
+}
+
+/// A hash of the size and of sixteen blocks spread over the file; hashing a terabyte would take hours.
 fn content(path: &Path, bytes: u64) -> io::Result<String> {
     const BLOCKS: u64 = 16;
-    const BLOCK: u64 = 64 * 1024;
+    const BLOCK_BYTES: u64 = 64 * 1024;
     let mut file = File::open(path)?;
     let mut hash = Sha256::new();
     hash.update(bytes.to_le_bytes());
-    let mut block = Vec::with_capacity(BLOCK as usize);
+    let mut block = Vec::with_capacity(BLOCK_BYTES as usize);
     for i in 0..BLOCKS {
-        let start =
-            if bytes <= BLOCKS * BLOCK { i * BLOCK } else { (bytes - BLOCK) * i / (BLOCKS - 1) };
+        let start = if bytes <= BLOCKS * BLOCK_BYTES {
+            i * BLOCK_BYTES
+        } else {
+            (bytes - BLOCK_BYTES) * i / (BLOCKS - 1)
+        };
         file.seek(SeekFrom::Start(start))?;
         block.clear();
-        (&mut file).take(BLOCK).read_to_end(&mut block)?;
+        (&mut file).take(BLOCK_BYTES).read_to_end(&mut block)?;
         hash.update(&block);
     }
     Ok(hex(&hash.finalize()[..16]))

@@ -2,10 +2,12 @@
 //! never stops the others.
 
 pub mod discover;
-pub mod about;
-pub mod localise;
-pub mod given;
-mod understand;
+mod metadata;
+mod similarity;
+mod steps;
+pub mod spans;
+mod video_list;
+mod corrections;
 mod video;
 
 use std::path::PathBuf;
@@ -21,26 +23,22 @@ use crate::progress::{Progress, Stopped, Within};
 use crate::sentence::SentenceEncoder;
 use crate::summarise::PromptDomain;
 use crate::summarise::chat::Chat;
-pub use given::Given;
-pub use localise::LocaliseOptions;
-pub use video::hint;
+pub use metadata::hint;
+pub use video_list::VideoList;
 
 /// What indexing works with.
 pub struct Indexer<'a> {
-    /// Where the clips go.
     pub library: &'a Library,
     /// F_M.
     pub encoder: &'a dyn Encoder,
     /// For the texts of the steps.
     pub sentence: &'a SentenceEncoder,
-    /// A language model that summarises narration; without one, rules do.
+    /// Summarises narration; without it, rules do.
     pub chat: Option<(&'a Chat, PromptDomain)>,
-    /// Writes down what is said in videos without subtitles; without it they stay silent.
+    /// For videos without subtitles; without it they have no narration.
     pub speech: Option<&'a Listener>,
-    /// Videos that are known by their features and a list alone.
-    pub given: Option<&'a Given>,
-    /// How steps are found in a video.
-    pub localise: LocaliseOptions,
+    /// Videos without files.
+    pub list: Option<&'a VideoList>,
 }
 
 /// What an index run did.
@@ -50,39 +48,31 @@ pub struct Report {
     pub found: usize,
     /// Indexed now.
     pub indexed: usize,
-    /// In the library already, unchanged.
+    /// In the library already.
     pub unchanged: usize,
     /// Same bytes as another video.
     pub duplicates: usize,
-    /// Could not be indexed: file and reason.
+    /// File and reason.
     pub failed: Vec<(PathBuf, String)>,
-    /// Clips of the videos indexed now.
+    /// Of the videos indexed now.
     pub clips: usize,
 }
 
-/// Why indexing as a whole ended.
+/// Why an index run ended early; what is wrong with one video is in [`Report::failed`].
 #[derive(Debug, thiserror::Error)]
 pub enum IndexError {
-    /// Nothing to index.
     #[error("no video files under {}; stitch looks for {} and the like", list(paths),
         discover::EXTENSIONS[..4].join(", "))]
-    NothingFound {
-        /// Where it was looked.
-        paths: Vec<PathBuf>,
-    },
-    /// The library failed.
+    NothingFound { paths: Vec<PathBuf> },
     #[error(transparent)]
     Library(#[from] LibraryError),
     /// A program is missing, or the disk is full.
     #[error(transparent)]
     Media(MediaError),
-    /// The encoder failed in a way that is not one video's fault.
     #[error(transparent)]
     Encoder(EncoderError),
-    /// A file could not be read.
     #[error(transparent)]
     File(#[from] FileError),
-    /// The work was asked to stop.
     #[error(transparent)]
     Stopped(#[from] Stopped),
 }
@@ -96,7 +86,7 @@ impl Indexer<'_> {
     pub fn run(&self, paths: &[PathBuf], progress: &dyn Progress) -> Result<Report, IndexError> {
         progress.begin("looking for videos", 0);
         let mut found = discover::discover(paths, progress)?;
-        found.extend(self.given.iter().flat_map(|given| given.found.iter().cloned()));
+        found.extend(self.list.iter().flat_map(|list| list.found.iter().cloned()));
         if found.is_empty() {
             return Err(IndexError::NothingFound { paths: paths.to_vec() });
         }

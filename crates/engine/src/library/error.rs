@@ -1,80 +1,38 @@
-//! What can be wrong with a library, and what to do about it.
+//! Errors of a library, with what to do about them.
 
 use std::path::PathBuf;
 
 use crate::encoder::EncoderId;
 use crate::files::FileError;
 
-/// Why a library cannot be used as asked.
 #[derive(Debug, thiserror::Error)]
 pub enum LibraryError {
-    /// There is no library in the folder.
     #[error("there is no library in {}; make one with `stitch index PATHS… --library {}`",
         folder.display(), folder.display())]
-    NotThere {
-        /// Where it was looked for.
-        folder: PathBuf,
-    },
-    /// The library was made with another encoder.
+    NotThere { folder: PathBuf },
     #[error("the library in {} was made with the encoder `{}` ({} dimensions, weights {}), not \
         with `{}` ({} dimensions, weights {}); {}",
         folder.display(), made.name, made.dim, short(&made.weights), wanted.name, wanted.dim,
         short(&wanted.weights), instead_of(made, wanted))]
-    OtherEncoder {
-        /// The library's folder.
-        folder: PathBuf,
-        /// The encoder it was made with.
-        made: Box<EncoderId>,
-        /// The encoder asked for.
-        wanted: Box<EncoderId>,
-    },
-    /// The library's format is newer or older than this program.
+    OtherEncoder { folder: PathBuf, made: Box<EncoderId>, wanted: Box<EncoderId> },
     #[error("{} has library format {found}, this program reads {expected}; index the videos again \
         into a new folder", file.display())]
-    OtherVersion {
-        /// The database.
-        file: PathBuf,
-        /// Its version.
-        found: i64,
-        /// The version this program reads.
-        expected: i64,
-    },
-    /// The database cannot be read or written.
+    OtherVersion { file: PathBuf, found: i64, expected: i64 },
     #[error("{}: {}", file.display(), explain(source))]
-    Database {
-        /// The database.
-        file: PathBuf,
-        /// What SQLite said.
-        source: rusqlite::Error,
-    },
-    /// The library has no clips.
+    Database { file: PathBuf, source: rusqlite::Error },
     #[error("the library in {} has no clips yet; add videos with `stitch index PATHS… --library \
         {}`, and see `stitch library list` for what failed", folder.display(), folder.display())]
-    Empty {
-        /// The library's folder.
-        folder: PathBuf,
-    },
-    /// No such video.
+    Empty { folder: PathBuf },
     #[error("the library has no video {wanted}; `stitch library list` shows what it has")]
-    NoSuchVideo {
-        /// The number or path asked for.
-        wanted: String,
-    },
-    /// A features file is missing or damaged.
+    NoSuchVideo { wanted: String },
     #[error("{}: {reason}; `stitch library verify --repair` drops it, and indexing the video \
         again brings it back", file.display())]
-    Features {
-        /// The file.
-        file: PathBuf,
-        /// What is wrong.
-        reason: String,
-    },
-    /// A file could not be read or written.
+    Features { file: PathBuf, reason: String },
     #[error(transparent)]
     File(#[from] FileError),
 }
 
-/// What to do with a library of another encoder: other weights of the same name cannot be asked for.
+/// What to do with a library of another encoder; weights cannot be chosen by name.
 fn instead_of(made: &EncoderId, wanted: &EncoderId) -> String {
     if made.name == wanted.name {
         return "index the videos again into a new folder".into();

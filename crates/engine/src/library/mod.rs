@@ -1,4 +1,4 @@
-//! The library on disk: what is small and must never be lost in SQLite, features beside it.
+//! The library on disk: small data in SQLite, features beside it.
 //!
 //! ```text
 //! LIBRARY/library.db                      videos, sentences, steps, clips; names what is current
@@ -6,12 +6,12 @@
 //! LIBRARY/pool-<digest>.safetensors       the same rows of all videos in pool order (f16)
 //! ```
 //!
-//! Every file is written whole or not at all, and a video's record is written after its features, so
-//! that a killed run leaves a library that opens and goes on.
+//! Files are written atomically, and a video's record after its features, so that a killed run leaves
+//! a library that opens and can be resumed.
 
 pub mod error;
 mod schema;
-mod matrices;
+mod features;
 mod store;
 
 use std::path::{Path, PathBuf};
@@ -26,7 +26,7 @@ use crate::files::FileError;
 use crate::footage::Footage;
 use crate::transcript::Sentence;
 pub use error::LibraryError;
-pub use matrices::VideoFeatures;
+pub use features::VideoFeatures;
 pub use store::{Found, Outcome, Stats, Video, VideoRecord, VideoStatus};
 
 /// An open library. Readers and one writer may share it between threads.
@@ -73,12 +73,10 @@ impl Library {
         })
     }
 
-    /// The encoder whose features the library holds.
     pub fn encoder(&self) -> &EncoderId {
         &self.encoder
     }
 
-    /// The folder it lives in.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
@@ -86,36 +84,35 @@ impl Library {
     /// P: every clip with its features, in row order. Only clips of videos that are ready.
     pub fn pool(&self) -> Result<Pool, LibraryError> {
         let (clips, contents) = self.clips()?;
-        matrices::pool(&self.folder, self.encoder.dim, clips, &contents)
+        features::pool(&self.folder, self.encoder.dim, clips, &contents)
     }
 
     /// Per-second features of one video.
     pub fn seconds(&self, video: VideoId) -> Result<stitch_core::features::Features, LibraryError> {
         let record = self.video(video)?;
-        Ok(matrices::read(&self.folder, &record.content)?.seconds)
+        Ok(features::read(&self.folder, &record.content)?.seconds)
     }
 
-    /// What the seconds of one video look like; empty where its encoder does not look.
+    /// Empty if the encoder decodes no frames.
     pub fn footage(&self, video: VideoId) -> Result<Footage, LibraryError> {
-        matrices::footage(&self.folder, &self.video(video)?.content)
+        features::footage(&self.folder, &self.video(video)?.content)
     }
 
-    /// What is wrong with the files of a video that should be ready; nothing if all is well.
+    /// What is wrong with the files of a video that should be ready, if anything.
     pub fn damage(&self, video: &VideoRecord) -> Option<String> {
         if !video.path.is_file() {
             return Some("its file is gone; bring it back, or `stitch library remove` it".into());
         }
         let count = video.clips as usize;
         let dim = self.encoder.dim;
-        let features = matrices::read(&self.folder, &video.content)
-            .and_then(|found| matrices::check(&self.folder, &video.content, dim, count, &found));
+        let features = features::read(&self.folder, &video.content)
+            .and_then(|found| features::check(&self.folder, &video.content, dim, count, &found));
         features.err().map(|error| error.to_string())
     }
 }
 
-/// What indexing found out about one video.
+/// The result of indexing one video.
 pub struct Indexed {
-    /// Its narration.
     pub sentences: Vec<Sentence>,
     /// The steps it shows, each with where.
     pub clips: Vec<Clip>,

@@ -1,4 +1,4 @@
-//! The tables of `library.db`, made and opened.
+//! The tables of `library.db`.
 
 use std::path::Path;
 
@@ -41,7 +41,7 @@ const TABLES: &str = "
     ) WITHOUT ROWID;
 ";
 
-/// Makes the database whole: under another name first, so that a killed run leaves none.
+/// Creates the database under another name first, so that a killed run leaves none.
 pub(super) fn create(file: &Path, encoder: &EncoderId) -> Result<(), LibraryError> {
     let making = file.with_extension("making");
     let _ = std::fs::remove_file(&making);
@@ -74,7 +74,7 @@ pub(super) fn open(file: &Path) -> Result<Connection, LibraryError> {
     Ok(database)
 }
 
-/// Settings of every connection: readers go on while one writes, and wait for each other's turn.
+/// Readers continue while one connection writes; writers wait for each other.
 fn set_up(database: Connection) -> rusqlite::Result<Connection> {
     database.busy_timeout(std::time::Duration::from_secs(10))?;
     database.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;
@@ -82,14 +82,13 @@ fn set_up(database: Connection) -> rusqlite::Result<Connection> {
     Ok(database)
 }
 
-/// Opens a library on a read-only disk, whose write-ahead log cannot be touched.
+/// For a read-only disk, where the write-ahead log cannot be opened.
 fn read_only(file: &Path) -> rusqlite::Result<Connection> {
     let path = file.to_string_lossy().replace('%', "%25").replace('?', "%3f").replace('#', "%23");
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
     Connection::open_with_flags(format!("file:{path}?immutable=1"), flags)
 }
 
-/// The encoder the library was made with.
 pub(super) fn encoder(database: &Connection, file: &Path) -> Result<EncoderId, LibraryError> {
     let read = |row: &rusqlite::Row<'_>| {
         let dim: i64 = row.get(1)?;

@@ -1,4 +1,4 @@
-//! What the database says of videos, sentences and clips, and how that changes.
+//! Videos, sentences and clips in the database.
 
 use std::path::{Path, PathBuf};
 
@@ -6,7 +6,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde::Serialize;
 use stitch_core::clip::{Clip, Span, VideoId};
 
-use super::{Indexed, Library, LibraryError, matrices};
+use super::{Indexed, Library, LibraryError, features};
 use crate::transcript::Sentence;
 
 /// A video file as it was found on disk.
@@ -16,40 +16,27 @@ pub struct Found {
     pub path: PathBuf,
     /// What identifies its bytes.
     pub content: String,
-    /// Its size.
     pub bytes: u64,
-    /// When it was last changed, in milliseconds since 1970.
+    /// Since 1970.
     pub modified_ms: i64,
 }
 
-/// What is known of a video beside its clips.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Video {
-    /// Its title, or its file name.
     pub title: String,
-    /// Who published it.
     pub uploader: Option<String>,
-    /// Where.
     pub url: Option<String>,
-    /// Under which licence.
     pub licence: Option<String>,
-    /// How long it is.
     pub length_ms: u64,
-    /// Its width as shown.
     pub width: u32,
-    /// Its height as shown.
     pub height: u32,
 }
 
-/// Where a video stands.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum VideoStatus {
-    /// Known, not indexed yet.
     Pending,
-    /// Its clips are in the pool.
     Ready,
-    /// It could not be indexed, for this reason.
     Failed(String),
     /// The same bytes as another video of the library.
     Duplicate(String),
@@ -58,36 +45,26 @@ pub enum VideoStatus {
 /// A video of the library.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct VideoRecord {
-    /// Its number.
     pub id: u32,
-    /// Its file.
     pub path: PathBuf,
     /// What identifies its bytes.
     pub content: String,
-    /// Where it stands.
     pub status: VideoStatus,
-    /// What is known of it.
     #[serde(flatten)]
     pub video: Video,
-    /// Where its narration came from.
     pub narration_by: Option<String>,
-    /// What made its steps.
     pub steps_by: Option<String>,
-    /// How many clips of it are in the pool.
     pub clips: u32,
 }
 
 /// How indexing one video ended.
 pub enum Outcome {
-    /// It has clips.
     Ready(Video, Box<Indexed>),
-    /// It could not be indexed.
     Failed(String),
 }
 
-/// The library in numbers.
+/// Counts over the library; `seconds` of video.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[allow(missing_docs)] // the names say it
 pub struct Stats {
     pub videos: u64,
     pub ready: u64,
@@ -107,9 +84,9 @@ const COLUMNS: &str = "id, path, content, status, reason, title, uploader, url, 
     (SELECT count(*) FROM clips WHERE clips.video = videos.id)";
 
 impl Library {
-    /// Enters files that are new or changed, in the order given; those that failed before get
-    /// another try. Numbers are given here, before any work, so that a resumed run ends like an
-    /// unbroken one.
+    /// Enters files that are new or changed, in this order; those that failed before become pending
+    /// again. Ids are assigned here, before any work, so that a resumed run ends like an unbroken
+    /// one.
     pub fn enter(&self, found: &[Found]) -> Result<(), LibraryError> {
         self.write(|database| {
             for file in found {
@@ -119,8 +96,8 @@ impl Library {
         })
     }
 
-    /// Those of the files that are to be indexed. A copy of a video that failed is one of them: it
-    /// may have the subtitles that the other lacks.
+    /// Those of the files that are to be indexed. A copy of a failed video is one of them: it may
+    /// have subtitles.
     pub fn pending(&self, found: &[Found]) -> Result<Vec<VideoRecord>, LibraryError> {
         self.write(|database| {
             database.execute(
@@ -139,7 +116,7 @@ impl Library {
     /// Records how indexing a video ended; its features reach the disk first.
     pub fn record(&self, record: &VideoRecord, outcome: &Outcome) -> Result<(), LibraryError> {
         if let Outcome::Ready(_, indexed) = outcome {
-            matrices::write(&self.folder, &record.content, &indexed.features)?;
+            features::write(&self.folder, &record.content, &indexed.features)?;
         }
         self.write(|database| match outcome {
             Outcome::Ready(video, indexed) => write_ready(database, record.id, video, indexed),
@@ -147,16 +124,10 @@ impl Library {
         })
     }
 
-    /// All videos, by number.
     pub fn videos(&self) -> Result<Vec<VideoRecord>, LibraryError> {
-        self.read(|database| {
-            let mut query =
-                database.prepare(&format!("SELECT {COLUMNS} FROM videos ORDER BY id"))?;
-            query.query_map([], read_video)?.collect()
-        })
+        self.rows(&format!("SELECT {COLUMNS} FROM videos ORDER BY id"), [], read_video)
     }
 
-    /// One video by its number.
     pub fn video(&self, id: VideoId) -> Result<VideoRecord, LibraryError> {
         let find = format!("SELECT {COLUMNS} FROM videos WHERE id = ?");
         self.read(|database| database.query_row(&find, [id.0], read_video).optional())?
@@ -177,64 +148,40 @@ impl Library {
         }
     }
 
-    /// What is said in a video.
     pub fn sentences(&self, video: VideoId) -> Result<Vec<Sentence>, LibraryError> {
-        self.read(|database| {
-            let mut query = database.prepare_cached(
-                "SELECT start_ms, end_ms, text FROM sentences WHERE video = ? ORDER BY position",
-            )?;
-            let sentence = |row: &Row<'_>| {
-                Ok(Sentence { start_ms: ms(row, 0)?, end_ms: ms(row, 1)?, text: row.get(2)? })
-            };
-            query.query_map([video.0], sentence)?.collect()
-        })
+        let sql = "SELECT video, start_ms, end_ms, text FROM sentences WHERE video = ?
+                   ORDER BY position";
+        self.rows(sql, [video.0], read_sentence)
     }
 
-    /// The sentences that hold all of these words or beginnings of words, by video and time.
-    pub fn heard(
-        &self,
-        words: &str,
-        most: usize,
-    ) -> Result<Vec<(VideoId, Sentence)>, LibraryError> {
-        let words: Vec<String> = words.split_whitespace().map(like).take(MOST_WORDS).collect();
+    /// The sentences that contain all of these words or beginnings of words, by video and time.
+    pub fn heard(&self, words: &str, max: usize) -> Result<Vec<(VideoId, Sentence)>, LibraryError> {
+        let words: Vec<String> = words.split_whitespace().map(like).take(MAX_WORDS).collect();
         if words.is_empty() {
             return Ok(Vec::new());
         }
         let each = vec!["' ' || text LIKE ? ESCAPE '\\'"; words.len()].join(" AND ");
-        let find = format!(
+        let sql = format!(
             "SELECT video, start_ms, end_ms, text FROM sentences
-             WHERE {each} ORDER BY video, position LIMIT {most}"
+             WHERE {each} ORDER BY video, position LIMIT {max}"
         );
-        self.read(|database| {
-            let sentence = |row: &Row<'_>| {
-                let text = row.get(3)?;
-                let said = Sentence { start_ms: ms(row, 1)?, end_ms: ms(row, 2)?, text };
-                Ok((VideoId(row.get(0)?), said))
-            };
-            let mut query = database.prepare(&find)?;
-            query.query_map(rusqlite::params_from_iter(&words), sentence)?.collect()
-        })
+        let sentence = |row: &Row<'_>| Ok((VideoId(row.get(0)?), read_sentence(row)?));
+        self.rows(&sql, rusqlite::params_from_iter(&words), sentence)
     }
 
-    /// Where new shots begin in a video, in milliseconds, as far as its encoder saw them.
+    /// Where shots begin in a video, in milliseconds; empty if its encoder decodes no frames.
     pub fn shots(&self, video: VideoId) -> Result<Vec<u64>, LibraryError> {
-        self.read(|database| {
-            let mut query = database
-                .prepare_cached("SELECT start_ms FROM shots WHERE video = ? ORDER BY start_ms")?;
-            query.query_map([video.0], |row| ms(row, 0))?.collect()
-        })
+        let sql = "SELECT start_ms FROM shots WHERE video = ? ORDER BY start_ms";
+        self.rows(sql, [video.0], |row| number(row, 0))
     }
 
     /// The clips of the videos that are ready, in pool order, and those videos' content.
     pub(super) fn clips(&self) -> Result<(Vec<Clip>, Contents), LibraryError> {
-        let rows: Vec<(Clip, String)> = self.read(|database| {
-            let mut query = database.prepare(
-                "SELECT video, start_ms, end_ms, text, content FROM clips
-                 JOIN videos ON videos.id = clips.video WHERE status = 'ready'
-                 ORDER BY video, position",
-            )?;
-            query.query_map([], |row| Ok((read_clip(row)?, row.get(4)?)))?.collect()
-        })?;
+        let sql = "SELECT video, start_ms, end_ms, text, content FROM clips
+                   JOIN videos ON videos.id = clips.video WHERE status = 'ready'
+                   ORDER BY video, position";
+        let rows: Vec<(Clip, String)> =
+            self.rows(sql, [], |row| Ok((read_clip(row)?, row.get(4)?)))?;
         let mut contents: Contents = Vec::new();
         let mut clips = Vec::with_capacity(rows.len());
         for (clip, content) in rows {
@@ -247,16 +194,16 @@ impl Library {
         Ok((clips, contents))
     }
 
-    /// Forgets a video: its record, its clips, and its features.
+    /// Deletes a video's record, clips and features.
     pub fn remove(&self, video: &VideoRecord) -> Result<(), LibraryError> {
         self.write(|database| {
-            database.execute("DELETE FROM videos WHERE id = ?", [video.id]).map(|_| ())
+            database.execute("DELETE FROM videos WHERE id = ?", [video.id]).map(drop)
         })?;
-        matrices::forget(&self.folder, &video.content);
+        features::forget(&self.folder, &video.content);
         Ok(())
     }
 
-    /// Puts a video back to be indexed again.
+    /// Marks a video to be indexed again.
     pub fn reset(&self, video: VideoId) -> Result<(), LibraryError> {
         self.write(|database| {
             database.execute("DELETE FROM clips WHERE video = ?", [video.0])?;
@@ -265,24 +212,35 @@ impl Library {
         })
     }
 
-    /// The library in numbers.
     pub fn stats(&self) -> Result<Stats, LibraryError> {
-        self.read(|database| {
-            let count = |sql: &str| database.query_row(sql, [], |row| ms(row, 0));
-            let with = |status: &str| {
-                count(&format!("SELECT count(*) FROM videos WHERE status = '{status}'"))
-            };
+        let sql = "SELECT count(*), count(*) FILTER (WHERE status = 'ready'),
+                   count(*) FILTER (WHERE status = 'failed'),
+                   count(*) FILTER (WHERE status = 'duplicate'),
+                   count(*) FILTER (WHERE status = 'pending'),
+                   coalesce(sum(length_ms), 0) / 1000,
+                   (SELECT count(*) FROM sentences), (SELECT count(*) FROM clips) FROM videos";
+        let stats = |row: &Row<'_>| {
             Ok(Stats {
-                videos: count("SELECT count(*) FROM videos")?,
-                ready: with("ready")?,
-                failed: with("failed")?,
-                duplicates: with("duplicate")?,
-                pending: with("pending")?,
-                seconds: count("SELECT coalesce(sum(length_ms), 0) / 1000 FROM videos")?,
-                sentences: count("SELECT count(*) FROM sentences")?,
-                clips: count("SELECT count(*) FROM clips")?,
+                videos: number(row, 0)?,
+                ready: number(row, 1)?,
+                failed: number(row, 2)?,
+                duplicates: number(row, 3)?,
+                pending: number(row, 4)?,
+                seconds: number(row, 5)?,
+                sentences: number(row, 6)?,
+                clips: number(row, 7)?,
             })
-        })
+        };
+        self.read(|database| database.query_row(sql, [], stats))
+    }
+
+    fn rows<T>(
+        &self,
+        sql: &str,
+        params: impl rusqlite::Params,
+        read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Vec<T>, LibraryError> {
+        self.read(|database| database.prepare_cached(sql)?.query_map(params, read)?.collect())
     }
 
     fn read<T>(
@@ -308,7 +266,7 @@ impl Library {
     }
 
     fn connection(&self) -> std::sync::MutexGuard<'_, Connection> {
-        // A panic elsewhere leaves the connection as SQLite last saw it: whole.
+        // A panic elsewhere leaves the connection consistent.
         self.database.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
@@ -317,10 +275,10 @@ impl Library {
     }
 }
 
-/// The most words of a search that are looked at.
-const MOST_WORDS: usize = 8;
+/// Words of a search; more are ignored.
+const MAX_WORDS: usize = 8;
 
-/// A pattern for a word that begins like this, whatever stands in it.
+/// A LIKE pattern for a word that begins so.
 fn like(word: &str) -> String {
     let plain = word.replace('\\', r"\\").replace('%', r"\%").replace('_', r"\_");
     format!("% {plain}%")
@@ -335,7 +293,7 @@ fn enter_one(database: &Connection, file: &Found) -> rusqlite::Result<()> {
         .optional()?;
     if known.as_ref() == Some(&file.content) {
         let again = "UPDATE videos SET status = 'pending' WHERE path = ? AND status = 'failed'";
-        return database.execute(again, [&path]).map(|_| ());
+        return database.execute(again, [&path]).map(drop);
     }
     let twin: Option<String> = database
         .query_row(
@@ -387,45 +345,42 @@ fn write_ready(
             indexed.steps_by
         ],
     )?;
-    database.execute("DELETE FROM sentences WHERE video = ?", [id])?;
-    database.execute("DELETE FROM clips WHERE video = ?", [id])?;
-    database.execute("DELETE FROM shots WHERE video = ?", [id])?;
-    let mut sentence = database.prepare("INSERT INTO sentences VALUES (?, ?, ?, ?, ?)")?;
-    for (position, s) in indexed.sentences.iter().enumerate() {
-        let times = (s.start_ms as i64, s.end_ms as i64);
-        sentence.execute(params![id, position as i64, times.0, times.1, s.text])?;
+    for table in ["sentences", "clips", "shots"] {
+        database.execute(&format!("DELETE FROM {table} WHERE video = ?"), [id])?;
     }
-    let mut clip = database.prepare("INSERT INTO clips VALUES (?, ?, ?, ?, ?)")?;
-    for (position, c) in indexed.clips.iter().enumerate() {
-        let times = (c.span.start() as i64, c.span.end() as i64);
-        clip.execute(params![id, position as i64, times.0, times.1, c.text])?;
-    }
+    let sentences = indexed.sentences.iter().map(|s| (s.start_ms, s.end_ms, &s.text));
+    insert_texts(database, "sentences", id, sentences)?;
+    let clips = indexed.clips.iter().map(|clip| (clip.span.start(), clip.span.end(), &clip.text));
+    insert_texts(database, "clips", id, clips)?;
     let mut shot = database.prepare("INSERT OR IGNORE INTO shots VALUES (?, ?)")?;
-    for start in &indexed.shots {
-        shot.execute(params![id, *start as i64])?;
+    indexed.shots.iter().try_for_each(|start| shot.execute(params![id, *start as i64]).map(drop))
+}
+
+fn insert_texts<'a>(
+    database: &Connection,
+    table: &str,
+    video: u32,
+    texts: impl Iterator<Item = (u64, u64, &'a String)>,
+) -> rusqlite::Result<()> {
+    let mut insert = database.prepare(&format!("INSERT INTO {table} VALUES (?, ?, ?, ?, ?)"))?;
+    for (position, (start, end, text)) in texts.enumerate() {
+        insert.execute(params![video, position as i64, start as i64, end as i64, text])?;
     }
     Ok(())
 }
 
 fn write_failed(database: &Connection, id: u32, reason: &str) -> rusqlite::Result<()> {
-    database
-        .execute(
-            "UPDATE videos SET status = 'failed', reason = ? WHERE id = ?",
-            params![reason, id],
-        )
-        .map(|_| ())
+    let sql = "UPDATE videos SET status = 'failed', reason = ? WHERE id = ?";
+    database.execute(sql, params![reason, id]).map(drop)
 }
 
 fn read_video(row: &Row<'_>) -> rusqlite::Result<VideoRecord> {
-    let status: String = row.get(3)?;
-    let reason: Option<String> = row.get(4)?;
-    let reason = reason.unwrap_or_default();
-    let path: String = row.get(1)?;
+    let reason = row.get::<_, Option<String>>(4)?.unwrap_or_default();
     Ok(VideoRecord {
         id: row.get(0)?,
-        path: path.into(),
+        path: row.get::<_, String>(1)?.into(),
         content: row.get(2)?,
-        status: match status.as_str() {
+        status: match row.get::<_, String>(3)?.as_str() {
             "ready" => VideoStatus::Ready,
             "failed" => VideoStatus::Failed(reason),
             "duplicate" => VideoStatus::Duplicate(reason),
@@ -446,13 +401,17 @@ fn read_video(row: &Row<'_>) -> rusqlite::Result<VideoRecord> {
     })
 }
 
+fn read_sentence(row: &Row<'_>) -> rusqlite::Result<Sentence> {
+    Ok(Sentence { start_ms: number(row, 1)?, end_ms: number(row, 2)?, text: row.get(3)? })
+}
+
 fn read_clip(row: &Row<'_>) -> rusqlite::Result<Clip> {
-    let (start, end) = (ms(row, 1)?, ms(row, 2)?);
-    let span = Span::new(start, end).ok_or(rusqlite::Error::IntegralValueOutOfRange(2, 0))?;
+    let span = Span::new(number(row, 1)?, number(row, 2)?);
+    let span = span.ok_or(rusqlite::Error::IntegralValueOutOfRange(2, 0))?;
     Ok(Clip { video: VideoId(row.get(0)?), span, text: row.get(3)? })
 }
 
-/// A whole number of the row that is never negative.
-fn ms(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
+/// SQLite's integers are signed; none here is negative.
+fn number(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
     Ok(row.get::<_, i64>(column)?.max(0) as u64)
 }

@@ -1,101 +1,100 @@
-//! Writing what was heard: the best of several lines for each window, several windows side by side;
-//! and again with some chance for a window whose text repeats itself or is unlikely.
+//! Beam search over a batch of windows, by the rules of Whisper's own decoder: a window whose text
+//! repeats itself or is unlikely is decoded again at higher temperatures.
 
 use rayon::prelude::*;
-use stitch_nn::whisper::network::{Heard, Network, Written};
+use stitch_nn::whisper::network::{Heard as CrossCache, Network as Whisper, Written as SelfCache};
 
-use super::rules::{Chance, drawn, likeliest, log_sum, restrict};
-use super::tokens::Tokens;
+use super::sampling::{SplitMix64, forbid_tokens, log_sum_exp, sample, top_tokens};
+use super::vocabulary::Vocabulary;
 use crate::progress::{Progress, Stopped};
 
-/// Tried in this order until a text is good enough.
+/// Tried in this order until a text is good enough. This and the thresholds below are Whisper's.
 const TEMPERATURES: [f32; 6] = [0.0, 0.2, 0.4, 0.6, 0.8, 1.0];
-/// A text that can be squeezed more than this repeats itself.
-const MOST_SQUEEZED: f32 = 2.4;
-/// The least mean log-likelihood of a token in a good text.
-const LEAST_LIKELY: f32 = -1.0;
-/// From this likelihood on nobody speaks, unless the text is likely all the same.
-const NO_SPEECH: f32 = 0.6;
+/// A text that can be compressed more repeats itself.
+const MAX_COMPRESSION_RATIO: f32 = 2.4;
+/// Of a token in a good text.
+const MIN_MEAN_LOG_PROB: f32 = -1.0;
+/// From this probability on nobody speaks, unless the text is likely all the same.
+const NO_SPEECH_PROB: f32 = 0.6;
 
-/// What nearly stood in a token's place, and by how much less likely it was: natural logarithms.
-pub type Others = Vec<(u32, f32)>;
+/// Tokens nearly as likely as the chosen one, and their log probability less that of the chosen one.
+pub type Alternatives = Vec<(u32, f32)>;
 
-/// What was written for one window.
+/// What was decoded for one window.
 #[derive(Clone, Debug, Default)]
 pub struct Text {
     /// Text and times, without prompt and end.
     pub tokens: Vec<u32>,
-    /// For each of them the others; none where chance chose.
-    pub others: Vec<Others>,
-    /// The mean log-likelihood of its tokens.
-    pub likelihood: f32,
-    /// How likely it is that nobody speaks.
-    pub no_speech: f32,
-    /// How many times shorter it can be written.
-    pub squeezed: f32,
+    /// Of each token; none where it was sampled.
+    pub alternatives: Vec<Alternatives>,
+    pub mean_log_prob: f32,
+    pub no_speech_prob: f32,
+    pub compression_ratio: f32,
 }
 
 impl Text {
     /// Whether nobody speaks in the window.
     pub fn is_silence(&self) -> bool {
-        self.no_speech > NO_SPEECH && self.likelihood < LEAST_LIKELY
+        self.no_speech_prob > NO_SPEECH_PROB && self.mean_log_prob < MIN_MEAN_LOG_PROB
     }
 
     fn repeats(&self) -> bool {
-        self.squeezed > MOST_SQUEEZED
+        self.compression_ratio > MAX_COMPRESSION_RATIO
     }
 
     fn is_good(&self) -> bool {
-        self.is_silence() || !self.repeats() && self.likelihood >= LEAST_LIKELY
+        self.is_silence() || !self.repeats() && self.mean_log_prob >= MIN_MEAN_LOG_PROB
+    }
+
+    /// Not repeating itself first, then the likelier.
+    fn is_better_than(&self, other: &Self) -> bool {
+        (!self.repeats(), self.mean_log_prob) > (!other.repeats(), other.mean_log_prob)
     }
 }
 
 /// A model at work on one file.
 pub struct Decoder<'a> {
-    /// The network.
-    pub network: &'a Network,
-    /// Its vocabulary.
-    pub tokens: &'a Tokens,
-    /// Words that the speaker may use, as tokens.
+    pub network: &'a Whisper,
+    pub vocabulary: &'a Vocabulary,
+    /// Tokens of words that the speaker may use.
     pub hint: &'a [u32],
-    /// How many lines are written for each window, of which the best is kept.
-    pub lines: usize,
+    pub beam_size: usize,
 }
 
 impl Decoder<'_> {
-    /// The language that is likeliest over all windows, and how likely.
-    pub fn language(&self, heard: &[&Heard]) -> Option<(u32, f32)> {
-        let mut groups = self.groups(heard, 1, 0.0);
-        let first = self.write(&mut groups, Some(self.tokens.start));
-        let mut sums = vec![0.0f32; self.tokens.languages.len()];
-        for logits in first.chunks_exact(self.tokens.count) {
-            let ids = self.tokens.languages.iter();
-            let of: Vec<f32> = ids.map(|(id, _)| logits[*id as usize]).collect();
-            let total = log_sum(&of);
-            sums.iter_mut().zip(&of).for_each(|(sum, x)| *sum += (x - total).exp());
+    /// The language that is likeliest over all windows.
+    pub fn language(&self, windows: &[&CrossCache]) -> Option<u32> {
+        let mut beams = self.beams(windows, 1, 0.0);
+        let first = self.decode(&mut beams, Some(self.vocabulary.start));
+        let languages = &self.vocabulary.languages;
+        let mut sums = vec![0.0f32; languages.len()];
+        for logits in first.chunks_exact(self.vocabulary.count) {
+            let own: Vec<f32> = languages.iter().map(|(id, _)| logits[*id as usize]).collect();
+            let total = log_sum_exp(&own);
+            sums.iter_mut().zip(&own).for_each(|(sum, x)| *sum += (x - total).exp());
         }
         let best = sums.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1))?;
-        Some((self.tokens.languages[best.0].0, best.1 / heard.len().max(1) as f32))
+        Some(languages[best.0].0)
     }
 
     /// The best text for each window.
     pub fn texts(
         &self,
-        heard: &[&Heard],
+        windows: &[&CrossCache],
         language: Option<u32>,
         progress: &dyn Progress,
     ) -> Result<Vec<Text>, Stopped> {
-        let mut best: Vec<Option<Text>> = vec![None; heard.len()];
+        let mut best: Vec<Option<Text>> = vec![None; windows.len()];
         for temperature in TEMPERATURES {
-            let bad = |text: &Option<Text>| text.as_ref().is_none_or(|text| !text.is_good());
-            let open: Vec<usize> = (0..heard.len()).filter(|i| bad(&best[*i])).collect();
+            let is_open = |i: &usize| best[*i].as_ref().is_none_or(|text| !text.is_good());
+            let open: Vec<usize> = (0..windows.len()).filter(is_open).collect();
             if open.is_empty() {
                 break;
             }
-            let windows: Vec<&Heard> = open.iter().map(|i| heard[*i]).collect();
-            let texts = self.attempt(&windows, language, temperature, progress)?;
+            let windows: Vec<&CrossCache> = open.iter().map(|i| windows[*i]).collect();
+            let texts = self.texts_at(&windows, language, temperature, progress)?;
             for (i, text) in open.into_iter().zip(texts) {
-                if best[i].as_ref().is_none_or(|best| better(&text, best)) {
+                if best[i].as_ref().is_none_or(|best| text.is_better_than(best)) {
                     best[i] = Some(text);
                 }
             }
@@ -104,205 +103,213 @@ impl Decoder<'_> {
     }
 
     /// One text for each window, at a temperature.
-    fn attempt(
+    fn texts_at(
         &self,
-        heard: &[&Heard],
+        windows: &[&CrossCache],
         language: Option<u32>,
         temperature: f32,
         progress: &dyn Progress,
     ) -> Result<Vec<Text>, Stopped> {
-        let lines = if temperature > 0.0 { 1 } else { self.lines };
-        let mut groups = self.groups(heard, lines, temperature);
+        let size = if temperature > 0.0 { 1 } else { self.beam_size };
+        let mut beams = self.beams(windows, size, temperature);
         let mut logits = Vec::new();
-        for token in self.tokens.prompt(self.hint, language) {
-            logits = self.write(&mut groups, Some(token));
-            if token == self.tokens.start {
-                self.note_no_speech(&mut groups, &logits);
+        for token in self.vocabulary.prompt(self.hint, language) {
+            logits = self.decode(&mut beams, Some(token));
+            if token == self.vocabulary.start {
+                self.note_no_speech(&mut beams, &logits);
             }
         }
-        let most = self.network.config.max_target_positions / 2;
-        let mut done: Vec<Group> = Vec::new();
-        for _ in 0..most {
+        let mut done: Vec<Beam> = Vec::new();
+        for _ in 0..self.network.config.max_target_positions / 2 {
             progress.check()?;
-            self.follow(&mut groups, logits);
-            let ended = |group: &Group| group.has_ended(self.tokens);
-            let (ready, going): (Vec<Group>, Vec<Group>) = groups.into_iter().partition(ended);
-            done.extend(ready);
-            groups = going;
-            if groups.is_empty() {
+            self.extend(&mut beams, logits);
+            let has_ended = |beam: &Beam| beam.has_ended(self.vocabulary);
+            let (ended, open): (Vec<Beam>, Vec<Beam>) = beams.into_iter().partition(has_ended);
+            done.extend(ended);
+            beams = open;
+            if beams.is_empty() {
                 break;
             }
-            logits = self.write(&mut groups, None);
+            logits = self.decode(&mut beams, None);
         }
-        done.extend(groups);
-        done.sort_by_key(|group| group.number);
-        Ok(done.into_iter().map(|group| self.text(group)).collect())
+        done.extend(beams);
+        done.sort_by_key(|beam| beam.window);
+        Ok(done.into_iter().map(|beam| self.text(beam)).collect())
     }
 
-    fn groups<'h>(&self, heard: &[&'h Heard], wanted: usize, temperature: f32) -> Vec<Group<'h>> {
-        let group = |(number, heard): (usize, &&'h Heard)| Group {
-            number,
-            heard,
-            lines: vec![Line { written: self.network.blank(), ..Line::default() }],
+    fn beams<'h>(
+        &self,
+        windows: &[&'h CrossCache],
+        size: usize,
+        temperature: f32,
+    ) -> Vec<Beam<'h>> {
+        let beam = |(window, cross): (usize, &&'h CrossCache)| Beam {
+            window,
+            cross,
+            open: vec![Hypothesis { cache: self.network.blank(), ..Hypothesis::default() }],
             ended: Vec::new(),
-            wanted,
-            no_speech: 0.0,
+            size,
+            no_speech_prob: 0.0,
             temperature,
-            chance: Chance((number as u64) << 8 | (temperature * 10.0) as u64),
+            random: SplitMix64((window as u64) << 8 | (temperature * 10.0) as u64),
         };
-        heard.iter().enumerate().map(group).collect()
+        windows.iter().enumerate().map(beam).collect()
     }
 
-    /// Writes a token in every line, this one or the line's last; the logits of what follows.
-    fn write(&self, groups: &mut [Group], token: Option<u32>) -> Vec<f32> {
-        let heard: Vec<_> = groups.iter().map(|group| (group.heard, group.lines.len())).collect();
+    /// Feeds every hypothesis this token, or its own last; the logits of what follows.
+    fn decode(&self, beams: &mut [Beam], token: Option<u32>) -> Vec<f32> {
+        let cross: Vec<_> = beams.iter().map(|beam| (beam.cross, beam.open.len())).collect();
         let mut next = Vec::new();
-        let mut written = Vec::new();
-        for line in groups.iter_mut().flat_map(|group| &mut group.lines) {
-            next.push(token.or(line.tokens.last().copied()).unwrap_or(self.tokens.start));
-            written.push(&mut line.written);
+        let mut caches = Vec::new();
+        for hypothesis in beams.iter_mut().flat_map(|beam| &mut beam.open) {
+            let last = hypothesis.tokens.last().copied();
+            next.push(token.or(last).unwrap_or(self.vocabulary.start));
+            caches.push(&mut hypothesis.cache);
         }
-        let x = self.network.write(&next, &mut written, &heard);
+        let x = self.network.write(&next, &mut caches, &cross);
         self.network.logits(&x)
     }
 
-    fn note_no_speech(&self, groups: &mut [Group], logits: &[f32]) {
-        let Some(no_speech) = self.tokens.no_speech else { return };
-        for (group, logits) in groups.iter_mut().zip(logits.chunks_exact(self.tokens.count)) {
-            group.no_speech = (logits[no_speech as usize] - log_sum(logits)).exp();
+    fn note_no_speech(&self, beams: &mut [Beam], logits: &[f32]) {
+        let Some(no_speech) = self.vocabulary.no_speech else { return };
+        for (beam, logits) in beams.iter_mut().zip(logits.chunks_exact(self.vocabulary.count)) {
+            beam.no_speech_prob = (logits[no_speech as usize] - log_sum_exp(logits)).exp();
         }
     }
 
     /// Chooses what follows in every window.
-    fn follow(&self, groups: &mut [Group], mut logits: Vec<f32>) {
+    fn extend(&self, beams: &mut [Beam], mut logits: Vec<f32>) {
         let mut rest = logits.as_mut_slice();
         let mut work = Vec::new();
-        for group in groups {
-            let (own, others) = rest.split_at_mut(group.lines.len() * self.tokens.count);
-            work.push((group, own));
+        for beam in beams {
+            let (own, others) = rest.split_at_mut(beam.open.len() * self.vocabulary.count);
+            work.push((beam, own));
             rest = others;
         }
-        work.into_par_iter().for_each(|(group, logits)| group.follow(logits, self.tokens));
+        work.into_par_iter().for_each(|(beam, logits)| beam.extend(logits, self.vocabulary));
     }
 
-    fn text(&self, mut group: Group) -> Text {
-        group.ended.append(&mut group.lines);
-        let mean = |line: &Line| line.sum / (line.tokens.len() + 1) as f32;
-        let best = group.ended.into_iter().max_by(|a, b| mean(a).total_cmp(&mean(b)));
+    fn text(&self, mut beam: Beam) -> Text {
+        beam.ended.append(&mut beam.open);
+        let mean = |of: &Hypothesis| of.log_prob / (of.tokens.len() + 1) as f32;
+        let best = beam.ended.into_iter().max_by(|a, b| mean(a).total_cmp(&mean(b)));
         let Some(best) = best else { return Text::default() };
-        let squeezed = squeezed(&self.tokens.text(&best.tokens));
+        let ratio = compression_ratio(&self.vocabulary.text(&best.tokens));
         // Cut off in a loop, it repeats itself whatever its length.
-        let looped = loops(&best.tokens, self.tokens);
+        let least =
+            if loops(&best.tokens, self.vocabulary) { 2.0 * MAX_COMPRESSION_RATIO } else { 0.0 };
         Text {
-            likelihood: mean(&best),
-            no_speech: group.no_speech,
-            squeezed: if looped { squeezed.max(2.0 * MOST_SQUEEZED) } else { squeezed },
+            mean_log_prob: mean(&best),
+            no_speech_prob: beam.no_speech_prob,
+            compression_ratio: ratio.max(least),
             tokens: best.tokens,
-            others: best.others,
+            alternatives: best.alternatives,
         }
     }
 }
 
 /// A text in the making.
 #[derive(Clone, Default)]
-struct Line {
-    written: Written,
+struct Hypothesis {
+    cache: SelfCache,
     tokens: Vec<u32>,
-    others: Vec<Others>,
-    /// The log-likelihood so far.
-    sum: f32,
+    alternatives: Vec<Alternatives>,
+    log_prob: f32,
 }
 
-/// The lines of one window.
-struct Group<'a> {
-    number: usize,
-    heard: &'a Heard,
-    lines: Vec<Line>,
-    ended: Vec<Line>,
-    /// How many lines are kept.
-    wanted: usize,
-    no_speech: f32,
+/// The hypotheses of one window.
+struct Beam<'a> {
+    window: usize,
+    cross: &'a CrossCache,
+    open: Vec<Hypothesis>,
+    ended: Vec<Hypothesis>,
+    /// How many hypotheses are kept.
+    size: usize,
+    no_speech_prob: f32,
     temperature: f32,
-    chance: Chance,
+    random: SplitMix64,
 }
 
-impl Group<'_> {
-    /// Whether enough lines have ended, or the best goes round in circles.
-    fn has_ended(&self, tokens: &Tokens) -> bool {
-        self.ended.len() >= self.wanted
-            || self.lines.is_empty()
-            || self.lines.first().is_some_and(|line| loops(&line.tokens, tokens))
+/// A hypothesis with one more token.
+struct Extension {
+    parent: usize,
+    token: u32,
+    log_prob: f32,
+}
+
+impl Beam<'_> {
+    /// Whether enough hypotheses have ended, or the best repeats itself.
+    fn has_ended(&self, vocabulary: &Vocabulary) -> bool {
+        self.ended.len() >= self.size
+            || self.open.first().is_none_or(|best| loops(&best.tokens, vocabulary))
     }
 
-    /// Goes on with the likeliest lines; those that end are put aside.
-    fn follow(&mut self, logits: &mut [f32], tokens: &Tokens) {
-        let mut next: Vec<(usize, u32, f32)> = Vec::new();
+    /// Goes on with the likeliest hypotheses; those that end are put aside.
+    fn extend(&mut self, logits: &mut [f32], vocabulary: &Vocabulary) {
+        let mut next: Vec<Extension> = Vec::new();
         let mut choices: Vec<Vec<(u32, f32)>> = Vec::new();
-        let rows = logits.chunks_exact_mut(tokens.count);
-        for (parent, (line, logits)) in self.lines.iter().zip(rows).enumerate() {
-            restrict(logits, &line.tokens, tokens);
+        let rows = logits.chunks_exact_mut(vocabulary.count);
+        for (parent, (hypothesis, logits)) in self.open.iter().zip(rows).enumerate() {
+            forbid_tokens(logits, &hypothesis.tokens, vocabulary);
             let own: Vec<(u32, f32)> = match self.temperature > 0.0 {
-                true => drawn(logits, self.temperature, &mut self.chance).into_iter().collect(),
-                false => likeliest(logits, self.wanted + 1),
+                true => sample(logits, self.temperature, &mut self.random).into_iter().collect(),
+                false => top_tokens(logits, self.size + 1),
             };
-            next.extend(own.iter().map(|(token, by)| (parent, *token, line.sum + by)));
+            next.extend(own.iter().map(|(token, log_prob)| Extension {
+                parent,
+                token: *token,
+                log_prob: hypothesis.log_prob + log_prob,
+            }));
             choices.push(own);
         }
-        next.sort_by(|a, b| b.2.total_cmp(&a.2));
-        let mut going = Vec::new();
-        for (parent, token, sum) in next {
-            if going.len() == self.wanted {
+        next.sort_by(|a, b| b.log_prob.total_cmp(&a.log_prob));
+        let mut open = Vec::new();
+        for extension in next {
+            if open.len() == self.size {
                 break;
-            } else if token == tokens.end {
-                let Line { tokens, others, .. } = &self.lines[parent];
-                let (tokens, others) = (tokens.clone(), others.clone());
-                self.ended.push(Line { written: Written::default(), tokens, others, sum });
+            } else if extension.token == vocabulary.end {
+                let Hypothesis { tokens, alternatives, .. } = &self.open[extension.parent];
+                let (tokens, alternatives) = (tokens.clone(), alternatives.clone());
+                let (cache, log_prob) = (SelfCache::default(), extension.log_prob);
+                self.ended.push(Hypothesis { cache, tokens, alternatives, log_prob });
             } else {
-                going.push((parent, token, sum));
+                open.push(extension);
             }
         }
-        self.lines = descend(std::mem::take(&mut self.lines), &going, &choices);
+        self.open = extended(std::mem::take(&mut self.open), &open, &choices);
     }
 }
 
-/// The lines that go on, each from its parent; what was written is copied only for a second child.
-fn descend(
-    parents: Vec<Line>,
-    going: &[(usize, u32, f32)],
+/// The hypotheses that go on, each from its parent; a cache is copied only for a second child.
+fn extended(
+    parents: Vec<Hypothesis>,
+    extensions: &[Extension],
     choices: &[Vec<(u32, f32)>],
-) -> Vec<Line> {
-    let mut parents: Vec<Option<Line>> = parents.into_iter().map(Some).collect();
-    let mut lines = Vec::with_capacity(going.len());
-    for (i, (parent, token, sum)) in going.iter().enumerate() {
-        let again = going[i + 1..].iter().any(|(other, _, _)| other == parent);
-        let line = match (&parents[*parent], again) {
-            (Some(line), true) => Some(line.clone()),
-            _ => parents[*parent].take(),
-        };
-        if let Some(mut line) = line {
-            line.tokens.push(*token);
-            line.others.push(others(*token, &choices[*parent]));
-            line.sum = *sum;
-            lines.push(line);
+) -> Vec<Hypothesis> {
+    let mut parents: Vec<Option<Hypothesis>> = parents.into_iter().map(Some).collect();
+    let mut children = Vec::with_capacity(extensions.len());
+    for (i, Extension { parent, token, log_prob }) in extensions.iter().enumerate() {
+        let again = extensions[i + 1..].iter().any(|other| other.parent == *parent);
+        let child = if again { parents[*parent].clone() } else { parents[*parent].take() };
+        if let Some(mut child) = child {
+            child.tokens.push(*token);
+            child.alternatives.push(alternatives(*token, &choices[*parent]));
+            child.log_prob = *log_prob;
+            children.push(child);
         }
     }
-    lines
+    children
 }
 
 /// The choices that a token was preferred to.
-fn others(chosen: u32, choices: &[(u32, f32)]) -> Others {
-    let by = choices.iter().find(|(token, _)| *token == chosen).map_or(0.0, |(_, by)| *by);
+fn alternatives(chosen: u32, choices: &[(u32, f32)]) -> Alternatives {
+    let own = choices.iter().find(|(token, _)| *token == chosen).map_or(0.0, |(_, own)| *own);
     let others = choices.iter().filter(|(token, _)| *token != chosen);
-    others.map(|(token, likely)| (*token, likely - by)).collect()
+    others.map(|(token, log_prob)| (*token, log_prob - own)).collect()
 }
 
-/// A text that does not repeat itself is better than one that does, then the likelier.
-fn better(text: &Text, than: &Text) -> bool {
-    (!text.repeats(), text.likelihood) > (!than.repeats(), than.likelihood)
-}
-
-/// Whether the text has begun to say the same few tokens over and over.
-fn loops(tokens: &[u32], vocabulary: &Tokens) -> bool {
+/// Whether the text has begun to repeat the same few tokens.
+fn loops(tokens: &[u32], vocabulary: &Vocabulary) -> bool {
     let said: Vec<u32> =
         tokens.iter().rev().filter(|t| **t < vocabulary.end).take(96).copied().collect();
     (1..=16).any(|period| {
@@ -311,19 +318,18 @@ fn loops(tokens: &[u32], vocabulary: &Tokens) -> bool {
     })
 }
 
-/// How many times shorter a text can be written when what was said before is only pointed at, as
-/// zip programs do; a pointer costs three bytes.
-fn squeezed(text: &str) -> f32 {
-    const LEAST: usize = 4;
+/// How many times shorter a text is when repetitions become references of three bytes, as in LZ77.
+fn compression_ratio(text: &str) -> f32 {
+    const MIN_MATCH_BYTES: usize = 4;
     let bytes = text.as_bytes();
     let (mut at, mut cost) = (0, 0);
     while at < bytes.len() {
         let longest = (0..at).map(|from| common(bytes, from, at)).max().unwrap_or(0);
-        let (step, price) = if longest >= LEAST { (longest, 3) } else { (1, 1) };
+        let (step, price) = if longest >= MIN_MATCH_BYTES { (longest, 3) } else { (1, 1) };
         at += step;
         cost += price;
     }
-    // A zip program's own overhead keeps short texts from looking repeated.
+    // zlib's overhead, which keeps short texts from looking repeated.
     bytes.len() as f32 / (cost + 8) as f32
 }
 
@@ -339,19 +345,19 @@ mod tests {
     fn repeated_text_is_told_from_plain_text() {
         let plain = "So go on and roughly chop the tomato with a sharp knife. Go ahead and take the \
                      onion and chop it finely, then put both in the bowl.";
-        assert!(squeezed(plain) < 1.6, "{}", squeezed(plain));
+        assert!(compression_ratio(plain) < 1.6, "{}", compression_ratio(plain));
         let again = "Thank you for watching. ".repeat(8);
-        assert!(squeezed(&again) > MOST_SQUEEZED, "{}", squeezed(&again));
-        assert_eq!(squeezed(""), 0.0);
+        assert!(compression_ratio(&again) > MAX_COMPRESSION_RATIO, "{}", compression_ratio(&again));
+        assert_eq!(compression_ratio(""), 0.0);
     }
 
     #[test]
     fn likely_text_in_doubtful_silence_is_kept() {
-        let text = Text { no_speech: 0.9, likelihood: -0.2, ..Text::default() };
+        let text = Text { no_speech_prob: 0.9, mean_log_prob: -0.2, ..Text::default() };
         assert!(!text.is_silence() && text.is_good());
-        let text = Text { no_speech: 0.9, likelihood: -1.4, ..Text::default() };
+        let text = Text { no_speech_prob: 0.9, mean_log_prob: -1.4, ..Text::default() };
         assert!(text.is_silence() && text.is_good());
-        let text = Text { squeezed: 3.0, likelihood: -0.1, ..Text::default() };
+        let text = Text { compression_ratio: 3.0, mean_log_prob: -0.1, ..Text::default() };
         assert!(!text.is_good());
     }
 }

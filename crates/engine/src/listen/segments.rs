@@ -1,57 +1,54 @@
-//! From a window's tokens to captions with the file's times.
+//! From a window's tokens to utterances with the file's times.
 
 use std::ops::Range;
 
-use super::cutting::Window;
-use super::decode::{Others, Text};
-use super::tokens::{TICK_CS, Tokens};
-use crate::media::sound::HEARD_RATE;
-use crate::transcript::Cue;
+use super::decode::{Alternatives, Text};
+use super::vocabulary::{TIMESTAMP_CS, Vocabulary};
+use super::windows::Window;
+use crate::media::audio::SPEECH_RATE;
+use crate::transcript::Caption;
 
-/// Samples of one timestamp's step.
-const TICK: usize = HEARD_RATE / 100 * TICK_CS as usize;
-/// A time this near to where somebody begins or stops speaking means that moment, in samples.
-const NEAR: u64 = HEARD_RATE as u64 * 6 / 10;
+const TIMESTAMP_SAMPLES: usize = SPEECH_RATE / 100 * TIMESTAMP_CS as usize;
+/// A time this near to where speech begins or ends means that moment. This and the next two are in
+/// samples and were chosen by hand.
+const MAX_SNAP: u64 = SPEECH_RATE as u64 * 6 / 10;
+/// A pause this near to where a sentence should end is its end.
+const MAX_PAUSE_DISTANCE: u64 = SPEECH_RATE as u64;
+/// A pause that ends a sentence even where nothing written says so.
+const MIN_SENTENCE_PAUSE: u64 = SPEECH_RATE as u64;
 
-/// A pause this near to where a sentence should end is its end, in samples of speech.
-const PAUSE_NEAR: u64 = HEARD_RATE as u64;
-/// A silence from which on a sentence has ended even where nothing written says so, in samples.
-const LONG_PAUSE: u64 = HEARD_RATE as u64;
-
-/// Something said, in samples of its window.
+/// What the timestamps mark off in a window.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Segment {
-    /// When.
+    /// In samples of the window.
     pub range: Range<usize>,
-    /// Its tokens.
     pub tokens: Vec<u32>,
-    /// For each of them what nearly stood there.
-    pub others: Vec<Others>,
+    /// Of each token.
+    pub alternatives: Vec<Alternatives>,
 }
 
-/// A caption, and for each of its words what else was perhaps said.
+/// A sentence of a segment.
 #[derive(Clone, Debug)]
-pub struct Caption {
-    /// The caption.
-    pub cue: Cue,
-    /// Other words, each with how much less likely it is; in order of the cue's words.
-    pub others: Vec<Vec<(String, f32)>>,
+pub struct Utterance {
+    pub caption: Caption,
+    /// For each word of the caption other words, each with its log probability less that of the word.
+    pub alternatives: Vec<Vec<(String, f32)>>,
 }
 
 /// The segments that the times among the tokens mark off. A last one without an end lasts as long
 /// as the window.
-pub fn segments(text: &Text, vocabulary: &Tokens, window: usize) -> Vec<Segment> {
+pub fn segments(text: &Text, vocabulary: &Vocabulary, window: usize) -> Vec<Segment> {
     let mut segments = Vec::new();
     let (mut start, mut from) = (0, 0);
     let mut close = |said: Range<usize>, range: Range<usize>| {
         if !said.is_empty() {
-            let others = text.others.get(said.clone()).unwrap_or_default().to_vec();
-            segments.push(Segment { range, tokens: text.tokens[said].to_vec(), others });
+            let alternatives = text.alternatives.get(said.clone()).unwrap_or_default().to_vec();
+            segments.push(Segment { range, tokens: text.tokens[said].to_vec(), alternatives });
         }
     };
     for (at, token) in text.tokens.iter().enumerate() {
         if vocabulary.is_time(*token) {
-            let time = ((token - vocabulary.zero()) as usize * TICK).min(window);
+            let time = ((token - vocabulary.time_zero()) as usize * TIMESTAMP_SAMPLES).min(window);
             close(from..at, start..time);
             (start, from) = (time, at + 1);
         }
@@ -60,10 +57,14 @@ pub fn segments(text: &Text, vocabulary: &Tokens, window: usize) -> Vec<Segment>
     segments
 }
 
-/// The captions of a window's segments, in the file's times. What lies where nobody speaks was made
-/// up and is left out.
-pub fn captions(segments: &[Segment], window: &Window, vocabulary: &Tokens) -> Vec<Caption> {
-    let mut captions = Vec::new();
+/// The utterances of a window's segments, in the file's times. Text where nobody speaks was made up by
+/// the model and is left out.
+pub fn utterances(
+    segments: &[Segment],
+    window: &Window,
+    vocabulary: &Vocabulary,
+) -> Vec<Utterance> {
+    let mut utterances = Vec::new();
     let mut free = 0;
     for segment in segments {
         let words = words(segment, vocabulary);
@@ -72,31 +73,30 @@ pub fn captions(segments: &[Segment], window: &Window, vocabulary: &Tokens) -> V
             && let Some(said) = said
         {
             free = said.last().map_or(free, |part| part.end);
-            captions.extend(sentences(&stopped(words, &said), &said));
+            utterances.extend(sentences(&punctuated(words, &said), &said));
         }
     }
-    captions
+    utterances
 }
 
-/// A word, and what else was perhaps said.
 #[derive(Clone, Debug, Default)]
 struct Word {
     text: String,
-    others: Vec<(String, f32)>,
+    alternatives: Vec<(String, f32)>,
 }
 
 impl Word {
-    /// How much of a text it takes up.
+    /// With the space after it.
     fn letters(&self) -> usize {
         self.text.len() + 1
     }
 }
 
-/// The words of a segment. What nearly stood in place of a word is known where it is one token that is a
-/// word by itself.
-fn words(segment: &Segment, vocabulary: &Tokens) -> Vec<Word> {
+/// The words of a segment. Alternatives of a word are known where they are one token that is a word by
+/// itself.
+fn words(segment: &Segment, vocabulary: &Vocabulary) -> Vec<Word> {
     let text = vocabulary.text(&segment.tokens);
-    let plain = |text: &str| Word { text: text.into(), others: Vec::new() };
+    let plain = |text: &str| Word { text: text.into(), alternatives: Vec::new() };
     let mut words: Vec<Word> = text.split_whitespace().map(plain).collect();
     let begins: Vec<usize> = (0..segment.tokens.len())
         .filter(|at| *at == 0 || vocabulary.begins_word(segment.tokens[*at]))
@@ -104,16 +104,16 @@ fn words(segment: &Segment, vocabulary: &Tokens) -> Vec<Word> {
     // Where tokens and words do not go together (a script without spaces), nothing is known.
     if begins.len() == words.len() {
         for (word, at) in words.iter_mut().zip(begins) {
-            let others = segment.others.get(at).into_iter().flatten();
-            let whole = others.filter_map(|(id, by)| Some((vocabulary.word(*id)?, *by)));
-            word.others = whole.collect();
+            let alternatives = segment.alternatives.get(at).into_iter().flatten();
+            let whole = alternatives.filter_map(|(id, by)| Some((vocabulary.word(*id)?, *by)));
+            word.alternatives = whole.collect();
         }
     }
     words
 }
 
-/// Where in the file a segment is spoken, not before `free`: the stretches of speech that it
-/// touches, cut to it. None if there is no speech in it.
+/// Where in the file a segment is spoken, not before `free`: the spans of speech that it overlaps,
+/// clipped to it. None if there is no speech in it.
 fn spoken(segment: &Segment, window: &Window, free: u64) -> Option<Vec<Range<u64>>> {
     let start = window.in_file(segment.range.start).max(free);
     // The end is before the sound that follows: at a join that is the end of the piece before.
@@ -121,12 +121,13 @@ fn spoken(segment: &Segment, window: &Window, free: u64) -> Option<Vec<Range<u64
     let mut said = Vec::new();
     for speech in &window.speech {
         // A speaker who has just begun began with this segment, one about to stop ends with it.
-        let from = if start > speech.start && start - speech.start < NEAR && free <= speech.start {
-            speech.start
-        } else {
-            start.max(speech.start)
-        };
-        let to = if end < speech.end && speech.end - end < NEAR {
+        let from =
+            if start > speech.start && start - speech.start < MAX_SNAP && free <= speech.start {
+                speech.start
+            } else {
+                start.max(speech.start)
+            };
+        let to = if end < speech.end && speech.end - end < MAX_SNAP {
             speech.end
         } else {
             end.min(speech.end)
@@ -139,9 +140,9 @@ fn spoken(segment: &Segment, window: &Window, free: u64) -> Option<Vec<Range<u64
     (!said.is_empty()).then_some(said)
 }
 
-/// The words with a full stop where the voice pauses: at a comma, and where it pauses for long. What the
-/// recogniser hears has its silences cut short, so it writes on over them.
-fn stopped(mut words: Vec<Word>, said: &[Range<u64>]) -> Vec<Word> {
+/// The words with a full stop where the voice pauses: at a comma, and where it pauses for long. Silences are
+/// cut short in a window, so the model does not see them.
+fn punctuated(mut words: Vec<Word>, said: &[Range<u64>]) -> Vec<Word> {
     let total: u64 = said.iter().map(|part| part.end - part.start).sum();
     let letters: usize = words.iter().map(Word::letters).sum();
     let mut passed = 0;
@@ -155,11 +156,11 @@ fn stopped(mut words: Vec<Word>, said: &[Range<u64>]) -> Vec<Word> {
         let far: Vec<u64> = words.iter().map(far).collect();
         let inner = 0..words.len().saturating_sub(1);
         let near = |after: &dyn Fn(&str) -> bool| {
-            let fits = |i: &usize| far[*i] < PAUSE_NEAR && after(&words[*i].text);
+            let fits = |i: &usize| far[*i] < MAX_PAUSE_DISTANCE && after(&words[*i].text);
             inner.clone().filter(fits).min_by_key(|i| far[*i])
         };
         if near(&ends_sentence).is_none() {
-            let long = two[1].start - two[0].end >= LONG_PAUSE;
+            let long = two[1].start - two[0].end >= MIN_SENTENCE_PAUSE;
             let anywhere = || near(&|_| true).filter(|_| long);
             if let Some(last) = near(&|word| word.ends_with(',')).or_else(anywhere) {
                 let text = words[last].text.trim_end_matches(',').to_owned();
@@ -170,13 +171,13 @@ fn stopped(mut words: Vec<Word>, said: &[Range<u64>]) -> Vec<Word> {
     words
 }
 
-/// A caption for each sentence of a segment. Where one ends inside is told by the share of letters
-/// before it, and by a pause if there is one near.
-fn sentences(words: &[Word], said: &[Range<u64>]) -> Vec<Caption> {
+/// An utterance for each sentence of a segment. Where one ends inside is estimated by the share of
+/// letters before it, and by a pause if there is one near.
+fn sentences(words: &[Word], said: &[Range<u64>]) -> Vec<Utterance> {
     let total: u64 = said.iter().map(|part| part.end - part.start).sum();
     let length = |words: &[Word]| words.iter().map(Word::letters).sum::<usize>();
     let letters = length(words);
-    let mut captions: Vec<Caption> = Vec::new();
+    let mut utterances: Vec<Utterance> = Vec::new();
     let (mut start, mut before) = (said.first().map_or(0, |part| part.start), 0);
     for sentence in words.split_inclusive(|word| ends_sentence(&word.text)) {
         before += length(sentence);
@@ -185,12 +186,12 @@ fn sentences(words: &[Word], said: &[Range<u64>]) -> Vec<Caption> {
             false => boundary(said, total * before as u64 / letters as u64),
         };
         let text: Vec<&str> = sentence.iter().map(|word| word.text.as_str()).collect();
-        let cue = Cue::plain(ms(start), ms(end), &text.join(" "));
-        let others = sentence.iter().map(|word| word.others.clone()).collect();
-        captions.push(Caption { cue, others });
+        let caption = Caption::plain(ms(start), ms(end), &text.join(" "));
+        let alternatives = sentence.iter().map(|word| word.alternatives.clone()).collect();
+        utterances.push(Utterance { caption, alternatives });
         start = next.max(start);
     }
-    captions
+    utterances
 }
 
 fn ends_sentence(word: &str) -> bool {
@@ -199,7 +200,7 @@ fn ends_sentence(word: &str) -> bool {
 }
 
 /// The end of what comes before and the start of what comes after, about when so many samples of the
-/// stretches have passed.
+/// spans have passed.
 fn boundary(said: &[Range<u64>], samples: u64) -> (u64, u64) {
     let mut passed = 0;
     let pauses = said.windows(2).map(|two| {
@@ -207,12 +208,12 @@ fn boundary(said: &[Range<u64>], samples: u64) -> (u64, u64) {
         (passed.abs_diff(samples), (two[0].end, two[1].start))
     });
     match pauses.min_by_key(|(far, _)| *far) {
-        Some((far, pause)) if far < PAUSE_NEAR => pause,
+        Some((far, pause)) if far < MAX_PAUSE_DISTANCE => pause,
         _ => (place(said, samples), place(said, samples)),
     }
 }
 
-/// The moment at which so many samples of the stretches have passed.
+/// The moment at which so many samples of the spans have passed.
 fn place(said: &[Range<u64>], mut samples: u64) -> u64 {
     for part in said {
         let length = part.end - part.start;
@@ -224,25 +225,24 @@ fn place(said: &[Range<u64>], mut samples: u64) -> u64 {
     said.last().map_or(0, |part| part.end)
 }
 
-/// Samples as milliseconds.
 fn ms(samples: u64) -> u64 {
-    samples * 1000 / HEARD_RATE as u64
+    samples * 1000 / SPEECH_RATE as u64
 }
 
 #[cfg(test)]
-#[allow(clippy::single_range_in_vec_init)] // one stretch is meant, not its numbers
+#[allow(clippy::single_range_in_vec_init)] // one span is meant, not its numbers
 mod tests {
     use super::*;
 
-    const S: u64 = HEARD_RATE as u64;
+    const S: u64 = SPEECH_RATE as u64;
 
     #[test]
     fn sentences_end_at_pauses_where_there_are_some() {
         let check = |said: &[Range<u64>], expected: &[(u64, u64, &str)]| {
             let words = ["Chop", "it", "up.", "Then", "fry", "it."];
-            let words = words.map(|text| Word { text: text.into(), others: Vec::new() });
+            let words = words.map(|text| Word { text: text.into(), alternatives: Vec::new() });
             let found = sentences(&words, said);
-            let cues = found.iter().map(|caption| &caption.cue);
+            let cues = found.iter().map(|utterance| &utterance.caption);
             let found: Vec<_> =
                 cues.map(|c| (c.start_ms, c.end_ms, c.lines[0].text.as_str())).collect();
             assert_eq!(found, expected);
@@ -255,8 +255,8 @@ mod tests {
     #[test]
     fn where_the_voice_pauses_a_sentence_ends() {
         let check = |text: &str, said: &[Range<u64>], expected: &str| {
-            let word = |text: &str| Word { text: text.into(), others: Vec::new() };
-            let words = stopped(text.split(' ').map(word).collect(), said);
+            let word = |text: &str| Word { text: text.into(), alternatives: Vec::new() };
+            let words = punctuated(text.split(' ').map(word).collect(), said);
             let words: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
             assert_eq!(words.join(" "), expected);
         };
@@ -272,33 +272,36 @@ mod tests {
 
     fn window() -> Window {
         let mut window = Window { samples: vec![0.0; 20 * S as usize], ..Window::default() };
-        let piece = |from: u64, at: u64, length: u64| super::super::cutting::Piece {
-            from: (from * S) as usize,
-            at: at * S,
+        let piece = |from: u64, at: u64, length: u64| super::super::windows::WindowPart {
+            in_window: (from * S) as usize,
+            in_file: at * S,
             length: (length * S) as usize,
         };
-        window.pieces = vec![piece(0, 10, 5), piece(5, 30, 15)];
+        window.parts = vec![piece(0, 10, 5), piece(5, 30, 15)];
         window.speech = vec![S * 21 / 2..S * 29 / 2, S * 61 / 2..S * 40];
         window
     }
 
     fn spoken_at(from: u64, to: u64, free: u64) -> Option<Vec<Range<u64>>> {
         let range = (from * S / 10) as usize..(to * S / 10) as usize;
-        let spoken =
-            spoken(&Segment { range, tokens: Vec::new(), others: Vec::new() }, &window(), free);
+        let spoken = spoken(
+            &Segment { range, tokens: Vec::new(), alternatives: Vec::new() },
+            &window(),
+            free,
+        );
         let tenths = |part: &Range<u64>| part.start * 10 / S..part.end * 10 / S;
         spoken.map(|parts| parts.iter().map(tenths).collect())
     }
 
     #[test]
     fn times_lead_back_to_where_the_voice_is() {
-        // Begun too late and ended too early by a little: the whole stretch is meant.
+        // Begun too late and ended too early by a little: the whole span is meant.
         assert_eq!(spoken_at(8, 42, 0), Some(vec![105..145]));
         // A beginning in the silence before a join means the voice after it.
         assert_eq!(spoken_at(48, 80, 0), Some(vec![305..330]));
         // Not before what was said already.
         assert_eq!(spoken_at(50, 80, 32 * S), Some(vec![320..330]));
-        // Over both stretches.
+        // Over both spans.
         assert_eq!(spoken_at(0, 100, 0), Some(vec![105..145, 305..350]));
         // Where nobody speaks.
         assert_eq!(spoken_at(0, 4, 0), None);

@@ -4,15 +4,16 @@ use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
 
-use super::decode::{Decoder, Others, Text};
-use super::rules::{Chance, drawn, restrict};
-use super::segments::{Caption, segments};
-use super::tokens::Tokens;
-use super::{Unclear, likeliest, unclear};
+use super::UncertainWord;
+use super::decode::{Alternatives, Decoder, Text};
+use super::sampling::{SplitMix64, forbid_tokens, sample};
+use super::segments::{Utterance, segments};
+use super::session::{best_warp, uncertain_words};
+use super::vocabulary::Vocabulary;
 use crate::progress::Silent;
-use crate::transcript::Cue;
+use crate::transcript::Caption;
 use stitch_nn::whisper::network::{Config, Network};
-use stitch_nn::whisper::spectrum::{COLUMNS, Spectrum, THROATS};
+use stitch_nn::whisper::spectrum::{COLUMNS, Spectrum, THROATS as VTLN_WARPS};
 
 fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
@@ -39,9 +40,9 @@ fn golden(name: &str) -> Golden {
     serde_json::from_slice(&std::fs::read(data(name)).unwrap()).unwrap()
 }
 
-fn load(folder: &Path) -> (Network, Tokens) {
+fn load(folder: &Path) -> (Network, Vocabulary) {
     let config = Config::read(folder).unwrap();
-    let tokens = Tokens::load(folder, &config).unwrap();
+    let tokens = Vocabulary::load(folder, &config).unwrap();
     (Network::load(folder, config).unwrap(), tokens)
 }
 
@@ -63,39 +64,39 @@ fn the_spectrum_is_that_of_transformers() {
 }
 
 #[test]
-fn what_another_throat_says_higher_is_heard_as_the_usual_says_it() {
+fn a_warped_spectrum_of_a_shifted_tone_is_that_of_the_tone() {
     let spectrum = Spectrum::new(80);
-    let loudest = |hertz: f64, throat: usize| {
+    let loudest = |hertz: f64, warp: usize| {
         let tone = |n: usize| (n as f64 * hertz * std::f64::consts::TAU / 16_000.0).sin() as f32;
         let sound: Vec<f32> = (0..16_000).map(tone).collect();
-        let column = &spectrum.of(&sound, throat)[50 * 80..51 * 80];
+        let column = &spectrum.of(&sound, warp)[50 * 80..51 * 80];
         (0..80).max_by(|a, b| column[*a].total_cmp(&column[*b])).unwrap()
     };
-    for (throat, length) in THROATS.into_iter().enumerate() {
+    for (warp, length) in VTLN_WARPS.into_iter().enumerate() {
         for hertz in [400.0, 1000.0, 3000.0] {
-            assert_eq!(loudest(hertz / length, throat), loudest(hertz, 0), "{hertz} Hz, {length}");
+            assert_eq!(loudest(hertz / length, warp), loudest(hertz, 0), "{hertz} Hz, {length}");
         }
     }
 }
 
 #[test]
-fn a_voice_is_of_the_throat_by_which_its_words_are_likeliest() {
-    let heard = |likelihoods: [f32; THROATS.len()]| {
+fn the_warp_is_that_of_the_likeliest_text() {
+    let heard = |log_probs: [f32; VTLN_WARPS.len()]| {
         let mut tried = 0;
-        let text = |likelihood: f32, count: usize| Text {
+        let text = |mean_log_prob: f32, count: usize| Text {
             tokens: vec![0; count],
-            likelihood,
+            mean_log_prob,
             ..Text::default()
         };
-        let found = likeliest(|throat| {
+        let found = best_warp(|warp| {
             tried += 1;
             // A long text counts for more than a short one, and an empty one for nothing.
-            let sure = likelihoods[throat];
+            let sure = log_probs[warp];
             Ok::<_, ()>(vec![text(sure, 30), text(sure - 0.4, 10), text(-9.0, 0)])
         });
-        let (throat, texts) = found.unwrap();
-        assert_eq!(texts[0].likelihood, likelihoods[throat]);
-        (throat, tried)
+        let (warp, texts) = found.unwrap();
+        assert_eq!(texts[0].mean_log_prob, log_probs[warp]);
+        (warp, tried)
     };
     // One text in four is less likely by 0.4, so the mean is by 0.1.
     assert_eq!(heard([-0.05, 0.0, 0.0]), (0, 1), "clear");
@@ -158,8 +159,8 @@ fn a_window_is_written_the_same_in_any_company() {
     let spectrum = Spectrum::new(80);
     let sounds = [sound(), sound()[..20_000].to_vec(), vec![0.0; 100], sound()[5000..].to_vec()];
     let heard: Vec<_> = sounds.iter().map(|sound| network.hear(&spectrum.of(sound, 0))).collect();
-    let decoder = Decoder { network: &network, tokens: &tokens, hint: &[40, 41], lines: 3 };
-    let language = decoder.language(&heard.iter().collect::<Vec<_>>()).unwrap().0;
+    let decoder = Decoder { network: &network, vocabulary: &tokens, hint: &[40, 41], beam_size: 3 };
+    let language = decoder.language(&heard.iter().collect::<Vec<_>>()).unwrap();
     assert!(tokens.languages.iter().any(|(id, _)| *id == language));
     let together = decoder.texts(&heard.iter().collect::<Vec<_>>(), Some(language), &Silent);
     let together = together.unwrap();
@@ -169,11 +170,11 @@ fn a_window_is_written_the_same_in_any_company() {
     }
     for text in &together {
         check_times(&text.tokens, &tokens);
-        assert_eq!(text.others.len(), text.tokens.len());
-        for (token, others) in text.tokens.iter().zip(&text.others) {
-            assert!(others.iter().all(|(other, by)| other != token && by.is_finite()));
+        assert_eq!(text.alternatives.len(), text.tokens.len());
+        for (token, alternatives) in text.tokens.iter().zip(&text.alternatives) {
+            assert!(alternatives.iter().all(|(other, by)| other != token && by.is_finite()));
         }
-        assert!(text.likelihood.is_finite() && text.tokens.len() <= 64);
+        assert!(text.mean_log_prob.is_finite() && text.tokens.len() <= 64);
     }
 }
 
@@ -187,7 +188,7 @@ fn the_vocabulary_is_read_from_the_folder() {
     assert_eq!(tokens.text(&hint), " a b");
     assert_eq!(tokens.prompt(&[7], Some(258)), [264, 7, 257, 258, 262]);
     assert!(tokens.hint("").is_empty());
-    assert_eq!((tokens.zero(), tokens.never.as_slice()), (267, &[1, 2][..]));
+    assert_eq!((tokens.time_zero(), tokens.suppressed.as_slice()), (267, &[1, 2][..]));
     assert_eq!(tokens.text(&[267, 40, 41, 300, 256]), tokens.text(&[40, 41]));
     let begins: Vec<bool> = hint.iter().map(|token| tokens.begins_word(*token)).collect();
     assert_eq!(begins.iter().filter(|begins| **begins).count(), 2, "{hint:?}");
@@ -199,23 +200,25 @@ fn the_vocabulary_is_read_from_the_folder() {
 }
 
 #[test]
-fn unclear_words_are_counted_over_all_captions() {
-    let caption = |text: &str, others: &[&[(&str, f32)]]| Caption {
-        cue: Cue::plain(0, 1000, text),
-        others: others
+fn uncertain_words_are_counted_over_all_utterances() {
+    let utterance = |text: &str, alternatives: &[&[(&str, f32)]]| Utterance {
+        caption: Caption::plain(0, 1000, text),
+        alternatives: alternatives
             .iter()
             .map(|all| all.iter().map(|(word, by)| ((*word).into(), *by)).collect())
             .collect(),
     };
-    let captions =
-        [caption("Loosen it.", &[&[], &[]]), caption("the mad now", &[&[], &[("bed", -1.0)], &[]])];
-    let found = unclear(&captions);
-    let others = vec![("bed".to_owned(), -1.0)];
-    assert_eq!(found, [Unclear { place: 3, heard: "mad".into(), others }]);
+    let utterances = [
+        utterance("Loosen it.", &[&[], &[]]),
+        utterance("the mad now", &[&[], &[("bed", -1.0)], &[]]),
+    ];
+    let alternatives = vec![("bed".to_owned(), -1.0)];
+    let expected = UncertainWord { index: 3, word: "mad".into(), alternatives };
+    assert_eq!(uncertain_words(&utterances), [expected]);
 }
 
 /// Times come first, in pairs, and never run back.
-fn check_times(written: &[u32], tokens: &Tokens) {
+fn check_times(written: &[u32], tokens: &Vocabulary) {
     let mut last = 0;
     for (i, token) in written.iter().enumerate() {
         assert!(*token < tokens.end || tokens.is_time(*token), "{written:?}");
@@ -235,28 +238,29 @@ proptest! {
     #[test]
     fn whatever_the_network_says_times_are_in_order(seed: u64, temperature in 0.1f32..3.0) {
         let config = Config::read(&data("tiny-whisper")).unwrap();
-        let tokens = Tokens::load(&data("tiny-whisper"), &config).unwrap();
-        let mut chance = Chance(seed);
+        let tokens = Vocabulary::load(&data("tiny-whisper"), &config).unwrap();
+        let mut random = SplitMix64(seed);
         let mut written = Vec::new();
         for step in 0..40u64 {
             let noise = |i: u64| (seed ^ (i * 40 + step)).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
             let mut logits: Vec<f32> =
                 (0..tokens.count as u64).map(|i| noise(i) as f32 / 1e6 - 5.0).collect();
-            restrict(&mut logits, &written, &tokens);
-            let (token, likelihood) = drawn(&logits, temperature, &mut chance).unwrap();
-            prop_assert!(likelihood <= 0.0 && likelihood.is_finite());
+            forbid_tokens(&mut logits, &written, &tokens);
+            let (token, log_prob) = sample(&logits, temperature, &mut random).unwrap();
+            prop_assert!(log_prob <= 0.0 && log_prob.is_finite());
             if token == tokens.end {
                 break;
             }
             written.push(token);
         }
         check_times(&written, &tokens);
-        let others: Vec<Others> = written.iter().map(|token| vec![(*token + 1, -0.5)]).collect();
-        let text = Text { tokens: written.clone(), others, ..Text::default() };
+        let alternatives: Vec<Alternatives> =
+            written.iter().map(|token| vec![(*token + 1, -0.5)]).collect();
+        let text = Text { tokens: written.clone(), alternatives, ..Text::default() };
         let parts = segments(&text, &tokens, 480_000);
         for part in &parts {
             prop_assert!(part.range.start <= part.range.end && part.range.end <= 480_000);
-            let own = part.tokens.iter().zip(&part.others);
+            let own = part.tokens.iter().zip(&part.alternatives);
             prop_assert!(own.clone().all(|(token, others)| others[0].0 == token + 1));
             prop_assert_eq!(own.len(), part.tokens.len());
         }

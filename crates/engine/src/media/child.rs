@@ -1,6 +1,6 @@
 //! A started program that cannot outlive its owner, leave a zombie or block on a full pipe.
 
-use std::io::{self, Read};
+use std::io::{self, BufReader, Read};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::thread::JoinHandle;
@@ -9,10 +9,10 @@ use std::time::Duration;
 use super::program::{MediaError, Program};
 use crate::progress::Progress;
 
-/// How much of the end of standard error is kept.
-const STDERR_KEPT: usize = 16 * 1024;
-/// How often a running program is looked after.
-const GLANCE: Duration = Duration::from_millis(10);
+/// At least so much of the end of standard error is kept.
+const STDERR_BYTES: usize = 16 * 1024;
+/// Time between two checks of a running program.
+const POLL: Duration = Duration::from_millis(10);
 
 /// A running program. Dropping it ends the program.
 pub struct Running {
@@ -23,7 +23,7 @@ pub struct Running {
 
 impl Running {
     /// Starts the program. Standard error is always read; standard output is a pipe that somebody
-    /// must take with [`Self::stdout`] or read by [`Self::capture`].
+    /// must read: see [`Self::stream`] and [`Self::capture`].
     pub fn start(program: Program, mut command: Command) -> Result<Self, MediaError> {
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(|e| program.not_started(e))?;
@@ -31,39 +31,47 @@ impl Running {
         Ok(Self { program, child, stderr })
     }
 
+    /// Starts ffmpeg and gives its standard output as a stream.
+    pub fn stream(
+        command: Command,
+        buffer_bytes: usize,
+    ) -> Result<(Self, BufReader<ChildStdout>), MediaError> {
+        let mut running = Self::start(Program::Ffmpeg, command)?;
+        let stdout = running.child.stdout.take().ok_or_else(|| {
+            Program::Ffmpeg.not_started(io::Error::from(io::ErrorKind::BrokenPipe))
+        })?;
+        Ok((running, BufReader::with_capacity(buffer_bytes, stdout)))
+    }
+
     /// The program's standard input, once, if the command made it a pipe.
     pub fn stdin(&mut self) -> Option<ChildStdin> {
         self.child.stdin.take()
     }
 
-    /// The program's standard output, once.
-    pub fn stdout(&mut self) -> Option<ChildStdout> {
-        self.child.stdout.take()
-    }
-
     /// Waits for the end, or ends the program when the work is asked to stop.
-    pub fn finish(mut self, progress: &dyn Progress) -> Result<(), MediaError> {
-        let status = self.wait(progress)?;
-        let stderr = self.stderr.take().and_then(|reader| reader.join().ok()).unwrap_or_default();
-        // A Ctrl-C reaches the program too: it then ends badly, but that is not its fault.
-        progress.check()?;
-        if status.success() { Ok(()) } else { Err(self.program.failed(&stderr)) }
+    pub fn finish(self, progress: &dyn Progress) -> Result<(), MediaError> {
+        let program = self.program;
+        match self.finish_with_stderr(progress)? {
+            (true, _) => Ok(()),
+            (false, stderr) => Err(program.failed(&stderr)),
+        }
     }
 
-    /// Waits for the end; whether it ended well, and what it wrote to standard error either way.
-    pub fn finish_with_complaints(
+    /// Waits for the end; whether it succeeded, and the end of its standard error.
+    pub fn finish_with_stderr(
         mut self,
         progress: &dyn Progress,
     ) -> Result<(bool, Vec<u8>), MediaError> {
         let status = self.wait(progress)?;
         let stderr = self.stderr.take().and_then(|reader| reader.join().ok()).unwrap_or_default();
+        // A Ctrl-C reaches the program too: then its exit status means nothing.
         progress.check()?;
         Ok((status.success(), stderr))
     }
 
     /// Runs to the end and returns what was written to standard output.
     pub fn capture(mut self, progress: &dyn Progress) -> Result<Vec<u8>, MediaError> {
-        let reader = self.stdout().map(|mut pipe| {
+        let reader = self.child.stdout.take().map(|mut pipe| {
             std::thread::spawn(move || {
                 let mut bytes = Vec::new();
                 pipe.read_to_end(&mut bytes).map(|_| bytes)
@@ -82,7 +90,7 @@ impl Running {
                 return Ok(status);
             }
             progress.check()?;
-            std::thread::sleep(GLANCE);
+            std::thread::sleep(POLL);
         }
     }
 }
@@ -104,14 +112,13 @@ pub fn run(
     Running::start(program, command)?.capture(progress)
 }
 
-/// The path as ffmpeg takes it whatever is in its name: no option, no protocol, no pattern.
+/// The path as a URL, so that ffmpeg takes no name for an option, a protocol or a pattern.
 pub fn url(path: &Path) -> std::ffi::OsString {
     let mut url = std::ffi::OsString::from("file:");
     url.push(std::path::absolute(path).unwrap_or_else(|_| path.to_owned()));
     url
 }
 
-/// Reads everything and keeps the end.
 fn tail(mut pipe: impl Read) -> Vec<u8> {
     let mut kept = Vec::new();
     let mut chunk = [0; 4096];
@@ -122,8 +129,8 @@ fn tail(mut pipe: impl Read) -> Vec<u8> {
             Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
             Err(_) => return kept,
         }
-        if kept.len() > 2 * STDERR_KEPT {
-            kept.drain(..kept.len() - STDERR_KEPT);
+        if kept.len() > 2 * STDERR_BYTES {
+            kept.drain(..kept.len() - STDERR_BYTES);
         }
     }
 }
@@ -139,9 +146,6 @@ mod tests {
     struct Impatient(AtomicU32);
 
     impl Progress for Impatient {
-        fn begin(&self, _stage: &str, _total: u64) {}
-        fn advance(&self, _units: u64) {}
-        fn warn(&self, _message: &str) {}
         fn stopped(&self) -> bool {
             self.0.fetch_add(1, Ordering::Relaxed) > 3
         }

@@ -1,149 +1,120 @@
-//! One stretch of a video as pictures of a common format, and its sound as samples.
+//! One part of the result's video track, encoded to the common format.
 
-use std::io::{self, BufReader, Read};
 use std::path::Path;
-use std::process::{ChildStdout, Command};
+use std::process::Command;
 
-use super::child::{Running, run, url};
+use super::child::{run, url};
 use super::probe::{Probe, last_value};
 use super::program::{MediaError, Program};
 use crate::progress::Progress;
 
-/// Samples per second of all sound here.
-pub const RATE: u32 = 48_000;
-
-/// The common format of pictures.
+/// The frame size and rate of the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Canvas {
     /// Width in pixels, even.
     pub width: u32,
     /// Height in pixels, even.
     pub height: u32,
-    /// Frames per second; divides [`RATE`], so that a frame is a whole number of samples.
+    /// Frames per second; divides [`RATE`](super::audio::RATE), so that a frame is a whole number of samples.
     pub fps: u32,
 }
 
-/// What happens to a picture whose shape is not the canvas's.
+/// What happens to a picture whose aspect ratio is not the canvas's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Aspect {
-    /// All of it, between bars.
+    /// Letterboxed.
     #[default]
     Fit,
-    /// The middle of it, filling the canvas.
+    /// Cropped to fill the canvas.
     Crop,
-    /// All of it, before a blurred enlargement of itself.
+    /// Letterboxed before a blurred enlargement of itself.
     Blur,
 }
 
-/// What is to be seen.
+/// What a layer shows.
 #[derive(Clone, Copy, Debug)]
-pub enum Footage<'a> {
-    /// A video from a moment on.
+pub enum Content<'a> {
     Video {
-        /// Its file.
         path: &'a Path,
-        /// What is in the file.
         probe: &'a Probe,
-        /// The moment, in seconds.
         from_s: f64,
-        /// How fast it plays.
         speed: f64,
     },
-    /// A plate of one colour (`0xRRGGBB`) for letters to stand on.
-    Plate {
-        /// The colour.
-        colour: u32,
-    },
+    /// One colour, `0xRRGGBB`.
+    Colour(u32),
 }
 
-/// Footage with letters on it.
+/// Content with text drawn on it.
 #[derive(Clone, Copy, Debug)]
 pub struct Layer<'a> {
-    /// What is to be seen.
-    pub footage: Footage<'a>,
-    /// The name of an ASS file in the working folder that belongs to it.
-    pub letters: Option<&'a str>,
+    pub content: Content<'a>,
+    /// The name of an ASS file in the working folder.
+    pub text: Option<&'a str>,
 }
 
-/// How pictures are compressed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Quality {
-    /// x264's preset.
-    pub preset: &'static str,
-    /// x264's constant rate factor; lower is better.
-    pub crf: u8,
-}
+/// x264's quality: part of the cache's keys. Chosen by hand.
+pub const QUALITY: [&str; 4] = ["-preset", "veryfast", "-crf", "21"];
 
-impl Default for Quality {
-    fn default() -> Self {
-        Self { preset: "veryfast", crf: 21 }
-    }
-}
-
-/// What a piece is made of: one layer, or two that fade into each other over the whole piece.
+/// One layer, or two that fade into each other over the whole part.
 #[derive(Clone, Copy, Debug)]
-pub struct Piece<'a> {
-    /// What is seen.
+pub struct VideoPart<'a> {
     pub layer: Layer<'a>,
-    /// What it turns into.
-    pub into: Option<Layer<'a>>,
-    /// The name of an ASS file in the working folder that is drawn over all of it.
+    pub fade_to: Option<Layer<'a>>,
+    /// The name of an ASS file in the working folder that is drawn over both layers.
     pub caption: Option<&'a str>,
-    /// How many frames.
     pub frames: u64,
 }
 
-/// Encodes a piece to `out` (a `.mov` without sound) with exactly the frames asked for. `folder`
+/// Encodes a part to `out` (a `.mov` without sound) with exactly its number of frames. `folder`
 /// holds the ASS files and a folder `fonts`; names inside it need no quoting in filters.
-pub fn encode_piece(
-    piece: &Piece,
+pub fn encode_part(
+    part: &VideoPart,
     canvas: Canvas,
     aspect: Aspect,
-    quality: Quality,
     folder: &Path,
     out: &Path,
     progress: &dyn Progress,
 ) -> Result<(), MediaError> {
-    let layers: Vec<Layer> = [Some(piece.layer), piece.into].into_iter().flatten().collect();
+    let layers: Vec<Layer> = [Some(part.layer), part.fade_to].into_iter().flatten().collect();
     let mut command = Program::Ffmpeg.command();
     command.current_dir(folder).args(["-v", "error", "-nostdin", "-y", "-filter_threads", "1"]);
     for layer in &layers {
-        input(&mut command, layer, piece.frames, canvas);
+        input(&mut command, layer, part.frames, canvas);
     }
-    command.args(["-filter_complex", &graph(&layers, piece, canvas, aspect)]);
-    command.args(["-map", "[out]", "-frames:v", &piece.frames.to_string()]);
-    compression(&mut command, canvas, quality);
+    command.args(["-filter_complex", &graph(&layers, part, canvas, aspect)]);
+    command.args(["-map", "[out]", "-frames:v", &part.frames.to_string()]);
+    compression(&mut command, canvas);
     command.args(["-progress", "-", "-f", "mov"]).arg(url(out));
     let report = run(Program::Ffmpeg, command, progress)?;
-    check_frames(piece, last_value(&String::from_utf8_lossy(&report), "frame"))
+    check_frames(part, last_value(&String::from_utf8_lossy(&report), "frame"))
 }
 
-/// A piece that came out shorter than asked is not to be used.
-fn check_frames(piece: &Piece, made: Option<i64>) -> Result<(), MediaError> {
+/// An error for a part that came out shorter than it should.
+fn check_frames(part: &VideoPart, made: Option<i64>) -> Result<(), MediaError> {
     let made = made.unwrap_or(0).max(0) as u64;
-    match piece.layer.footage {
-        _ if made == piece.frames => Ok(()),
-        Footage::Video { path, from_s, .. } => Err(MediaError::Unusable {
+    match part.layer.content {
+        _ if made == part.frames => Ok(()),
+        Content::Video { path, from_s, .. } => Err(MediaError::Unusable {
             path: path.to_owned(),
             reason: format!("has no picture at {from_s:.1} s; index it again and make a new cut"),
         }),
-        Footage::Plate { .. } => Err(MediaError::Failed {
+        Content::Colour(_) => Err(MediaError::Failed {
             program: Program::Ffmpeg,
-            message: format!("{made} of {} frames of a card were made", piece.frames),
+            message: format!("{made} of {} frames of a card were made", part.frames),
         }),
     }
 }
 
 fn input(command: &mut Command, layer: &Layer, frames: u64, canvas: Canvas) {
     let seconds = frames as f64 / f64::from(canvas.fps);
-    match layer.footage {
-        Footage::Video { path, from_s, speed, .. } => {
+    match layer.content {
+        Content::Video { path, from_s, speed, .. } => {
             // A little more than needed, so that the last frame has a successor.
             let read = format!("{:.6}", seconds * speed + 0.25);
             command.args(["-threads", "1", "-ss", &format!("{from_s:.6}"), "-t", &read, "-i"]);
             command.arg(url(path));
         }
-        Footage::Plate { colour } => {
+        Content::Colour(colour) => {
             let Canvas { width, height, fps } = canvas;
             let plate = format!("color=c=0x{colour:06X}:s={width}x{height}:r={fps}");
             command.args(["-f", "lavfi", "-i", &plate]);
@@ -151,34 +122,34 @@ fn input(command: &mut Command, layer: &Layer, frames: u64, canvas: Canvas) {
     }
 }
 
-fn graph(layers: &[Layer], piece: &Piece, canvas: Canvas, aspect: Aspect) -> String {
-    let chain = |(i, layer): (usize, &Layer)| chain(i, layer, piece.frames, canvas, aspect);
+fn graph(layers: &[Layer], part: &VideoPart, canvas: Canvas, aspect: Aspect) -> String {
+    let chain = |(i, layer): (usize, &Layer)| chain(i, layer, part.frames, canvas, aspect);
     let chains: Vec<String> = layers.iter().enumerate().map(chain).collect();
-    let seconds = piece.frames as f64 / f64::from(canvas.fps);
+    let seconds = part.frames as f64 / f64::from(canvas.fps);
     let faded = match layers.len() {
         1 => "[l0]".to_owned(),
         _ => format!("[l0][l1]xfade=transition=fade:duration={seconds:.6}:offset=0,"),
     };
-    format!("{};{faded}{}format=yuv420p[out]", chains.join(";"), drawn(piece.caption))
+    format!("{};{faded}{}format=yuv420p[out]", chains.join(";"), drawn(part.caption))
 }
 
 /// The filter that draws an ASS file, with its comma.
-fn drawn(letters: Option<&str>) -> String {
-    letters.map_or_else(String::new, |name| format!("ass=filename={name}:fontsdir=fonts,"))
+fn drawn(text: Option<&str>) -> String {
+    text.map_or_else(String::new, |name| format!("ass=filename={name}:fontsdir=fonts,"))
 }
 
 /// From input `i` to the label `l{i}`: exactly `frames` frames of the canvas.
 fn chain(i: usize, layer: &Layer, frames: u64, canvas: Canvas, aspect: Aspect) -> String {
     let fps = canvas.fps;
-    let letters = drawn(layer.letters);
+    let text = drawn(layer.text);
     // The last frame stands where the video ends early; xfade wants one time base.
     let end = format!(
-        "tpad=stop=-1:stop_mode=clone,trim=end_frame={frames},{letters}\
+        "tpad=stop=-1:stop_mode=clone,trim=end_frame={frames},{text}\
          format=yuv420p,setsar=1,settb=1/{fps}[l{i}]"
     );
-    match layer.footage {
-        Footage::Plate { .. } => format!("[{i}:v]{end}"),
-        Footage::Video { probe, speed, .. } => {
+    match layer.content {
+        Content::Colour(_) => format!("[{i}:v]{end}"),
+        Content::Video { probe, speed, .. } => {
             let shape = shape(i, probe, canvas, aspect);
             let time = format!("setpts=PTS/{speed:.6},fps={fps}:start_time=0:round=near");
             format!("[{i}:V:0]{time},{shape},{end}")
@@ -260,77 +231,21 @@ fn even(value: u32) -> u32 {
     (value / 2 * 2).max(2)
 }
 
-/// One set of x264 options for every piece: joining copies, so their headers must be the same.
-fn compression(command: &mut Command, canvas: Canvas, quality: Quality) {
+/// One set of x264 options for every part: joining copies, so their headers must be the same.
+fn compression(command: &mut Command, canvas: Canvas) {
     let Canvas { width, height, fps } = canvas;
     let level = match u64::from(width) * u64::from(height) * u64::from(fps) {
         0..=62_668_800 => "4.0",
         62_668_801..=125_337_600 => "4.2",
         _ => "5.2",
     };
-    command.args(["-c:v", "libx264", "-preset", quality.preset]);
-    command.args(["-crf", &quality.crf.to_string()]);
+    command.args(["-c:v", "libx264"]).args(QUALITY);
     command.args(["-threads", "1", "-profile:v", "high", "-level:v", level]);
     command.args(["-g", &(2 * fps).to_string(), "-pix_fmt", "yuv420p"]);
     command.args(["-color_range", "tv", "-colorspace", "bt709"]);
     command.args(["-color_primaries", "bt709", "-color_trc", "bt709"]);
     command.args(["-video_track_timescale", &(fps * 512).to_string()]);
     command.args(["-map_metadata", "-1", "-fflags", "+bitexact", "-flags:v", "+bitexact"]);
-}
-
-/// The sound of a stretch of video, decoded: stereo samples from -1 to 1 at [`RATE`].
-pub struct Sound {
-    running: Option<Running>,
-    pipe: BufReader<ChildStdout>,
-}
-
-impl Sound {
-    /// Starts to decode `seconds` of the result from a moment of the video at this speed.
-    pub fn open(path: &Path, from_s: f64, seconds: f64, speed: f64) -> Result<Self, MediaError> {
-        let mut command = Program::Ffmpeg.command();
-        let (from, read) = (format!("{from_s:.6}"), format!("{:.6}", seconds * speed));
-        command.args(["-v", "error", "-nostdin", "-vn", "-sn", "-ss", &from, "-t", &read, "-i"]);
-        command.arg(url(path)).args(["-map", "0:a:0", "-af", &sound_filters(speed)]);
-        command.args(["-ac", "2", "-ar", &RATE.to_string(), "-f", "f32le", "-"]);
-        let mut running = Running::start(Program::Ffmpeg, command)?;
-        let stdout = running.stdout().ok_or_else(|| {
-            Program::Ffmpeg.not_started(io::Error::from(io::ErrorKind::BrokenPipe))
-        })?;
-        Ok(Self { running: Some(running), pipe: BufReader::with_capacity(1 << 16, stdout) })
-    }
-
-    /// The next pair of samples; none at the end. What is not a number becomes silence.
-    pub fn next_pair(&mut self) -> Result<Option<[f32; 2]>, MediaError> {
-        let mut bytes = [0; 8];
-        match self.pipe.read_exact(&mut bytes) {
-            Ok(()) => {
-                let [a, b, c, d, e, f, g, h] = bytes;
-                let pair = [f32::from_le_bytes([a, b, c, d]), f32::from_le_bytes([e, f, g, h])];
-                Ok(Some(pair.map(|x| if x.is_finite() { x } else { 0.0 })))
-            }
-            Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => Ok(None),
-            Err(e) => Err(Program::Ffmpeg.not_started(e)),
-        }
-    }
-
-    /// Waits for the decoder's end and says how it went.
-    pub fn finish(mut self, progress: &dyn Progress) -> Result<(), MediaError> {
-        self.running.take().map_or(Ok(()), |running| running.finish(progress))
-    }
-}
-
-/// Silence where the sound begins late or has holes; the speed without a change of pitch.
-fn sound_filters(speed: f64) -> String {
-    let mut filters = format!("aresample={RATE}:async=1:first_pts=0");
-    let mut left = speed;
-    while left < 0.5 {
-        filters.push_str(",atempo=0.5");
-        left /= 0.5;
-    }
-    if (left - 1.0).abs() > 1e-6 {
-        filters.push_str(&format!(",atempo={left:.6}"));
-    }
-    filters
 }
 
 #[cfg(test)]
@@ -343,11 +258,9 @@ mod tests {
             width,
             height,
             fps: 30.0,
-            variable_rate: false,
-            video_codec: "h264".into(),
             colours: None,
-            audio: None,
-            texts: Vec::new(),
+            has_audio: false,
+            text_streams: Vec::new(),
         }
     }
 
@@ -368,12 +281,5 @@ mod tests {
             let (across, down) = middle(&probe, canvas);
             assert!((across - covers.0).abs() + (down - covers.1).abs() < 1e-9, "{width}x{height}");
         }
-    }
-
-    #[test]
-    fn speeds_are_chained_where_one_filter_cannot_reach() {
-        assert_eq!(sound_filters(1.0), "aresample=48000:async=1:first_pts=0");
-        assert!(sound_filters(0.2).ends_with("atempo=0.5,atempo=0.5,atempo=0.800000"));
-        assert!(sound_filters(2.0).ends_with(",atempo=2.000000"));
     }
 }

@@ -1,25 +1,20 @@
-//! What the programs on this machine can do, as `stitch doctor` tells it.
+//! Checks of the installed programs, for `stitch doctor`.
 
 use serde::Serialize;
 
 use super::Program;
 
-/// One thing that was looked at.
+/// The result of one check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// What was looked at.
     pub what: String,
-    /// Whether it is as it should be.
     pub well: bool,
-    /// Whether the main job needs it.
     pub needed: bool,
-    /// What was found.
     pub detail: String,
-    /// The command that mends it.
     pub mend: Option<String>,
 }
 
-/// Looks at every program, and at the codecs and filters of ffmpeg that are used.
+/// Checks every program, and the codecs and filters of ffmpeg that are used.
 pub fn examine() -> Vec<Finding> {
     let mut findings: Vec<Finding> =
         [(Program::Ffmpeg, true), (Program::Ffprobe, true), (Program::EspeakNg, false)]

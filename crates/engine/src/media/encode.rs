@@ -1,17 +1,19 @@
-//! Pictures and sound into a video file, through one ffmpeg process per file.
+//! A video file written from pictures and samples, by one ffmpeg process per file.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{ChildStdin, Stdio};
 
+use tempfile::NamedTempFile;
+
 use super::child::{Running, url};
 use super::program::{MediaError, Program};
-use crate::files::{FileError, sync_folder};
+use crate::files::{FileError, folder_of, persist, temporary};
 use crate::progress::{Progress, Silent};
 
-/// What the pictures look like and how much care is taken with them.
+/// Size and rates of a video file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Format {
+pub struct VideoFormat {
     /// In pixels, even.
     pub width: u32,
     /// In pixels, even.
@@ -22,48 +24,53 @@ pub struct Format {
     pub frames_per_second: u32,
 }
 
-/// Sound to put beside the pictures.
+/// Mono audio samples.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Sound {
-    /// Samples a second.
+pub struct Pcm {
+    /// Samples per second.
     pub rate: u32,
-    /// One channel.
     pub samples: Vec<i16>,
 }
 
-/// A video file in the making. It takes its name when it is finished; dropped before, it leaves
+/// A video file being written. It takes its name when it is finished; dropped before, it leaves
 /// nothing behind.
 pub struct VideoWriter {
-    // the pipe stands before the program: dropped first, it lets the program end
+    // The pipe is dropped before the program, which lets the program end.
     pictures: Option<ChildStdin>,
     ffmpeg: Option<Running>,
     picture_bytes: usize,
-    temporary: tempfile::TempPath,
-    _sound: Option<tempfile::TempPath>,
+    file: NamedTempFile,
+    _audio: Option<NamedTempFile>,
     path: PathBuf,
 }
 
 impl VideoWriter {
-    /// Starts a file (h264 and aac in mp4, whatever the name ends in).
-    pub fn start(path: &Path, format: Format, sound: Option<&Sound>) -> Result<Self, MediaError> {
-        let folder = folder_of(path);
-        let temporary = hidden(folder, ".mp4").map_err(FileError::at(path))?;
-        let sound_file = sound.map(|sound| write_sound(folder, sound)).transpose();
-        let sound_file = sound_file.map_err(FileError::at(path))?;
+    /// Starts a file: H.264 and AAC in MP4, whatever its extension.
+    pub fn start(
+        path: &Path,
+        format: VideoFormat,
+        audio: Option<&Pcm>,
+    ) -> Result<Self, MediaError> {
+        let new = |suffix| temporary(folder_of(path), suffix);
+        let file = new(".mp4").map_err(FileError::at(path))?;
         let mut command = Program::Ffmpeg.command();
         command.args(["-hide_banner", "-loglevel", "error", "-y"]).args(picture_input(format));
-        if let (Some(file), Some(sound)) = (&sound_file, sound) {
-            command.args(sound_input(sound)).arg(url(file));
+        let mut audio_file = None;
+        if let Some(pcm) = audio {
+            let samples = new(".pcm").and_then(|file| write_samples(file, pcm));
+            let samples = audio_file.insert(samples.map_err(FileError::at(path))?);
+            let rate = pcm.rate.to_string();
+            command.args(["-f", "s16le", "-ar", &rate, "-ac", "1", "-i"]).arg(url(samples.path()));
             command.args(["-c:a", "aac", "-b:a", "64k", "-ar", "44100"]);
         }
-        command.args(video_output(format)).arg(url(&temporary)).stdin(Stdio::piped());
+        command.args(video_output(format)).arg(url(file.path())).stdin(Stdio::piped());
         let mut ffmpeg = Running::start(Program::Ffmpeg, command)?;
         Ok(Self {
             pictures: ffmpeg.stdin(),
             ffmpeg: Some(ffmpeg),
             picture_bytes: format.width as usize * format.height as usize * 4,
-            temporary,
-            _sound: sound_file,
+            file,
+            _audio: audio_file,
             path: path.to_owned(),
         })
     }
@@ -87,7 +94,7 @@ impl VideoWriter {
         if let Some(ffmpeg) = self.ffmpeg.take() {
             ffmpeg.finish(progress)?;
         }
-        Ok(persist(self.temporary, &self.path).map_err(FileError::at(&self.path))?)
+        Ok(persist(self.file, &self.path)?)
     }
 
     /// Why ffmpeg takes no more pictures: its own words, or where it has none, the pipe's.
@@ -100,93 +107,41 @@ impl VideoWriter {
     }
 }
 
-fn picture_input(format: Format) -> Vec<String> {
+fn picture_input(format: VideoFormat) -> Vec<String> {
     let size = format!("{}x{}", format.width, format.height);
-    let rate = format.pictures_per_second.to_string();
-    let input = ["-f", "rawvideo", "-pix_fmt", "rgba", "-s", &size, "-framerate", &rate, "-i", "-"];
-    input.map(str::to_owned).to_vec()
-}
-
-fn sound_input(sound: &Sound) -> Vec<String> {
-    let rate = sound.rate.to_string();
-    ["-f", "s16le", "-ar", &rate, "-ac", "1", "-i"].map(str::to_owned).to_vec()
+    let rate = format.pictures_per_second;
+    words(&format!("-f rawvideo -pix_fmt rgba -s {size} -framerate {rate} -i -"))
 }
 
 /// One thread and fixed settings: the same pictures give the same bytes on every machine.
-fn video_output(format: Format) -> Vec<String> {
-    let rate = format.frames_per_second.to_string();
-    let keyframes = (format.frames_per_second * 2).to_string();
-    let output = [
-        "-c:v",
-        "libx264",
-        "-preset",
-        "veryfast",
-        "-tune",
-        "animation",
-        "-crf",
-        "23",
-        "-pix_fmt",
-        "yuv420p",
-        "-threads",
-        "1",
-        "-r",
-        &rate,
-        "-g",
-        &keyframes,
-        "-fflags",
-        "+bitexact",
-        "-flags:v",
-        "+bitexact",
-        "-flags:a",
-        "+bitexact",
-        "-map_metadata",
-        "-1",
-        "-movflags",
-        "+faststart",
-        "-f",
-        "mp4",
-    ];
-    output.map(str::to_owned).to_vec()
+fn video_output(format: VideoFormat) -> Vec<String> {
+    let (rate, keyframes) = (format.frames_per_second, format.frames_per_second * 2);
+    words(&format!(
+        "-c:v libx264 -preset veryfast -tune animation -crf 23 -pix_fmt yuv420p -threads 1 \
+         -r {rate} -g {keyframes} -fflags +bitexact -flags:v +bitexact -flags:a +bitexact \
+         -map_metadata -1 -movflags +faststart -f mp4"
+    ))
 }
 
-fn folder_of(path: &Path) -> &Path {
-    match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    }
+fn words(text: &str) -> Vec<String> {
+    text.split_whitespace().map(str::to_owned).collect()
 }
 
-/// A new file with a hidden name, removed when dropped.
-fn hidden(folder: &Path, suffix: &str) -> io::Result<tempfile::TempPath> {
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".writing-").suffix(suffix);
-    #[cfg(unix)] // temporary files are private by default, a video is not
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    Ok(builder.tempfile_in(folder)?.into_temp_path())
-}
-
-fn write_sound(folder: &Path, sound: &Sound) -> io::Result<tempfile::TempPath> {
-    let path = hidden(folder, ".pcm")?;
-    let bytes: Vec<u8> = sound.samples.iter().flat_map(|sample| sample.to_le_bytes()).collect();
-    std::fs::write(&path, bytes)?;
-    Ok(path)
-}
-
-fn persist(temporary: tempfile::TempPath, path: &Path) -> io::Result<()> {
-    std::fs::File::open(&temporary)?.sync_all()?;
-    temporary.persist(path)?;
-    sync_folder(folder_of(path))
+fn write_samples(mut file: NamedTempFile, pcm: &Pcm) -> io::Result<NamedTempFile> {
+    let bytes: Vec<u8> = pcm.samples.iter().flat_map(|sample| sample.to_le_bytes()).collect();
+    file.write_all(&bytes)?;
+    Ok(file)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const SMALL: Format =
-        Format { width: 64, height: 36, pictures_per_second: 12, frames_per_second: 24 };
+    const SMALL: VideoFormat =
+        VideoFormat { width: 64, height: 36, pictures_per_second: 12, frames_per_second: 24 };
 
     fn write(path: &Path, seconds: usize) -> Result<(), MediaError> {
-        let sound = Sound { rate: 22_050, samples: vec![0; 22_050 * seconds] };
+        let sound = Pcm { rate: 22_050, samples: vec![0; 22_050 * seconds] };
         let mut video = VideoWriter::start(path, SMALL, Some(&sound))?;
         for picture in 0..12 * seconds {
             video.picture(&[picture as u8; 64 * 36 * 4])?;

@@ -1,8 +1,10 @@
-//! A video's pictures, sampled evenly and resized, on a pipe; and single pictures as JPEG.
+//! A video's frames, sampled evenly and resized, on a pipe; single frames as JPEG; text streams.
 
 use std::io::{self, BufReader, Read};
 use std::path::Path;
 use std::process::{ChildStdout, Command};
+
+use serde::Deserialize;
 
 use super::child::{Running, run, url};
 use super::program::{MediaError, Program};
@@ -11,10 +13,10 @@ use crate::progress::{Progress, Silent};
 /// How much of the video is decoded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Decode {
-    /// Every frame, so that the samples are the true ones.
+    /// Every frame, so that the samples are exact.
     #[default]
     Exact,
-    /// Frames nobody refers to and the deblocking are left out: about 1.6 times as fast.
+    /// Without frames that no other refers to, and without deblocking: about 1.6 times as fast.
     Fast,
     /// Key frames only: about 15 times as fast, for a first look at a large library.
     Keyframes,
@@ -30,99 +32,95 @@ impl Decode {
     }
 }
 
-/// Which pictures are wanted.
+/// How a picture gets another aspect ratio.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Fit {
+    /// Scaled until it covers the size, and its middle cut out.
+    #[default]
+    Crop,
+    /// Stretched.
+    Squash,
+}
+
+/// The resampling filter, widened by the reduction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Filter {
+    #[default]
+    Bicubic,
+    Bilinear,
+}
+
+/// Which frames are decoded.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sampling {
-    /// Pictures per second.
+    /// Frames per second.
     pub fps: f64,
-    /// Width of a picture.
     pub width: u32,
-    /// Height of a picture.
     pub height: u32,
-    /// Whether the middle is cut out to keep the shape; otherwise the picture is stretched.
-    pub crop: bool,
-    /// Whether pictures are resampled by triangles; otherwise by cubics, which are sharper.
-    pub smooth: bool,
-    /// How much is decoded.
+    pub fit: Fit,
+    pub filter: Filter,
     pub decode: Decode,
 }
 
-/// One sampled picture.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Frame {
-    /// Its number; picture `i` is what is shown at `i / fps` seconds.
-    pub index: u64,
-    /// Rows of red, green, blue, one byte each.
-    pub rgb: Vec<u8>,
-}
-
-/// The pictures of a video, one process for all. Dropping it ends the process.
+/// The frames of a video from one ffmpeg process: rows of red, green, blue bytes; frame `i` is shown at
+/// `i / fps` seconds. Dropping it ends the process.
 pub struct Frames {
     running: Option<Running>,
     pipe: BufReader<ChildStdout>,
     bytes: usize,
-    next: u64,
 }
 
 impl Frames {
-    /// Starts to decode.
     pub fn open(path: &Path, sampling: &Sampling) -> Result<Self, MediaError> {
-        let mut running = Running::start(Program::Ffmpeg, command(path, sampling))?;
         let bytes = 3 * sampling.width as usize * sampling.height as usize;
-        let stdout = running.stdout().ok_or_else(|| {
-            Program::Ffmpeg.not_started(io::Error::from(io::ErrorKind::BrokenPipe))
-        })?;
-        let pipe = BufReader::with_capacity(bytes.clamp(1 << 16, 1 << 22), stdout);
-        Ok(Self { running: Some(running), pipe, bytes, next: 0 })
-    }
-
-    /// The next picture; none at the end.
-    fn read(&mut self) -> Result<Option<Frame>, MediaError> {
-        let mut rgb = vec![0; self.bytes];
-        match self.pipe.read_exact(&mut rgb) {
-            Ok(()) => {
-                self.next += 1;
-                Ok(Some(Frame { index: self.next - 1, rgb }))
-            }
-            Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => {
-                self.running.take().map_or(Ok(None), |r| r.finish(&Silent).map(|()| None))
-            }
-            Err(e) => Err(Program::Ffmpeg.not_started(e)),
-        }
+        let (running, pipe) =
+            Running::stream(command(path, sampling), bytes.clamp(1 << 16, 1 << 22))?;
+        Ok(Self { running: Some(running), pipe, bytes })
     }
 }
 
 impl Iterator for Frames {
-    type Item = Result<Frame, MediaError>;
+    type Item = Result<Vec<u8>, MediaError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        self.running.as_ref()?;
-        let read = self.read();
-        if read.is_err() {
-            self.running = None;
+        let running = self.running.take()?;
+        let mut rgb = vec![0; self.bytes];
+        match self.pipe.read_exact(&mut rgb) {
+            Ok(()) => {
+                self.running = Some(running);
+                Some(Ok(rgb))
+            }
+            Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => {
+                running.finish(&Silent).err().map(Err)
+            }
+            Err(e) => Some(Err(Program::Ffmpeg.not_started(e))),
         }
-        read.transpose()
     }
 }
 
 fn command(path: &Path, sampling: &Sampling) -> Command {
-    let Sampling { fps, width, height, crop, smooth, decode } = *sampling;
-    let flags = if smooth { "bilinear" } else { "bicubic" };
-    let shape = match crop {
-        true => format!(
+    let Sampling { fps, width, height, fit, filter, decode } = *sampling;
+    let flags = match filter {
+        Filter::Bicubic => "bicubic",
+        Filter::Bilinear => "bilinear",
+    };
+    let shape = match fit {
+        Fit::Crop => format!(
             "scale=w='if(gt(dar,{width}/{height}),ceil({height}*dar),{width})'\
              :h='if(gt(dar,{width}/{height}),{height},ceil({width}/dar))':flags={flags},\
              crop={width}:{height}"
         ),
-        false => format!("scale={width}:{height}:flags={flags}"),
+        Fit::Squash => format!("scale={width}:{height}:flags={flags}"),
     };
     let mut command = Program::Ffmpeg.command();
     command.args(["-v", "error", "-nostdin", "-threads", "1"]);
     command.args(decode.arguments()).arg("-i").arg(url(path));
-    // A lone key frame would otherwise round to no picture at all.
+    // A single key frame would otherwise round to no frame at all.
     let end = if decode == Decode::Exact { "round" } else { "pass" };
     let pick = format!("fps={fps}:start_time=0:eof_action={end}");
-    // What is rarer is scaled: the pictures that are picked, or the key frames they are picked from.
+    // The fewer are scaled: the sampled frames, or the key frames they are sampled from.
     let filters = match decode {
         Decode::Keyframes => format!("{shape},format=rgb24,{pick}"),
         Decode::Exact | Decode::Fast => format!("{pick},{shape}"),
@@ -155,7 +153,7 @@ pub fn thumbnail(
     Ok(jpeg)
 }
 
-/// The text stream with this number in the file, as SRT.
+/// The text stream with this index in the file, as SRT.
 pub fn text_stream(
     path: &Path,
     index: u32,

@@ -1,20 +1,19 @@
-//! Pieces of one format put together without encoding their pictures again.
+//! Parts of one format joined without encoding their pictures again.
 
 use std::path::Path;
 
+use super::audio::RATE;
 use super::child::{run, url};
-use super::cut::RATE;
 use super::program::{MediaError, Program};
 use crate::progress::Progress;
 
-/// What is put together. All names are of files in the working folder.
+/// What is joined. All names are of files in the working folder.
 #[derive(Clone, Copy, Debug)]
 pub struct Join<'a> {
-    /// The working folder.
     pub folder: &'a Path,
-    /// A list for ffmpeg's concat demuxer, with the exact duration of every piece.
+    /// A list for ffmpeg's concat demuxer, with the exact duration of every part.
     pub pieces: &'a str,
-    /// The whole sound: 16-bit little-endian stereo samples.
+    /// The audio track: 16-bit little-endian stereo samples.
     pub sound: &'a str,
     /// Title and chapters in ffmpeg's metadata format.
     pub metadata: &'a str,

@@ -5,13 +5,13 @@ pub mod doctor;
 pub mod child;
 pub mod probe;
 pub mod frames;
-pub mod sound;
+pub mod audio;
 pub mod cut;
 pub mod join;
 pub mod encode;
 pub mod speech;
 
-pub use frames::{Decode, Frame, Frames, Sampling, text_stream, thumbnail};
+pub use audio::AudioReader;
+pub use frames::{Decode, Frames, Sampling, text_stream, thumbnail};
 pub use probe::{Probe, describe, probe};
 pub use program::{MediaError, Program};
-pub use sound::Hearing;

@@ -1,4 +1,4 @@
-//! What is in a media file, and whether it is what it says.
+//! The streams of a media file, and whether it is complete.
 
 use std::io::Read;
 use std::path::Path;
@@ -10,59 +10,31 @@ use super::child::{run, url};
 use super::program::{MediaError, Program};
 use crate::progress::Progress;
 
-/// What a usable video file holds.
+/// The properties of a usable video file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Probe {
     /// How long it lasts, in milliseconds.
     pub duration_ms: u64,
     /// Width as shown: rotation and pixel shape applied.
     pub width: u32,
-    /// Height as shown.
     pub height: u32,
     /// Frames per second, on average.
     pub fps: f64,
-    /// Whether the time between frames changes.
-    pub variable_rate: bool,
-    /// The picture's codec, as ffmpeg calls it.
-    pub video_codec: String,
     /// How its colours are coded, as ffmpeg calls it (`bt709`), where the file says.
     pub colours: Option<String>,
-    /// The first sound stream.
-    pub audio: Option<Audio>,
-    /// The streams that hold text (pictures of text are left out).
-    pub texts: Vec<TextStream>,
-}
-
-/// A sound stream.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Audio {
-    /// Its codec.
-    pub codec: String,
-    /// How many channels.
-    pub channels: u32,
-    /// Samples per second.
-    pub rate: u32,
-}
-
-/// A stream of subtitles held as text.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TextStream {
-    /// Its number in the file.
-    pub index: u32,
-    /// Its codec.
-    pub codec: String,
-    /// Its language as the file names it (`eng`).
-    pub language: Option<String>,
+    pub has_audio: bool,
+    /// Indexes of the subtitle streams that are text, not pictures.
+    pub text_streams: Vec<u32>,
 }
 
 /// Codecs whose subtitles are text.
 const TEXT_CODECS: [&str; 7] = ["subrip", "srt", "ass", "ssa", "mov_text", "webvtt", "text"];
-/// What ffmpeg can read but nobody means by a video: text as a terminal shows it, single pictures.
+/// Formats that ffmpeg reads but that are no videos: terminal text, single pictures.
 const NOT_VIDEO: [&str; 4] = ["tty", "image2", "_pipe", "bin"];
-/// Media that ends this many seconds before what its header says (or a twentieth) is cut off.
-const SHORT_BY_S: f64 = 3.0;
+/// A file whose data ends so much (or a twentieth) before the end in its header is cut off.
+const MAX_MISSING_S: f64 = 3.0;
 
-/// What the file holds, after a look at whether its first picture decodes and its end is there.
+/// As [`describe`], and checks that the first picture decodes and the end is there.
 pub fn probe(path: &Path, progress: &dyn Progress) -> Result<Probe, MediaError> {
     check_file(path)?;
     let described = || {
@@ -75,7 +47,7 @@ pub fn probe(path: &Path, progress: &dyn Progress) -> Result<Probe, MediaError> 
     first.and(end).map(|()| probe)
 }
 
-/// What the file's headers say, which is enough for a file that was probed before.
+/// What the headers say, which is enough for a file that was probed before.
 pub fn describe(path: &Path, progress: &dyn Progress) -> Result<Probe, MediaError> {
     check_file(path)?;
     let mut command = Program::Ffprobe.command();
@@ -88,7 +60,7 @@ pub fn describe(path: &Path, progress: &dyn Progress) -> Result<Probe, MediaErro
         .map_err(|e| unusable(path, format!("ffprobe's report cannot be read: {e}")))?;
     let mut probe = report.probe(path)?;
     if probe.duration_ms == 0 {
-        probe.duration_ms = walk(path, progress)?;
+        probe.duration_ms = measure_duration(path, progress)?;
     }
     match probe.duration_ms {
         0 => Err(unusable(path, "the video lasts 0 seconds; leave it out of the library")),
@@ -96,7 +68,7 @@ pub fn describe(path: &Path, progress: &dyn Progress) -> Result<Probe, MediaErro
     }
 }
 
-/// Refuses what is no regular file with something in it.
+/// An error for what is no regular file, or empty.
 fn check_file(path: &Path) -> Result<(), MediaError> {
     let metadata = std::fs::metadata(path).map_err(crate::files::FileError::at(path))?;
     if metadata.is_dir() {
@@ -115,7 +87,7 @@ fn unusable(path: &Path, reason: impl Into<String>) -> MediaError {
     MediaError::Unusable { path: path.to_owned(), reason: reason.into() }
 }
 
-/// Says in the user's words why ffprobe could not read a file.
+/// Explains why ffprobe could not read a file.
 fn unreadable(path: &Path, message: &str) -> MediaError {
     if message.contains("moov atom not found") && begins_as_mp4(path) {
         return unusable(path, "the file is cut off before its index; get it again");
@@ -128,7 +100,7 @@ fn unreadable(path: &Path, message: &str) -> MediaError {
     unusable(path, format!("is no media file that ffmpeg can read ({said}); leave it out"))
 }
 
-/// Whether the file begins as MP4 and QuickTime files do: ffmpeg believes a name too easily.
+/// Whether the file begins like MP4 and QuickTime files: ffmpeg trusts the extension.
 fn begins_as_mp4(path: &Path) -> bool {
     let mut start = [0; 8];
     let read = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut start));
@@ -136,7 +108,6 @@ fn begins_as_mp4(path: &Path) -> bool {
     read.is_ok() && kinds.iter().any(|kind| start.ends_with(kind.as_bytes()))
 }
 
-/// Decodes one picture.
 fn first_picture(path: &Path, progress: &dyn Progress) -> Result<(), MediaError> {
     let mut command = Program::Ffmpeg.command();
     command.args(["-v", "error", "-threads", "1", "-i"]).arg(url(path));
@@ -160,10 +131,10 @@ fn first_picture(path: &Path, progress: &dyn Progress) -> Result<(), MediaError>
     }
 }
 
-/// Looks whether there are packets near the end that the header claims, without decoding.
+/// Checks that there are packets near the end that the header claims, without decoding.
 fn end_is_there(path: &Path, claimed_s: f64, progress: &dyn Progress) -> Result<(), MediaError> {
     let last = last_packet_s(path, (claimed_s - 1.0).max(0.0), progress)?;
-    if last + SHORT_BY_S.max(claimed_s / 20.0) >= claimed_s {
+    if last + MAX_MISSING_S.max(claimed_s / 20.0) >= claimed_s {
         return Ok(());
     }
     let reason = format!(
@@ -197,8 +168,8 @@ fn last_packet_s(path: &Path, from_s: f64, progress: &dyn Progress) -> Result<f6
     Ok(times.fold(0.0, f64::max))
 }
 
-/// The duration in milliseconds of a file whose header does not tell it: reads every packet.
-fn walk(path: &Path, progress: &dyn Progress) -> Result<u64, MediaError> {
+/// The duration in milliseconds by reading every packet, if the header does not say it.
+fn measure_duration(path: &Path, progress: &dyn Progress) -> Result<u64, MediaError> {
     let mut command = Program::Ffmpeg.command();
     command.args(["-v", "error", "-i"]).arg(url(path));
     command.args(["-map", "0:V:0", "-c", "copy", "-progress", "-", "-f", "null", "/dev/null"]);
@@ -216,7 +187,7 @@ pub(super) fn last_value(report: &str, name: &str) -> Option<i64> {
     pairs.find_map(|(key, value)| value.trim().parse().ok().filter(|_| key == name))
 }
 
-/// ffprobe's report, as far as it is needed.
+/// The fields of ffprobe's report that are needed.
 #[derive(Deserialize)]
 struct Report {
     #[serde(default)]
@@ -270,7 +241,6 @@ struct SideData {
 
 #[derive(Default, Deserialize)]
 struct Tags {
-    language: Option<String>,
     rotate: Option<String>,
 }
 
@@ -286,17 +256,15 @@ impl Report {
         let (width, height) = video
             .shown_size()
             .ok_or_else(|| unusable(path, "has a picture of no size; get it again"))?;
-        let (fps, variable_rate) = video.rate();
+        let texts = self.streams.iter().filter(|stream| stream.is_text());
         Ok(Probe {
             duration_ms: self.duration_ms(video),
             width,
             height,
-            fps,
-            variable_rate,
-            video_codec: video.codec_name.clone(),
+            fps: video.fps(),
             colours: video.color_space.clone().filter(|name| name != "unknown"),
-            audio: self.streams.iter().find_map(Stream::audio),
-            texts: self.streams.iter().filter_map(Stream::text).collect(),
+            has_audio: self.streams.iter().any(Stream::is_audio),
+            text_streams: texts.map(|stream| stream.index).collect(),
         })
     }
 
@@ -337,34 +305,19 @@ impl Stream {
         (degrees / 90.0).round() as i64 % 2 != 0
     }
 
-    /// Frames per second, and whether they are uneven.
-    fn rate(&self) -> (f64, bool) {
-        let read = |text: &Option<String>| {
-            let value = text.as_deref().and_then(|text| ratio(text, '/'));
-            value.filter(|fps| (0.05..=1000.0).contains(fps))
-        };
-        match (read(&self.avg_frame_rate), read(&self.r_frame_rate)) {
-            (Some(average), Some(real)) => (average, (average - real).abs() > 0.02 * real),
-            (Some(average), None) => (average, true),
-            (None, Some(real)) => (real, true),
-            (None, None) => (25.0, true),
-        }
+    fn fps(&self) -> f64 {
+        let rates = [&self.avg_frame_rate, &self.r_frame_rate].into_iter().flatten();
+        let mut rates = rates.filter_map(|text| ratio(text, '/'));
+        rates.find(|fps| (0.05..=1000.0).contains(fps)).unwrap_or(25.0)
     }
 
-    fn audio(&self) -> Option<Audio> {
-        let channels = self.channels.filter(|n| *n > 0)?;
-        let rate = self.sample_rate.as_ref()?.parse().ok().filter(|rate| *rate > 0)?;
-        let audio = Audio { codec: self.codec_name.clone(), channels, rate };
-        (self.codec_type == "audio").then_some(audio)
+    fn is_audio(&self) -> bool {
+        let rate: Option<u32> = self.sample_rate.as_ref().and_then(|rate| rate.parse().ok());
+        self.codec_type == "audio" && self.channels.is_some_and(|n| n > 0) && rate > Some(0)
     }
 
-    fn text(&self) -> Option<TextStream> {
-        let held = self.codec_type == "subtitle" && TEXT_CODECS.contains(&&*self.codec_name);
-        held.then(|| TextStream {
-            index: self.index,
-            codec: self.codec_name.clone(),
-            language: self.tags.language.clone().filter(|language| language != "und"),
-        })
+    fn is_text(&self) -> bool {
+        self.codec_type == "subtitle" && TEXT_CODECS.contains(&&*self.codec_name)
     }
 }
 

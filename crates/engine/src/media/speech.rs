@@ -1,9 +1,8 @@
-//! Words spoken by espeak-ng.
+//! Speech synthesis by espeak-ng.
 
-use super::encode::Sound;
+use super::encode::Pcm;
 use super::program::{MediaError, Program};
 
-/// Who speaks, and how.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Voice {
     /// espeak-ng's name for it, such as `en-us+f2`.
@@ -19,26 +18,25 @@ pub fn available() -> Result<(), MediaError> {
     Program::EspeakNg.output(["--version"]).map(|_| ())
 }
 
-/// The words as sound that lasts no longer than `longest_ms`: a voice that is too slow speaks faster.
-pub fn speak_within(text: &str, voice: &Voice, longest_ms: u64) -> Result<Sound, MediaError> {
+/// Speech that lasts at most `max_ms`: a voice that is too slow speaks faster.
+pub fn speak_within(text: &str, voice: &Voice, max_ms: u64) -> Result<Pcm, MediaError> {
     let mut voice = voice.clone();
     let mut sound = speak(text, &voice)?;
     for _ in 0..3 {
         let lasts = length_ms(&sound);
-        if lasts <= longest_ms {
+        if lasts <= max_ms {
             break;
         }
-        let faster = u64::from(voice.words_per_minute) * lasts * 21 / 20 / longest_ms.max(1);
+        let faster = u64::from(voice.words_per_minute) * lasts * 21 / 20 / max_ms.max(1);
         voice.words_per_minute = faster.clamp(80, 450) as u32;
         sound = speak(text, &voice)?;
     }
-    let most = longest_ms * u64::from(sound.rate) / 1000;
+    let most = max_ms * u64::from(sound.rate) / 1000;
     sound.samples.truncate(most as usize);
     Ok(sound)
 }
 
-/// The words as sound, without the silence around them.
-pub fn speak(text: &str, voice: &Voice) -> Result<Sound, MediaError> {
+pub fn speak(text: &str, voice: &Voice) -> Result<Pcm, MediaError> {
     let (speed, pitch) = (voice.words_per_minute.to_string(), voice.pitch.to_string());
     let arguments = ["-v", &voice.name, "-s", &speed, "-p", &pitch, "-z", "--stdout", "--", text];
     let wav = Program::EspeakNg.output(arguments)?;
@@ -50,14 +48,13 @@ pub fn speak(text: &str, voice: &Voice) -> Result<Sound, MediaError> {
     Ok(sound)
 }
 
-/// How long it lasts.
-fn length_ms(sound: &Sound) -> u64 {
+fn length_ms(sound: &Pcm) -> u64 {
     sound.samples.len() as u64 * 1000 / u64::from(sound.rate.max(1))
 }
 
 /// The samples of a WAV file of one channel of 16 bits, which is what espeak-ng writes. The sizes in
 /// its header are not to be trusted: it does not know them yet when it begins to write.
-fn read_wav(bytes: &[u8]) -> Option<Sound> {
+fn read_wav(bytes: &[u8]) -> Option<Pcm> {
     let rate = u32::from_le_bytes(bytes.get(24..28)?.try_into().ok()?);
     let channels_and_bits = (bytes.get(22..24)?, bytes.get(34..36)?);
     if !bytes.starts_with(b"RIFF") || channels_and_bits != (&[1, 0], &[16, 0]) || rate == 0 {
@@ -65,10 +62,9 @@ fn read_wav(bytes: &[u8]) -> Option<Sound> {
     }
     let data = bytes.windows(4).take(512).position(|four| four == b"data")?;
     let samples = bytes.get(data + 8..)?.chunks_exact(2);
-    Some(Sound { rate, samples: samples.map(|two| i16::from_le_bytes([two[0], two[1]])).collect() })
+    Some(Pcm { rate, samples: samples.map(|two| i16::from_le_bytes([two[0], two[1]])).collect() })
 }
 
-/// Cuts off the silence at both ends.
 fn trim(samples: &mut Vec<i16>) {
     let loud = |sample: &i16| sample.unsigned_abs() > 64;
     let end = samples.iter().rposition(loud).map_or(0, |at| at + 1);

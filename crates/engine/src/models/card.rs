@@ -1,31 +1,24 @@
-//! card.json: what a model is, in the words of whoever made it.
+//! card.json: a model's description by its author.
 
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::manifest::Role;
+use super::manifest::{Model, Role};
 use crate::files::{self, FileError};
 
-/// What a model is and where it comes from; kept beside its weights.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Card {
-    /// Its name, which is its folder's name.
     pub name: String,
-    /// What it does here.
     pub role: Role,
-    /// What it is for, in one sentence.
     pub about: String,
     /// SPDX expression.
     pub licence: String,
-    /// The data it was trained on.
     pub data: String,
-    /// The page or recipe it comes from.
     pub origin: String,
     /// The seed of its training, where known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
-    /// What was measured, by name.
     #[serde(default, skip_serializing_if = "serde_json::Map::is_empty")]
     pub metrics: serde_json::Map<String, serde_json::Value>,
     /// The SHA-256 of each file, by name.
@@ -37,13 +30,28 @@ impl Card {
     /// The file's name in a model's folder.
     pub const FILE: &str = "card.json";
 
-    /// Reads the card of a model's folder; none if there is no readable one.
+    /// Of a model that was pulled.
+    pub fn of(model: &Model) -> Self {
+        let hashes = model.files.iter().map(|file| (file.name.clone(), file.sha256.clone()));
+        Self {
+            name: model.name.clone(),
+            role: model.role,
+            about: model.about.clone(),
+            licence: model.licence.clone(),
+            data: model.data.clone(),
+            origin: model.origin.clone(),
+            seed: None,
+            metrics: serde_json::Map::new(),
+            sha256: hashes.collect(),
+        }
+    }
+
+    /// None if there is no readable one.
     pub fn read(folder: &Path) -> Option<Self> {
         let bytes = std::fs::read(folder.join(Self::FILE)).ok()?;
         serde_json::from_slice(&bytes).ok()
     }
 
-    /// Writes the card into a model's folder.
     pub fn write(&self, folder: &Path) -> Result<(), FileError> {
         let path = folder.join(Self::FILE);
         let text = serde_json::to_vec_pretty(self)

@@ -1,9 +1,9 @@
-//! Whisper as CTranslate2 keeps it (`model.bin`, its own `config.json`), turned into the files that
-//! the hub has: `config.json`, and `model.safetensors` with the hub's names in 16 bits.
+//! Converts Whisper from CTranslate2's files (`model.bin`, its own `config.json`) to those of the hub:
+//! `config.json`, and `model.safetensors` with the hub's names in 16 bits.
 //!
 //! The file is a list of named arrays: version, kind, revision, count, then for each its name,
-//! shape, type, length and bytes; at the end other names for the same arrays. Every length is
-//! checked before it is believed, and the same bytes in give the same bytes out.
+//! shape, type, length and bytes; at the end aliases. Every length is checked before it is used, and
+//! the conversion is deterministic.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -15,10 +15,10 @@ use memmap2::Mmap;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::fetch::FetchError;
+use super::ModelError;
 use crate::files::{self, FileError};
 
-/// The newest layout of the file that is understood; older ones differ.
+/// The only version of the format that is read.
 const VERSION: u32 = 6;
 
 /// The config beside `model.bin`.
@@ -32,8 +32,8 @@ struct Config {
     suppress_ids_begin: Vec<u32>,
 }
 
-/// Turns `model.bin` and `config.json` of `from` into the hub's files in `to`.
-pub fn convert(from: &Path, to: &Path) -> Result<(), FetchError> {
+/// Converts `model.bin` and `config.json` of `from` to the hub's files in `to`.
+pub fn convert(from: &Path, to: &Path) -> Result<(), ModelError> {
     let path = from.join("model.bin");
     let file = File::open(&path).map_err(FileError::at(&path))?;
     // SAFETY: the file lies in a locked working folder and is not written while it is read.
@@ -49,12 +49,11 @@ pub fn convert(from: &Path, to: &Path) -> Result<(), FetchError> {
     Ok(())
 }
 
-fn broken(path: &Path) -> impl FnOnce(String) -> FetchError {
+fn broken(path: &Path) -> impl FnOnce(String) -> ModelError {
     let what = path.display().to_string();
-    move |reason| FetchError::Archive { what, reason }
+    move |reason| ModelError::Archive { what, reason }
 }
 
-/// One array of the file.
 struct Array<'a> {
     shape: Vec<usize>,
     /// CTranslate2's number for the type: 0 is f32, 1 i8, 2 i16, 3 i32, 4 f16, 5 bf16.
@@ -64,7 +63,6 @@ struct Array<'a> {
 
 type Arrays<'a> = BTreeMap<String, Array<'a>>;
 
-/// The arrays of a whole file, by name.
 fn read(bytes: &[u8]) -> Result<Arrays<'_>, String> {
     let mut file = Reader { bytes, at: 0 };
     let version = file.u32()?;
@@ -143,7 +141,7 @@ struct Tensor {
     bytes: Vec<u8>,
 }
 
-/// The tensors under the hub's names. Stacked products are taken apart.
+/// The tensors under the hub's names. Stacked projections are split.
 fn named(arrays: &Arrays) -> Result<BTreeMap<String, Tensor>, String> {
     let mut tensors = BTreeMap::new();
     for (name, array) in arrays {
@@ -160,7 +158,7 @@ fn named(arrays: &Arrays) -> Result<BTreeMap<String, Tensor>, String> {
         }
         let length = numbers.len() / parts;
         for (i, target) in targets.into_iter().enumerate() {
-            // Keys have no bias in Whisper; the stacked product has zeros there.
+            // Keys have no bias in Whisper; the stacked projection has zeros there.
             if !target.ends_with("k_proj.bias") {
                 let bytes = numbers[i * length..(i + 1) * length].to_vec();
                 tensors.insert(target, Tensor { shape: shape.clone(), bytes });
@@ -170,7 +168,7 @@ fn named(arrays: &Arrays) -> Result<BTreeMap<String, Tensor>, String> {
     Ok(tensors)
 }
 
-/// The numbers as little-endian f16; none if they are of another kind.
+/// The numbers as little-endian f16; none if they are quantised.
 fn in_16_bits(array: &Array) -> Option<Vec<u8>> {
     match array.kind {
         4 => Some(array.bytes.to_vec()),
@@ -182,7 +180,7 @@ fn in_16_bits(array: &Array) -> Option<Vec<u8>> {
     }
 }
 
-/// The hub's names for the rows of an array, from the top; none for what the hub does not have.
+/// The hub's names for the parts of an array; none for what the hub does not have.
 fn hub_names(name: &str) -> Option<Vec<String>> {
     let (half, rest) = name.split_once('/')?;
     let one = |name: &str| Some(vec![format!("model.{half}.{name}")]);
@@ -271,7 +269,7 @@ fn hub_config(arrays: &Arrays, config: &Config) -> Result<Value, String> {
     }))
 }
 
-/// A safetensors file, written here so that its bytes never depend on a library's version.
+/// Writes safetensors by hand, so that the bytes never depend on a library's version.
 fn write(tensors: &BTreeMap<String, Tensor>, out: &mut File) -> io::Result<()> {
     let mut header = serde_json::Map::new();
     let mut at = 0;
@@ -342,7 +340,7 @@ mod tests {
         file
     }
 
-    fn converted(model: &[u8]) -> Result<(Vec<u8>, String), FetchError> {
+    fn converted(model: &[u8]) -> Result<(Vec<u8>, String), ModelError> {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("model.bin"), model).unwrap();
         std::fs::write(folder.path().join("config.json"), r#"{"suppress_ids":[1]}"#).unwrap();

@@ -7,79 +7,18 @@ use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 
-use super::manifest;
-use crate::files::FileError;
-use crate::media::MediaError;
-use crate::progress::{Progress, Stopped};
+use super::{ModelError, manifest};
+use crate::files::{FileError, hex};
+use crate::progress::Progress;
 
-/// Why a place did not give the bytes it should.
-#[derive(Debug, thiserror::Error)]
-pub enum FetchError {
-    /// The place could not be reached, or refused.
-    #[error("{url}: {reason}")]
-    Refused {
-        /// The address.
-        url: String,
-        /// What it said.
-        reason: String,
-    },
-    /// The place ended the transfer early; what came is kept.
-    #[error("{url}: the transfer ended at {have} of {size} bytes; the same command goes on there")]
-    Truncated {
-        /// The address.
-        url: String,
-        /// How many bytes are here.
-        have: u64,
-        /// How many there should be.
-        size: u64,
-    },
-    /// The place holds a file of another length: other bytes than the manifest means.
-    #[error("{what} has {found} bytes there, not the {expected} of the manifest")]
-    WrongSize {
-        /// The address or member.
-        what: String,
-        /// The manifest's length.
-        expected: u64,
-        /// The place's length.
-        found: u64,
-    },
-    /// The bytes are not the ones that the manifest means.
-    #[error("{what} has the hash {found}, not {expected} of the manifest; it was thrown away")]
-    WrongHash {
-        /// The file.
-        what: String,
-        /// The manifest's hash.
-        expected: String,
-        /// The hash of what came.
-        found: String,
-    },
-    /// A package or archive does not hold what it should.
-    #[error("{what}: {reason}")]
-    Archive {
-        /// The package or archive.
-        what: String,
-        /// What is wrong with it.
-        reason: String,
-    },
-    /// The package registry's client failed.
-    #[error(transparent)]
-    Program(#[from] MediaError),
-    /// The bytes could not be kept here.
-    #[error(transparent)]
-    File(#[from] FileError),
-    /// The work was asked to stop.
-    #[error(transparent)]
-    Stopped(#[from] Stopped),
-}
-
-/// Brings `file` from `url` to `path`, whole and checked. What an earlier run left in `partial`
-/// is gone on with.
+/// Downloads `file` from `url` to `path` and checks it. What an earlier run left in `partial` is
+/// continued.
 pub fn fetch(
     url: &str,
     file: &manifest::File,
     (partial, path): (&Path, &Path),
     progress: &dyn Progress,
-) -> Result<(), FetchError> {
+) -> Result<(), ModelError> {
     progress.begin(&format!("fetching {}", file.name), file.size);
     let mut have = kept(partial, file.size)?;
     progress.advance(have);
@@ -88,10 +27,10 @@ pub fn fetch(
         let ended = transfer(url, partial, file.size, progress);
         have = kept(partial, file.size)?;
         match ended {
-            // A broken connection is worth another try as long as each one brings more.
-            Ok(()) | Err(FetchError::Refused { .. }) if have > before => {}
+            // A broken connection is tried again as long as each one brings more.
+            Ok(()) | Err(ModelError::Refused { .. }) if have > before => {}
             Ok(()) if have < file.size => {
-                return Err(FetchError::Truncated { url: url.into(), have, size: file.size });
+                return Err(ModelError::Truncated { url: url.into(), have, size: file.size });
             }
             ended => ended?,
         }
@@ -101,25 +40,25 @@ pub fn fetch(
     Ok(())
 }
 
-/// The bytes of a short file, of this length where that is known and never more than `most`.
-pub fn small(url: &str, size: Option<u64>, most: u64) -> Result<Vec<u8>, FetchError> {
-    let (reader, _, _) = match url.strip_prefix("file://") {
-        Some(path) => open_file(url, path, 0)?,
-        None => open_http(url, 0)?,
-    };
+/// The bytes of a short file, of this size where that is known and at most `max` bytes.
+pub fn small(url: &str, size: Option<u64>, max: u64) -> Result<Vec<u8>, ModelError> {
     let mut bytes = Vec::new();
-    reader.take(most + 1).read_to_end(&mut bytes).map_err(|error| refused(url, error))?;
+    Body::open(url, 0)?
+        .reader
+        .take(max + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|error| refused(url, error))?;
     let found = bytes.len() as u64;
     match size {
         Some(expected) if expected != found => {
-            Err(FetchError::WrongSize { what: url.into(), expected, found })
+            Err(ModelError::WrongSize { what: url.into(), expected, found })
         }
-        _ if found > most => Err(refused(url, format!("it is longer than {most} bytes"))),
+        _ if found > max => Err(refused(url, format!("it is longer than {max} bytes"))),
         _ => Ok(bytes),
     }
 }
 
-/// How many bytes an earlier run left; more than there can be are thrown away.
+/// The size of what an earlier run left; if that is too large it is deleted.
 fn kept(partial: &Path, size: u64) -> Result<u64, FileError> {
     match std::fs::metadata(partial) {
         Ok(found) if found.len() <= size => Ok(found.len()),
@@ -129,17 +68,20 @@ fn kept(partial: &Path, size: u64) -> Result<u64, FileError> {
     }
 }
 
-/// One connection: appends what the place sends after what is here already.
+/// One connection: appends what the server sends.
 fn transfer(
     url: &str,
     partial: &Path,
     size: u64,
     progress: &dyn Progress,
-) -> Result<(), FetchError> {
+) -> Result<(), ModelError> {
     let keep = |error| FileError::at(partial)(error);
     let mut target = OpenOptions::new().create(true).append(true).open(partial).map_err(keep)?;
     let have = target.metadata().map_err(keep)?.len();
-    let mut body = Body::open(url, have, size)?;
+    let mut body = Body::open(url, have)?;
+    if let Some(found) = body.total.filter(|total| *total != size) {
+        return Err(ModelError::WrongSize { what: url.into(), expected: size, found });
+    }
     if body.offset != have {
         target.set_len(0).map_err(keep)?;
     }
@@ -160,44 +102,34 @@ fn transfer(
     Ok(())
 }
 
-fn refused(url: &str, reason: impl ToString) -> FetchError {
-    FetchError::Refused { url: url.into(), reason: reason.to_string() }
+fn refused(url: &str, reason: impl ToString) -> ModelError {
+    ModelError::Refused { url: url.into(), reason: reason.to_string() }
 }
 
-/// What a place sends, and from which byte on.
+/// What a server sends, from byte `offset` on, and the size of the whole file if it says.
 struct Body {
     reader: Box<dyn Read>,
     offset: u64,
+    total: Option<u64>,
 }
 
 impl Body {
-    fn open(url: &str, have: u64, size: u64) -> Result<Self, FetchError> {
-        let (reader, offset, total) = match url.strip_prefix("file://") {
-            Some(path) => open_file(url, path, have)?,
-            None => open_http(url, have)?,
-        };
-        match total {
-            Some(found) if found != size => {
-                Err(FetchError::WrongSize { what: url.into(), expected: size, found })
-            }
-            _ => Ok(Self { reader, offset }),
+    fn open(url: &str, have: u64) -> Result<Self, ModelError> {
+        match url.strip_prefix("file://") {
+            Some(path) => open_file(path, have).map_err(|error| refused(url, error)),
+            None => open_http(url, have),
         }
     }
 }
 
-type Opened = (Box<dyn Read>, u64, Option<u64>);
-
-fn open_file(url: &str, path: &str, have: u64) -> Result<Opened, FetchError> {
-    let open = || {
-        let mut file = File::open(path)?;
-        file.seek(SeekFrom::Start(have))?;
-        let total = file.metadata()?.len();
-        Ok((Box::new(file) as Box<dyn Read>, have, Some(total)))
-    };
-    open().map_err(|error: io::Error| refused(url, error))
+fn open_file(path: &str, offset: u64) -> io::Result<Body> {
+    let mut file = File::open(path)?;
+    file.seek(SeekFrom::Start(offset))?;
+    let total = Some(file.metadata()?.len());
+    Ok(Body { reader: Box::new(file), offset, total })
 }
 
-fn open_http(url: &str, have: u64) -> Result<Opened, FetchError> {
+fn open_http(url: &str, have: u64) -> Result<Body, ModelError> {
     let agent = ureq::Agent::config_builder()
         .timeout_connect(Some(Duration::from_secs(10)))
         .timeout_recv_response(Some(Duration::from_secs(30)))
@@ -215,14 +147,14 @@ fn open_http(url: &str, have: u64) -> Result<Opened, FetchError> {
     let status = response.status().as_u16();
     let reader = Box::new(response.into_body().into_with_config().limit(u64::MAX).reader());
     match status {
-        200 => Ok((reader, 0, length)),
-        206 if range_starts_at(total, length, have) => Ok((reader, have, total)),
-        416 => Ok((reader, have, total.or(Some(0)))),
+        200 => Ok(Body { reader, offset: 0, total: length }),
+        206 if range_starts_at(total, length, have) => Ok(Body { reader, offset: have, total }),
+        416 => Ok(Body { reader, offset: have, total: total.or(Some(0)) }),
         _ => Err(refused(url, format!("the server answered {status}"))),
     }
 }
 
-/// Whether a part of a file begins where it was asked to: what is left fills it exactly.
+/// Whether a partial response begins at the requested byte: its length is exactly what is missing.
 fn range_starts_at(total: Option<u64>, length: Option<u64>, have: u64) -> bool {
     match (total, length) {
         (Some(total), Some(length)) => total.checked_sub(length) == Some(have),
@@ -230,30 +162,33 @@ fn range_starts_at(total: Option<u64>, length: Option<u64>, have: u64) -> bool {
     }
 }
 
-/// Compares a file with its hash and throws it away if it differs.
+/// Compares a file with its hash and deletes it if it differs.
 pub fn check(
     path: &Path,
     what: &str,
     expected: &str,
     progress: &dyn Progress,
-) -> Result<(), FetchError> {
-    let found = sha256(path, progress)?;
+) -> Result<(), ModelError> {
+    let found = sha256::<ModelError>(path, || Ok(progress.check()?))?;
     if found == expected {
         return Ok(());
     }
     std::fs::remove_file(path).map_err(FileError::at(path))?;
-    Err(FetchError::WrongHash { what: what.into(), expected: expected.into(), found })
+    Err(ModelError::WrongHash { what: what.into(), expected: expected.into(), found })
 }
 
-/// The SHA-256 of a file in hexadecimal.
-pub fn sha256(path: &Path, progress: &dyn Progress) -> Result<String, FetchError> {
+/// The SHA-256 of a file in hexadecimal; an error of `check` stops the work.
+pub fn sha256<E: From<FileError>>(
+    path: &Path,
+    check: impl Fn() -> Result<(), E>,
+) -> Result<String, E> {
     let mut file = File::open(path).map_err(FileError::at(path))?;
     let mut hash = Sha256::new();
     let mut buffer = vec![0; 1 << 20];
     loop {
-        progress.check()?;
+        check()?;
         match file.read(&mut buffer).map_err(FileError::at(path))? {
-            0 => return Ok(hexadecimal(&hash.finalize())),
+            0 => return Ok(hex(&hash.finalize())),
             count => hash.update(&buffer[..count]),
         }
     }
@@ -261,9 +196,5 @@ pub fn sha256(path: &Path, progress: &dyn Progress) -> Result<String, FetchError
 
 /// The SHA-256 of bytes in hexadecimal.
 pub fn sha256_of(bytes: &[u8]) -> String {
-    hexadecimal(&Sha256::digest(bytes))
-}
-
-fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    hex(&Sha256::digest(bytes))
 }

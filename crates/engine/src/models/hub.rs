@@ -5,18 +5,18 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use super::fetch::{self, FetchError};
-use super::manifest::{File, Model, Role, Source};
+use super::manifest::{File, Mirror, Model, Role};
+use super::{ModelError, fetch};
 use crate::files;
 use crate::progress::Progress;
 
 /// Where the hub is, unless HF_ENDPOINT says otherwise.
 const HUB: &str = "https://huggingface.co";
 
-/// The longest listing and the longest file without a hash that is taken.
-const MOST_BYTES: u64 = 64 << 20;
+/// Limit of the listing and of files without a hash.
+const MAX_BYTES: u64 = 64 << 20;
 
-/// The files of an encoder that are of use here.
+/// The files of an encoder that are downloaded.
 const WANTED: [&str; 9] = [
     "config.json",
     "preprocessor_config.json",
@@ -69,7 +69,6 @@ pub fn is_name(name: &str) -> bool {
     name.split_once('/').is_some_and(|(owner, name)| plain(owner) && plain(name))
 }
 
-/// The folder's name of a model of the hub.
 pub fn folder_name(name: &str) -> String {
     name.replace('/', "--")
 }
@@ -80,12 +79,19 @@ pub fn address() -> String {
     set.map_or_else(|| HUB.into(), |address| address.trim_end_matches('/').to_owned())
 }
 
-/// What the hub says of a model, as an entry of a manifest, and the files whose hash it does not
-/// know with their lengths. Files come from the very revision of the listing.
-pub fn look_up(hub: &str, name: &str) -> Result<(Model, Vec<(String, u64)>), FetchError> {
+/// A model of the hub.
+pub struct Listed {
+    pub model: Model,
+    /// The address of its files, in the revision of the listing.
+    pub base: String,
+    /// Names and sizes of the files whose hashes the hub does not list.
+    pub small: Vec<(String, u64)>,
+}
+
+pub fn look_up(hub: &str, name: &str) -> Result<Listed, ModelError> {
     let url = format!("{hub}/api/models/{name}/revision/main?blobs=true");
-    let bytes = fetch::small(&url, None, MOST_BYTES)?;
-    let refused = |reason: String| FetchError::Refused { url: url.clone(), reason };
+    let bytes = fetch::small(&url, None, MAX_BYTES)?;
+    let refused = |reason: String| ModelError::Refused { url: url.clone(), reason };
     let listing: Listing =
         serde_json::from_slice(&bytes).map_err(|error| refused(error.to_string()))?;
     let wanted = |file: &&Sibling| {
@@ -123,22 +129,22 @@ pub fn look_up(hub: &str, name: &str) -> Result<(Model, Vec<(String, u64)>), Fet
         data: "see its page".into(),
         origin: format!("{hub}/{name}/tree/{}", listing.sha),
         files,
-        sources: vec![Source::Files { place: "the model hub".into(), base }],
+        sources: vec![Mirror::Files { place: "the model hub".into(), base: base.clone() }],
     };
-    Ok((model, small))
+    Ok(Listed { model, base, small })
 }
 
-/// Brings the files without a known hash; only their lengths can be checked.
-pub fn bring_small(
+/// Downloads the files without a known hash; only their sizes can be checked.
+pub fn fetch_small(
     base: &str,
     small: &[(String, u64)],
     staged: &Path,
     progress: &dyn Progress,
-) -> Result<Vec<File>, FetchError> {
+) -> Result<Vec<File>, ModelError> {
     let mut files = Vec::new();
     for (name, size) in small {
         progress.check()?;
-        let bytes = fetch::small(&format!("{base}/{name}"), Some(*size), MOST_BYTES)?;
+        let bytes = fetch::small(&format!("{base}/{name}"), Some(*size), MAX_BYTES)?;
         files::write_whole(&staged.join(name), &bytes)?;
         let sha256 = fetch::sha256_of(&bytes);
         files.push(File { name: name.clone(), size: *size, sha256 });

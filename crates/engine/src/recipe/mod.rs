@@ -18,11 +18,20 @@ pub use step_list::read_step_list;
 use outline::Draft;
 use source::{has_words, is_json_list, readable};
 
+/// A procedure, and what of its text is no part of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reading {
+    pub procedure: Procedure,
+    /// Lines of a plain text or Markdown that are neither title nor step, in their order.
+    pub left_out: Vec<String>,
+}
+
 /// Reads the query from a file's bytes. The form is told by the content; the name's extension
 /// decides where that is not enough.
-pub fn read_procedure(name: &str, bytes: &[u8]) -> Result<Procedure, RecipeError> {
+pub fn read_procedure(name: &str, bytes: &[u8]) -> Result<Reading, RecipeError> {
     let text = readable(bytes)?;
-    let (draft, found) = match form(name, &text) {
+    let form = form(name, &text);
+    let (draft, found) = match form {
         Form::Json => (from_json(&text)?, "JSON"),
         Form::Html => (html::page(&text), "a web page without recipe data or a list of steps"),
         Form::Markdown => (Some(outline::draft(&lines::markdown(&text))), "Markdown"),
@@ -30,10 +39,26 @@ pub fn read_procedure(name: &str, bytes: &[u8]) -> Result<Procedure, RecipeError
     };
     let draft = draft.unwrap_or_default();
     let steps: Vec<&str> = draft.steps.iter().map(|s| s.trim()).filter(|s| has_words(s)).collect();
-    match Procedure::new(&draft.title, steps) {
-        Err(ProcedureError::Empty) => Err(RecipeError::NoSteps { found: found.into() }),
-        other => other.map_err(RecipeError::Procedure),
-    }
+    let procedure = match Procedure::new(&draft.title, steps) {
+        Err(ProcedureError::Empty) => return Err(RecipeError::NoSteps { found: found.into() }),
+        other => other.map_err(RecipeError::Procedure)?,
+    };
+    let by_lines = matches!(form, Form::Markdown | Form::Plain);
+    let left_out = if by_lines { left_out(&text, &procedure) } else { Vec::new() };
+    Ok(Reading { procedure, left_out })
+}
+
+/// At most so many lines are looked at for what was left out: beyond, nobody reads the list.
+const MAX_TOLD_LINES: usize = 2000;
+
+/// The lines of which nothing is in the procedure.
+fn left_out(text: &str, procedure: &Procedure) -> Vec<String> {
+    let letters = |text: &str| -> String { text.chars().filter(|c| c.is_alphanumeric()).collect() };
+    let parts = procedure.steps().iter().map(String::as_str).chain([procedure.title()]);
+    let parts: Vec<String> = parts.map(letters).filter(|part| !part.is_empty()).collect();
+    let is_used = |line: &str| parts.iter().any(|part| part.contains(line) || line.contains(part));
+    let lines = text.lines().map(str::trim).filter(|line| has_words(line)).take(MAX_TOLD_LINES);
+    lines.filter(|line| !is_used(&letters(line))).map(str::to_owned).collect()
 }
 
 fn from_json(text: &str) -> Result<Option<Draft>, RecipeError> {
@@ -44,7 +69,7 @@ fn from_json(text: &str) -> Result<Option<Draft>, RecipeError> {
 }
 
 /// How a text is written.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
     Json,
     Html,

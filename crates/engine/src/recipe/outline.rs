@@ -382,10 +382,21 @@ fn without_ingredients(steps: Vec<String>) -> Vec<String> {
     if kept.is_empty() { steps } else { kept }
 }
 
+/// Whether a word names a month or begins to: `Mar:`, `march`.
+fn is_month(word: &str) -> bool {
+    const MONTHS: [&str; 12] =
+        ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
+    let word = word.to_lowercase();
+    MONTHS.iter().any(|month| word.starts_with(month))
+}
+
 /// Whether the line is a quantity of something: `200 g flour`, `½ onion`, `2 cloves garlic`.
 fn is_ingredient(line: &str) -> bool {
     let mut words = line.split_whitespace();
     let Some(first) = words.next() else { return false };
+    if words.clone().next().is_some_and(|word| word.ends_with(':') && is_month(word)) {
+        return false; // an entry of a diary: "10 Mar: pots filled"
+    }
     let quantity = first.starts_with(|c: char| c.is_ascii_digit() || "½¼¾⅓⅔⅛".contains(c));
     let acts = |word: &str| {
         let word = word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();

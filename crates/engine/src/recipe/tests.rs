@@ -7,9 +7,18 @@ use super::*;
 /// Title and steps, a line each.
 fn read(name: &str, text: &str) -> String {
     match read_procedure(name, text.as_bytes()) {
-        Ok(procedure) => format!("{} | {}", procedure.title(), procedure.steps().join(" | ")),
+        Ok(Reading { procedure, .. }) => {
+            format!("{} | {}", procedure.title(), procedure.steps().join(" | "))
+        }
         Err(error) => format!("error: {error}"),
     }
+}
+
+#[test]
+fn lines_that_are_no_steps_are_told() {
+    let text = "Taco\nServes 4\n\nIngredients\n- 2 onions\n\nMethod\n1. Chop.\n2. Fry.\n\nEnjoy!";
+    let reading = read_procedure("r.txt", text.as_bytes()).unwrap();
+    assert_eq!(reading.left_out, ["Serves 4", "Ingredients", "- 2 onions", "Method", "Enjoy!"]);
 }
 
 #[test]
@@ -57,6 +66,10 @@ fn plain_text_in_every_form() {
         ("Add 1 tbsp. Sugar is fine too. Stir.", " | Add 1 tbsp. Sugar is fine too. | Stir."),
         ("Zwiebel schneiden\nBraten", " | Zwiebel schneiden | Braten"),
         ("Guacamole\nMash it.\nSalt it.", "Guacamole | Mash it. | Salt it."),
+        (
+            "Beans, diary\n10 Mar: 9 cm pots, filled\n12 Mar: 3 per pot\n2 May: all six out",
+            "Beans, diary | 10 Mar: 9 cm pots, filled | 12 Mar: 3 per pot | 2 May: all six out",
+        ),
         ("Tomato notes\nChop them.\nFry them.", "Tomato notes | Chop them. | Fry them."),
         ("Planter (notes)\n- mark\n- saw", "Planter (notes) | mark | saw"),
         ("4.1 Cheese is grated.\n4.2 Onions are cut.", " | Cheese is grated. | Onions are cut."),
@@ -161,7 +174,7 @@ fn says_what_was_found_and_what_to_do() {
 #[test]
 fn three_hundred_steps_are_kept() {
     let text: String = (1..=300).map(|i| format!("{i}. Chop onion number {i}\n")).collect();
-    let procedure = read_procedure("long.txt", text.as_bytes()).unwrap();
+    let procedure = read_procedure("long.txt", text.as_bytes()).unwrap().procedure;
     assert_eq!(procedure.steps().len(), 300);
     assert_eq!(procedure.steps()[299], "Chop onion number 300");
 }
@@ -173,7 +186,7 @@ fn encodings() {
         std::iter::once(0xfeff_u16).chain(text.encode_utf16()).flat_map(u16::to_be_bytes).collect();
     let latin = encoding_rs::WINDOWS_1252.encode(text).0.into_owned();
     for bytes in [utf16, latin, text.into()] {
-        assert_eq!(read_procedure("r", &bytes).unwrap().steps()[0], "Crème schlagen");
+        assert_eq!(read_procedure("r", &bytes).unwrap().procedure.steps()[0], "Crème schlagen");
     }
 }
 
@@ -303,7 +316,7 @@ proptest! {
     #[test]
     fn any_bytes_are_read_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
         for name in ["a.txt", "a.md", "a.html", "a.json"] {
-            if let Ok(procedure) = read_procedure(name, &bytes) {
+            if let Ok(Reading { procedure, .. }) = read_procedure(name, &bytes) {
                 prop_assert!(is_sound(procedure.steps()));
             }
         }
@@ -313,7 +326,7 @@ proptest! {
     #[test]
     fn anything_like_a_recipe_is_read_or_refused(text in recipe_like()) {
         for name in ["a.txt", "a.md", "a.html"] {
-            if let Ok(procedure) = read_procedure(name, text.as_bytes()) {
+            if let Ok(Reading { procedure, .. }) = read_procedure(name, text.as_bytes()) {
                 prop_assert!(is_sound(procedure.steps()));
             }
         }
@@ -327,7 +340,7 @@ proptest! {
         steps in proptest::collection::vec("[A-Z][a-z]{2,8}( [a-z]{1,8}){1,6}", 1..300)
     ) {
         let text: String = steps.iter().enumerate().map(|(i, s)| format!("{}. {s}\n", i + 1)).collect();
-        let procedure = read_procedure("r.txt", text.as_bytes()).unwrap();
+        let procedure = read_procedure("r.txt", text.as_bytes()).unwrap().procedure;
         prop_assert_eq!(procedure.steps(), &steps[..]);
     }
 }

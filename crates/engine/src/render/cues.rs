@@ -1,58 +1,39 @@
-//! Step texts at their times in the result: SRT, WebVTT and chapters.
+//! Step texts at their times in the result: SRT, WebVTT and ffmpeg's chapters.
 
-use stitch_core::format::timecode;
+use stitch_core::format::{one_line, timecode};
 
-use super::plan::{Plan, Shown};
+use super::plan::{Entry, Plan, Shown};
 use crate::demonstrate::Demonstration;
+use crate::transcript::Sentence;
 
-/// A text and when it is shown, in milliseconds of the result.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Cue {
-    /// When it appears.
-    pub start_ms: u64,
-    /// When it goes.
-    pub end_ms: u64,
-    /// What it says.
-    pub text: String,
-}
-
-/// One cue per step in the result. A step that nothing shows says so.
-pub fn captions(demonstration: &Demonstration, plan: &Plan) -> Vec<Cue> {
-    cues(plan, |step, gap| {
-        let text = demonstration.steps.get(step)?.text.trim();
-        let note = if gap { "\n(no video in this library shows this step)" } else { "" };
-        Some(format!("{}. {text}{note}", step + 1))
-    })
-}
-
-/// One cue per entry, the title's too, for the list of chapters.
-pub fn chapters(demonstration: &Demonstration, plan: &Plan) -> Vec<Cue> {
-    let entry = |entry: &super::plan::Entry| Cue {
-        start_ms: plan.ms(entry.start),
-        end_ms: plan.ms(entry.end()),
-        text: match entry.shown {
-            Shown::Title => demonstration.title.clone(),
-            Shown::Clip(i) | Shown::Gap(i) => chapter(demonstration, i),
-        },
-    };
-    plan.entries.iter().map(entry).collect()
-}
-
-fn chapter(demonstration: &Demonstration, step: usize) -> String {
-    let text = demonstration.steps.get(step).map_or("", |step| &step.text);
-    format!("{}. {}", step + 1, text.split_whitespace().collect::<Vec<_>>().join(" "))
-}
-
-fn cues(plan: &Plan, text: impl Fn(usize, bool) -> Option<String>) -> Vec<Cue> {
-    let entries = plan.entries.iter().filter_map(|entry| {
+/// One text per step in the result. A step that nothing shows says so.
+pub fn captions(demonstration: &Demonstration, plan: &Plan) -> Vec<Sentence> {
+    let caption = |entry: &Entry| {
+        let step = entry.shown.step()?;
+        let text = demonstration.text(step).trim();
         let gap = matches!(entry.shown, Shown::Gap(_));
-        let text = text(entry.shown.step()?, gap)?;
-        Some(Cue { start_ms: plan.ms(entry.start), end_ms: plan.ms(entry.end()), text })
-    });
-    entries.collect()
+        let note = if gap { "\n(no video in this library shows this step)" } else { "" };
+        Some(timed(plan, entry, format!("{}. {text}{note}", step + 1)))
+    };
+    plan.entries.iter().filter_map(caption).collect()
 }
 
-/// `hh:mm:ss` and milliseconds after the mark that the format wants.
+/// One text per entry, the title too.
+pub fn chapters(demonstration: &Demonstration, plan: &Plan) -> Vec<Sentence> {
+    let chapter = |entry: &Entry| {
+        let text = entry.shown.step().map_or(demonstration.title.clone(), |step| {
+            format!("{}. {}", step + 1, one_line(demonstration.text(step)))
+        });
+        timed(plan, entry, text)
+    };
+    plan.entries.iter().map(chapter).collect()
+}
+
+fn timed(plan: &Plan, entry: &Entry, text: String) -> Sentence {
+    Sentence { start_ms: plan.ms(entry.start), end_ms: plan.ms(entry.end()), text }
+}
+
+/// `hh:mm:ss`, the mark, and milliseconds.
 fn clock(ms: u64, mark: char) -> String {
     format!("{}{mark}{:03}", timecode(ms), ms % 1000)
 }
@@ -63,11 +44,11 @@ fn lines(text: &str) -> String {
     lines.join("\n")
 }
 
-/// SubRip. Players take `<i>`, `{\an8}` and `\N` for markup, so a word joiner stands after the first
-/// letter of each.
-pub fn srt(cues: &[Cue]) -> String {
+/// SubRip. Players take `<i>`, `{\an8}` and `\N` for markup, so a word joiner follows the first
+/// character of each.
+pub fn srt(texts: &[Sentence]) -> String {
     let mut file = String::new();
-    for (i, cue) in cues.iter().enumerate() {
+    for (i, cue) in texts.iter().enumerate() {
         let mut text = lines(&cue.text);
         for mark in ["<", "{", "\\"] {
             text = text.replace(mark, &format!("{mark}\u{2060}"));
@@ -79,9 +60,9 @@ pub fn srt(cues: &[Cue]) -> String {
 }
 
 /// WebVTT.
-pub fn vtt(cues: &[Cue]) -> String {
+pub fn vtt(texts: &[Sentence]) -> String {
     let mut file = String::from("WEBVTT\n\n");
-    for cue in cues {
+    for cue in texts {
         let text = lines(&cue.text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
         let (start, end) = (clock(cue.start_ms, '.'), clock(cue.end_ms, '.'));
         file.push_str(&format!("{start} --> {end}\n{text}\n\n"));
@@ -90,7 +71,7 @@ pub fn vtt(cues: &[Cue]) -> String {
 }
 
 /// Title and chapters as ffmpeg reads them.
-pub fn metadata(title: &str, chapters: &[Cue]) -> String {
+pub fn metadata(title: &str, chapters: &[Sentence]) -> String {
     let mut file = format!(";FFMETADATA1\ntitle={}\n", escape(title));
     for chapter in chapters {
         file.push_str(&format!(
@@ -119,8 +100,8 @@ fn escape(value: &str) -> String {
 mod tests {
     use super::*;
 
-    fn cue(text: &str) -> Vec<Cue> {
-        vec![Cue { start_ms: 3_661_007, end_ms: 3_700_000, text: text.into() }]
+    fn cue(text: &str) -> Vec<Sentence> {
+        vec![Sentence { start_ms: 3_661_007, end_ms: 3_700_000, text: text.into() }]
     }
 
     #[test]

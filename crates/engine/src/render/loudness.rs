@@ -1,119 +1,56 @@
-//! Loudness as ITU-R BS.1770 measures it, and a limiter that keeps peaks below full scale.
+//! Loudness by ITU-R BS.1770, and a limiter that keeps peaks below full scale.
 
 use std::collections::VecDeque;
 
-use crate::media::cut::RATE;
+use ebur128::{EbuR128, Mode};
 
-/// A pair of samples.
+use crate::media::audio::RATE;
+
+/// A left and a right sample, from -1 to 1.
 pub type Pair = [f32; 2];
 
-/// Samples in a tenth of a second, by which the measuring window moves.
-const HOP: u32 = RATE / 10;
-/// Hops in a window of 400 ms.
-const HOPS: usize = 4;
-/// Windows below this are silence.
-const ABSOLUTE_GATE: f64 = -70.0;
+/// How many pairs are given to the meter at once: a tenth of a second.
+const BLOCK: usize = RATE as usize / 10;
+/// The gating block of BS.1770 in pairs: 400 ms.
+const GATE: usize = 4 * BLOCK;
 
-/// One stage of the weighting filter: `b0 b1 b2 a1 a2`, for 48 kHz.
-const SHELF: [f64; 5] = [
-    1.535_124_859_586_97,
-    -2.691_696_189_406_38,
-    1.198_392_810_852_85,
-    -1.690_659_293_182_41,
-    0.732_480_774_215_85,
-];
-const HIGH_PASS: [f64; 5] = [1.0, -2.0, 1.0, -1.990_047_454_833_98, 0.990_072_250_366_21];
-
-/// A second-order filter for one channel.
-#[derive(Clone, Copy)]
-struct Biquad {
-    c: [f64; 5],
-    z1: f64,
-    z2: f64,
+/// Measured sound.
+#[derive(Clone, Copy, Debug)]
+pub struct Loudness {
+    /// Minus infinity for silence.
+    pub lufs: f64,
+    /// The largest sample.
+    pub peak: f32,
 }
 
-impl Biquad {
-    fn new(c: [f64; 5]) -> Self {
-        Self { c, z1: 0.0, z2: 0.0 }
-    }
-
-    fn next(&mut self, x: f64) -> f64 {
-        let [b0, b1, b2, a1, a2] = self.c;
-        let y = b0 * x + self.z1;
-        self.z1 = b1 * x - a1 * y + self.z2;
-        self.z2 = b2 * x - a2 * y;
-        y
-    }
-}
-
-/// Measures sound as it passes.
-pub struct Meter {
-    filters: [[Biquad; 2]; 2],
-    sum: f64,
-    count: u32,
-    hops: Vec<f64>,
-    peak: f32,
-}
-
-impl Default for Meter {
-    fn default() -> Self {
-        let filters = [[Biquad::new(SHELF), Biquad::new(HIGH_PASS)]; 2];
-        Self { filters, sum: 0.0, count: 0, hops: Vec::new(), peak: 0.0 }
-    }
-}
-
-impl Meter {
-    /// Takes one pair of samples.
-    pub fn push(&mut self, pair: Pair) {
-        for (filters, x) in self.filters.iter_mut().zip(pair) {
-            self.peak = self.peak.max(x.abs());
-            let weighted = filters.iter_mut().fold(f64::from(x), |x, filter| filter.next(x));
-            self.sum += weighted * weighted;
-        }
-        self.count += 1;
-        if self.count == HOP {
-            self.hops.push(self.sum / f64::from(HOP));
-            (self.sum, self.count) = (0.0, 0);
+/// The integrated loudness of all pairs; sound shorter than a gating block is measured as one.
+pub fn measure(pairs: impl Iterator<Item = Pair>) -> Result<Loudness, ebur128::Error> {
+    let mut meter = EbuR128::new(2, RATE, Mode::I | Mode::SAMPLE_PEAK)?;
+    let mut block = Vec::with_capacity(2 * BLOCK);
+    let mut count = 0;
+    for pair in pairs {
+        block.extend(pair);
+        count += 1;
+        if block.len() == 2 * BLOCK {
+            meter.add_frames_f32(&block)?;
+            block.clear();
         }
     }
-
-    /// The largest sample so far.
-    pub fn peak(&self) -> f32 {
-        self.peak
-    }
-
-    /// The loudness of everything so far in LUFS; minus infinity is silence. Sound shorter than a
-    /// window is one window.
-    pub fn loudness(&self) -> f64 {
-        let mut windows: Vec<f64> =
-            self.hops.windows(HOPS).map(|hops| hops.iter().sum::<f64>() / HOPS as f64).collect();
-        if windows.is_empty() {
-            let samples = self.hops.len() as f64 * f64::from(HOP) + f64::from(self.count);
-            let energy = self.hops.iter().sum::<f64>() * f64::from(HOP) + self.sum;
-            windows.push(energy / samples.max(1.0));
-        }
-        windows.retain(|energy| lufs(*energy) > ABSOLUTE_GATE);
-        let gate = lufs(mean(&windows)) - 10.0;
-        windows.retain(|energy| lufs(*energy) > gate);
-        lufs(mean(&windows))
-    }
+    meter.add_frames_f32(&block)?;
+    let lufs = match count {
+        0..GATE => meter.loudness_window((count * 1000 / RATE as usize) as u32)?,
+        _ => meter.loudness_global()?,
+    };
+    Ok(Loudness { lufs, peak: meter.sample_peak(0)?.max(meter.sample_peak(1)?) as f32 })
 }
 
-fn lufs(energy: f64) -> f64 {
-    -0.691 + 10.0 * energy.log10()
-}
-
-fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len().max(1) as f64
-}
-
-/// Looks five milliseconds ahead.
+/// How far the limiter looks ahead, in pairs: 5 ms.
 const AHEAD: usize = RATE as usize / 200;
-/// How fast the gain comes back: a share of the way per sample, about 80 ms.
+/// How fast the gain returns to 1: the share of the way per sample, about 80 ms.
 const RELEASE: f32 = 1.0 / (0.08 * RATE as f32);
 
-/// Turns sound up by a fixed gain and down again around peaks, without a step that one hears.
-/// What goes in comes out [`Limiter::DELAY`] pairs later.
+/// Applies a fixed gain, lowered smoothly around peaks. What goes in comes out [`Limiter::DELAY`]
+/// pairs later.
 pub struct Limiter {
     gain: f32,
     ceiling: f32,
@@ -127,10 +64,8 @@ pub struct Limiter {
 }
 
 impl Limiter {
-    /// By how many pairs the sound comes later.
     pub const DELAY: usize = AHEAD;
 
-    /// A limiter with this gain that lets no sample above `ceiling`.
     pub fn new(gain: f32, ceiling: f32) -> Self {
         let smooth = VecDeque::from(vec![1.0; AHEAD + 1]);
         let smooth_sum = smooth.len() as f64;
@@ -139,7 +74,6 @@ impl Limiter {
         Self { gain, ceiling, delayed, coming, held: 1.0, smooth, smooth_sum, place: 0 }
     }
 
-    /// Takes a pair and gives the one that went in [`Self::DELAY`] pairs before.
     pub fn next(&mut self, pair: Pair) -> Pair {
         let pair = pair.map(|x| x * self.gain);
         self.delayed.push_back(pair);
@@ -186,22 +120,20 @@ mod tests {
         })
     }
 
-    fn measure(pairs: impl Iterator<Item = Pair>) -> f64 {
-        let mut meter = Meter::default();
-        pairs.for_each(|pair| meter.push(pair));
-        meter.loudness()
+    fn lufs(pairs: impl Iterator<Item = Pair>) -> f64 {
+        measure(pairs).unwrap().lufs
     }
 
     #[test]
     fn measures_what_the_standard_says() {
         // A 997 Hz sine at full scale in one channel is -3.01 LUFS, in both 0.0.
-        assert!((measure(sine(997.0, 1.0, 2.0)) - 0.0).abs() < 0.05);
-        assert!((measure(sine(997.0, 0.1, 2.0)) + 20.0).abs() < 0.05);
+        assert!((lufs(sine(997.0, 1.0, 2.0)) - 0.0).abs() < 0.05);
+        assert!((lufs(sine(997.0, 0.1, 2.0)) + 20.0).abs() < 0.05);
         // The gate leaves silence out.
         let half = sine(997.0, 0.1, 2.0).chain(sine(997.0, 0.0, 2.0));
-        assert!((measure(half) + 20.0).abs() < 0.7);
-        assert_eq!(measure(std::iter::repeat_n([0.0; 2], 48_000)), f64::NEG_INFINITY);
-        assert!((measure(sine(997.0, 0.1, 0.2)) + 20.0).abs() < 0.2, "shorter than a window");
+        assert!((lufs(half) + 20.0).abs() < 0.7);
+        assert_eq!(lufs(std::iter::repeat_n([0.0; 2], 48_000)), f64::NEG_INFINITY);
+        assert!((lufs(sine(997.0, 0.1, 0.2)) + 20.0).abs() < 0.2, "shorter than a window");
     }
 
     #[test]

@@ -1,75 +1,59 @@
 //! The demonstration as a video file.
 //!
-//! Every clip is encoded alone to one format and kept by what it is made of, so that a swapped clip
-//! costs one encode and a killed run goes on where it was. Pictures are then joined without encoding
-//! them again, beside one continuous sound track: there is nothing between clips that could drift.
+//! Every clip is encoded alone to one format and cached by content, so that a swapped clip costs one
+//! encode and a killed run resumes. The parts are then joined without encoding them again, beside one
+//! continuous audio track, so that sound and pictures cannot drift apart.
 
 pub mod options;
 pub mod plan;
 pub mod cues;
 pub mod loudness;
 pub mod sound;
-pub mod letters;
+pub mod text;
 pub mod cards;
 pub mod cache;
-pub mod pieces;
+pub mod parts;
 
 use std::path::Path;
 
-pub use options::{Aspect, Canvas, Captions, Quality, RenderOptions};
+pub use options::{Aspect, Canvas, Captions, RenderOptions};
 pub use plan::{Entry, Plan, Shown};
 
 use crate::demonstrate::Demonstration;
-use crate::files::FileError;
+use crate::files::{FileError, UNFINISHED, persist, temporary};
 use crate::media::join::{Join, join};
 use crate::media::{MediaError, Program};
 use crate::progress::{Progress, Stopped};
 use cache::Cache;
-use pieces::Studio;
+use parts::Renderer;
 
-/// Why there is no video.
 #[derive(Debug, thiserror::Error)]
 pub enum RenderError {
-    /// Nothing would be seen.
     #[error("the demonstration shows nothing; allow cards for gaps, or index more videos")]
     Nothing,
-    /// A cut has no length.
     #[error("the cut for step {step} is empty; make the demonstration again")]
-    EmptyCut {
-        /// The step, from 1.
-        step: usize,
-    },
-    /// A speed that cannot be played.
+    EmptyCut { step: usize },
     #[error("the cut for step {step} plays at {speed} times the speed; 0.1 to 16 can be made")]
-    Speed {
-        /// The step, from 1.
-        step: usize,
-        /// The speed asked for.
-        speed: f64,
-    },
-    /// A program failed, or a source is not what it was.
+    Speed { step: usize, speed: f64 },
+    #[error("threads could not be started: {0}")]
+    Threads(#[from] rayon::ThreadPoolBuildError),
     #[error(transparent)]
     Media(#[from] MediaError),
-    /// A file could not be read or written.
     #[error(transparent)]
     File(#[from] FileError),
-    /// The work was asked to stop.
     #[error(transparent)]
     Stopped(#[from] Stopped),
 }
 
-/// What was made, and with how much work.
 #[derive(Clone, Debug)]
 pub struct RenderReport {
-    /// When what is shown; exports take their times from here.
+    /// Exports take their times from here.
     pub plan: Plan,
-    /// How many pieces were encoded.
     pub encoded: usize,
-    /// How many pieces were there from before.
     pub reused: usize,
 }
 
-/// Renders the demonstration to an MP4 file at `out`, keeping finished pieces in `cache`.
+/// Renders the demonstration to an MP4 file at `out`, keeping encoded parts in `cache`.
 pub fn render(
     demonstration: &Demonstration,
     options: &RenderOptions,
@@ -79,38 +63,38 @@ pub fn render(
 ) -> Result<RenderReport, RenderError> {
     let plan = Plan::new(demonstration, options, progress)?;
     let cache = Cache::open(cache)?;
-    let studio = Studio::new(demonstration, options, &plan, &cache)?;
-    let pictures = studio.pictures(progress)?;
-    let sounds = studio.sounds(progress)?;
+    let renderer = Renderer::new(demonstration, options, &plan, &cache)?;
+    let pictures = renderer.pictures(progress)?;
+    let sounds = renderer.sounds(progress)?;
     progress.begin("joining", 1);
-    put_together(&studio, &pictures.keys, &sounds, out, progress)?;
+    assemble(&renderer, &pictures.parts, &sounds, out, progress)?;
     progress.advance(1);
     Ok(RenderReport { encoded: pictures.encoded, reused: pictures.reused, plan })
 }
 
-/// Joins the pieces, adds sound, captions and chapters, and gives the whole its name.
-fn put_together(
-    studio: &Studio,
-    pieces: &[(String, u64)],
+/// Joins the parts with audio, captions and chapters.
+fn assemble(
+    renderer: &Renderer,
+    parts: &[(String, u64)],
     sounds: &[Option<std::path::PathBuf>],
     out: &Path,
     progress: &dyn Progress,
 ) -> Result<(), RenderError> {
-    let (cache, plan) = (studio.cache, studio.plan);
+    let (cache, plan) = (renderer.cache, renderer.plan);
     let folder = tempfile::Builder::new()
-        .prefix(".writing-")
+        .prefix(UNFINISHED)
         .tempdir_in(cache.folder())
         .map_err(FileError::at(cache.folder()))?;
     let write = |name: &str, text: &str| {
         let path = folder.path().join(name);
         std::fs::write(&path, text).map_err(FileError::at(path))
     };
-    write("pieces.txt", &list(pieces, plan.canvas.fps))?;
-    let chapters = cues::chapters(studio.demonstration, plan);
-    write("metadata.txt", &cues::metadata(&studio.demonstration.title, &chapters))?;
-    let soft = studio.options.captions == Captions::Soft;
+    write("pieces.txt", &list(parts, plan.canvas.fps))?;
+    let chapters = cues::chapters(renderer.demonstration, plan);
+    write("metadata.txt", &cues::metadata(&renderer.demonstration.title, &chapters))?;
+    let soft = renderer.options.captions == Captions::Soft;
     if soft {
-        write("captions.srt", &cues::srt(&cues::captions(studio.demonstration, plan)))?;
+        write("captions.srt", &cues::srt(&cues::captions(renderer.demonstration, plan)))?;
     }
     let track = folder.path().join("sound.s16");
     let mut file = std::fs::File::create(&track).map_err(FileError::at(&track))?;
@@ -122,23 +106,23 @@ fn put_together(
         metadata: "metadata.txt",
         captions: soft.then_some("captions.srt"),
     };
-    let temporary = cache.temporary(".mp4")?;
-    join(&whole, temporary.path(), progress)?;
-    Ok(cache.keep(temporary, out)?)
+    let file = temporary(cache.folder(), ".mp4").map_err(FileError::at(cache.folder()))?;
+    join(&whole, file.path(), progress)?;
+    Ok(persist(file, out)?)
 }
 
 /// The list for the concat demuxer. The names are keys, relative to the list; the durations are
 /// exact, because what containers say is rounded.
-fn list(pieces: &[(String, u64)], fps: u32) -> String {
+fn list(parts: &[(String, u64)], fps: u32) -> String {
     let mut list = String::from("ffconcat version 1.0\n");
-    for (key, frames) in pieces {
+    for (key, frames) in parts {
         let seconds = *frames as f64 / f64::from(fps);
         list.push_str(&format!("file '../pieces/{key}.mov'\nduration {seconds:.6}\n"));
     }
     list
 }
 
-/// The ffmpeg that renders: part of every key, because another one makes other bytes.
+/// ffmpeg's version, part of every key: another one makes other bytes.
 fn ffmpeg_version() -> Result<String, MediaError> {
     let banner = Program::Ffmpeg.output(["-version"])?;
     let text = String::from_utf8_lossy(&banner);

@@ -1,6 +1,6 @@
-//! What a user may choose about the video.
+//! Options of the rendered video.
 
-pub use crate::media::cut::{Aspect, Canvas, Quality};
+pub use crate::media::cut::{Aspect, Canvas};
 use crate::options::{OptionError, seconds, within};
 
 /// How the step texts are shown.
@@ -8,14 +8,12 @@ use crate::options::{OptionError, seconds, within};
 pub enum Captions {
     /// Drawn into the picture, with the step's number.
     Burnt,
-    /// As a text track that the player switches on and off.
+    /// A text track that the player switches on and off.
     #[default]
     Soft,
-    /// Not at all.
     None,
 }
 
-/// The choices; the default is what most people want.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RenderOptions {
     /// Width and height; none takes the most common of the sources, at most 1280x720.
@@ -23,20 +21,13 @@ pub struct RenderOptions {
     /// Frames per second; none takes the most common of the sources, at most 30. The nearest of
     /// 24, 25, 30, 50 and 60 is used.
     pub fps: Option<u32>,
-    /// What happens to a picture of another shape.
     pub aspect: Aspect,
-    /// How the step texts are shown.
     pub captions: Captions,
     /// How long one clip fades into the next, in milliseconds; 0 cuts.
     pub crossfade_ms: u64,
     /// Whether a step that nothing shows gets a card that says so.
     pub gap_cards: bool,
-    /// Whether the video opens with its title.
     pub title_card: bool,
-    /// How pictures are compressed.
-    pub quality: Quality,
-    /// How many clips are encoded at once; none is one per core, at most three.
-    pub workers: Option<usize>,
 }
 
 impl Default for RenderOptions {
@@ -49,14 +40,9 @@ impl Default for RenderOptions {
             crossfade_ms: 0,
             gap_cards: true,
             title_card: false,
-            quality: Quality::default(),
-            workers: None,
         }
     }
 }
-
-/// Most encodes at once: each holds about a hundred megabytes.
-const MOST_WORKERS: usize = 3;
 
 impl RenderOptions {
     /// An error for the first value that is out of range.
@@ -72,12 +58,6 @@ impl RenderOptions {
             return Err(OptionError { option: "width and height", allowed });
         }
         within("crossfade", seconds(self.crossfade_ms), [0.0, 3.0], " seconds")
-    }
-
-    /// How many clips are encoded at once.
-    pub fn workers(&self) -> usize {
-        let cores = || std::thread::available_parallelism().map_or(1, usize::from);
-        self.workers.unwrap_or_else(|| cores().min(MOST_WORKERS)).max(1)
     }
 }
 

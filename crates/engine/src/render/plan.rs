@@ -1,8 +1,8 @@
-//! When everything happens in the result: the one place that chapters, captions and every export
-//! take their times from, after rounding to frames.
+//! The timeline of the result in frames, from which chapters, captions and all exports take their
+//! times.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use super::RenderError;
 use super::options::{Canvas, RenderOptions};
@@ -10,29 +10,25 @@ use crate::demonstrate::{Choice, Demonstration};
 use crate::media::{self, Probe};
 use crate::progress::Progress;
 
-/// How long a card stands.
+/// Chosen by hand.
 const CARD_MS: u64 = 3000;
-/// The frame rates that are made: a frame is a whole number of samples in each.
-const RATES: [u32; 5] = [24, 25, 30, 50, 60];
-/// The sizes between which a result lies unless the user asks: short side and long side.
-const LARGEST: (u32, u32) = (720, 1280);
-const SMALLEST_SHORT_SIDE: u32 = 360;
-/// What a demonstration without one clip gets.
-const PLAIN: Canvas = Canvas { width: 1280, height: 720, fps: 30 };
+/// The frame rates of results: in each a frame is a whole number of audio samples.
+const FRAME_RATES: [u32; 5] = [24, 25, 30, 50, 60];
+/// Limits of the size unless the user sets it: short side and long side.
+const MAX_SIZE: (u32, u32) = (720, 1280);
+const MIN_SHORT_SIDE: u32 = 360;
+/// For a demonstration without clips.
+const DEFAULT_CANVAS: Canvas = Canvas { width: 1280, height: 720, fps: 30 };
 
-/// What stands at a place in the result.
+/// What an entry of the timeline shows, and for which step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shown {
-    /// The title.
     Title,
-    /// The clip chosen for this step.
     Clip(usize),
-    /// A card that says that nothing shows this step.
     Gap(usize),
 }
 
 impl Shown {
-    /// The step it is for.
     pub fn step(self) -> Option<usize> {
         match self {
             Self::Title => None,
@@ -41,14 +37,12 @@ impl Shown {
     }
 }
 
-/// A stretch of the result, in its frames.
+/// An entry of the timeline, in frames of the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// What is shown.
     pub shown: Shown,
-    /// The first frame.
     pub start: u64,
-    /// How many frames, with those that fade.
+    /// Includes those that fade.
     pub frames: u64,
     /// How many frames at its end are shared with the next entry.
     pub overlap: u64,
@@ -61,29 +55,26 @@ impl Entry {
     }
 }
 
-/// The timetable of a result, and the sources it needs.
+/// The timeline of a result, and the probed sources it needs.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// The size and frame rate of the result.
     pub canvas: Canvas,
     /// What is shown, in order; each begins where the one before ends, less the overlap.
     pub entries: Vec<Entry>,
-    /// What is in every source file that is used.
     pub sources: BTreeMap<PathBuf, Probe>,
 }
 
 impl Plan {
-    /// Looks at the sources and works out the times.
     pub fn new(
         demonstration: &Demonstration,
         options: &RenderOptions,
         progress: &dyn Progress,
     ) -> Result<Self, RenderError> {
-        let sources = look_at_sources(demonstration, progress)?;
+        let sources = probe_sources(demonstration, progress)?;
         Self::with_sources(demonstration, options, sources)
     }
 
-    /// As [`Self::new`], for sources already looked at.
+    /// As [`Self::new`], for sources already probed.
     pub fn with_sources(
         demonstration: &Demonstration,
         options: &RenderOptions,
@@ -110,7 +101,6 @@ impl Plan {
         Ok(Self { canvas, entries: place(&entries, fade), sources })
     }
 
-    /// How many frames the result has.
     pub fn frames(&self) -> u64 {
         self.entries.last().map_or(0, Entry::end)
     }
@@ -126,14 +116,9 @@ impl Plan {
         let entry = self.entries.iter().find(|entry| entry.shown.step() == Some(step))?;
         Some((self.ms(entry.start), self.ms(entry.end())))
     }
-
-    /// What is in a source file of the demonstration.
-    pub fn source(&self, path: &Path) -> Option<&Probe> {
-        self.sources.get(path)
-    }
 }
 
-fn look_at_sources(
+fn probe_sources(
     demonstration: &Demonstration,
     progress: &dyn Progress,
 ) -> Result<BTreeMap<PathBuf, Probe>, RenderError> {
@@ -163,7 +148,6 @@ fn ms_to_frames(ms: u64, fps: u32) -> u64 {
     (ms.saturating_mul(u64::from(fps)) + 500) / 1000
 }
 
-/// How many frames a clip takes in the result.
 fn frames(step: usize, choice: &Choice, fps: u32) -> Result<u64, RenderError> {
     if !(0.1..=16.0).contains(&choice.speed) {
         return Err(RenderError::Speed { step: step + 1, speed: choice.speed });
@@ -175,8 +159,8 @@ fn frames(step: usize, choice: &Choice, fps: u32) -> Result<u64, RenderError> {
     }
 }
 
-/// The size and rate of the result: what the user asked for, or the shape and rate that most of its
-/// time has, as large as the largest source of that shape.
+/// The size and rate of the result: what the user set, or the aspect ratio and rate of most of its
+/// time, as large as the largest source of that aspect ratio.
 fn canvas(
     demonstration: &Demonstration,
     options: &RenderOptions,
@@ -192,17 +176,17 @@ fn canvas(
         *shapes.entry(shape(size)).or_default() += time;
         let best = largest.entry(shape(size)).or_default();
         *best = size.max(*best);
-        *rates.entry(calm_rate(probe.fps)).or_default() += time;
+        *rates.entry(moderate_rate(probe.fps)).or_default() += time;
     }
     let (width, height) = match options.size {
         Some((width, height)) => (width, height),
         None => {
             let size = most(&shapes).and_then(|shape| largest.get(&shape).copied());
-            size.unwrap_or((PLAIN.width, PLAIN.height))
+            size.unwrap_or((DEFAULT_CANVAS.width, DEFAULT_CANVAS.height))
         }
     };
     let fps = options.fps.map(f64::from).map(nearest_rate);
-    let fps = fps.or_else(|| most(&rates)).unwrap_or(PLAIN.fps);
+    let fps = fps.or_else(|| most(&rates)).unwrap_or(DEFAULT_CANVAS.fps);
     Canvas { width: even(width), height: even(height), fps }
 }
 
@@ -211,7 +195,7 @@ fn most<K: Copy + Ord>(times: &BTreeMap<K, u64>) -> Option<K> {
     times.iter().max_by_key(|(key, time)| (**time, **key)).map(|(key, _)| *key)
 }
 
-/// Shapes that differ by less than about one in twenty have one number.
+/// The aspect ratio in logarithmic steps of about 5 %.
 fn shape((width, height): (u32, u32)) -> i64 {
     ((f64::from(width) / f64::from(height)).ln() * 20.0).round() as i64
 }
@@ -220,26 +204,26 @@ fn even(length: u32) -> u32 {
     (length.clamp(16, 8192) / 2) * 2
 }
 
-/// The nearest rate that is made.
+/// The nearest of [`FRAME_RATES`].
 fn nearest_rate(fps: f64) -> u32 {
     let far = |rate: u32| (f64::from(rate) - fps).abs();
-    RATES.into_iter().min_by(|a, b| far(*a).total_cmp(&far(*b))).unwrap_or(PLAIN.fps)
+    FRAME_RATES.into_iter().min_by(|a, b| far(*a).total_cmp(&far(*b))).unwrap_or(DEFAULT_CANVAS.fps)
 }
 
-/// The nearest rate that is at most 30, by halving what is faster.
-fn calm_rate(fps: f64) -> u32 {
+/// As [`nearest_rate`], halved above 30.
+fn moderate_rate(fps: f64) -> u32 {
     match nearest_rate(fps) {
         rate @ (50 | 60) => rate / 2,
         rate => rate,
     }
 }
 
-/// The size brought between the smallest and the largest that is made unasked.
+/// The size scaled to lie within the limits.
 fn within_limits(width: u32, height: u32) -> (u32, u32) {
     let (short, long) = (width.min(height).max(1), width.max(height).max(1));
     let down =
-        (f64::from(LARGEST.0) / f64::from(short)).min(f64::from(LARGEST.1) / f64::from(long));
-    let up = f64::from(SMALLEST_SHORT_SIDE) / f64::from(short);
+        (f64::from(MAX_SIZE.0) / f64::from(short)).min(f64::from(MAX_SIZE.1) / f64::from(long));
+    let up = f64::from(MIN_SHORT_SIDE) / f64::from(short);
     let factor = down.min(up.max(1.0));
     let scaled = |length: u32| even((f64::from(length) * factor).round() as u32 + 1);
     (scaled(width), scaled(height))
@@ -274,7 +258,7 @@ mod tests {
         }
         let rates = [(15.0, 24), (23.976, 24), (25.0, 25), (29.97, 30), (59.94, 30), (50.0, 25)];
         for (fps, result) in rates {
-            assert_eq!(calm_rate(fps), result, "{fps}");
+            assert_eq!(moderate_rate(fps), result, "{fps}");
         }
     }
 }

@@ -1,101 +1,108 @@
-//! The sound of every clip at one loudness, and all of them as one track.
+//! The audio of every clip at one loudness, and all of it as one track.
 
 use std::fs::File;
-use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
+use std::io::{self, BufWriter, Write};
+use std::iter::{repeat, repeat_n};
 use std::path::{Path, PathBuf};
 
-use super::loudness::{Limiter, Meter, Pair};
+use memmap2::Mmap;
+
+use super::loudness::{Limiter, Pair, measure};
 use super::plan::Plan;
 use crate::files::FileError;
 use crate::media::MediaError;
-use crate::media::cut::{RATE, Sound};
+use crate::media::audio::{AudioReader, RATE};
 use crate::progress::Progress;
 
-/// The loudness of every clip, in LUFS.
-const TARGET: f64 = -16.0;
-/// Quieter than this is room noise, which nobody wants to hear louder.
-const NEAR_SILENCE: f64 = -48.0;
-/// The largest sample that is let through, so that the AAC encoder does not overshoot.
+/// The loudness of every clip. Chosen by hand.
+const TARGET_LUFS: f64 = -16.0;
+/// Quieter sound is room noise and stays as it is.
+const MIN_LUFS: f64 = -48.0;
+/// The largest sample, which leaves the AAC encoder room to overshoot.
 const CEILING: f32 = 0.84;
-/// How near the target is near enough, in LU.
-const NEAR: f64 = 0.2;
-/// Fade at a clip's edges against clicks: 4 ms.
+/// How far from the target the loudness may be, in LU.
+const TOLERANCE_LU: f64 = 0.2;
+/// Fade at a clip's edges against clicks, in pairs: 4 ms.
 const EDGE: u64 = RATE as u64 / 250;
 
-/// A stretch of a video's sound.
+/// A part of a video's audio.
 #[derive(Clone, Copy, Debug)]
-pub struct Stretch<'a> {
-    /// The file.
+pub struct AudioCut<'a> {
     pub path: &'a Path,
-    /// Where it begins, in seconds.
     pub from_s: f64,
-    /// How fast it plays.
     pub speed: f64,
-    /// How many pairs of samples the result has.
-    pub samples: u64,
+    /// The length of the result in pairs.
+    pub pairs: u64,
 }
 
-/// Writes the stretch as 16-bit stereo samples at the target loudness, exactly as long as asked.
+/// Writes the cut as 16-bit stereo samples at the target loudness, exactly as long as it should be.
 pub fn level(
-    stretch: &Stretch,
+    cut: &AudioCut,
     out: &mut File,
     scratch: &Path,
     progress: &dyn Progress,
 ) -> Result<(), MediaError> {
     let mut raw = tempfile::tempfile_in(scratch).map_err(FileError::at(scratch))?;
-    let meter = decode(stretch, &mut raw, progress)?;
-    let at = FileError::at(scratch);
+    decode(cut, &mut raw, progress)?;
     let mut write = || -> io::Result<()> {
-        let gain = choose_gain(&meter, &mut raw)?;
-        let mut pairs = Pairs::from_start(&mut raw)?;
-        write_pairs(out, stretch.samples, || pairs.next(), gain)
+        let raw = map(&raw)?;
+        let gain = choose_gain(&raw)?;
+        write_faded(out, limited(floats(&raw).chain(repeat([0.0; 2])), gain), cut.pairs)
     };
-    write().map_err(at).map_err(MediaError::from)
+    Ok(write().map_err(FileError::at(scratch))?)
 }
 
-/// Decodes into a file and measures on the way.
-fn decode(stretch: &Stretch, raw: &mut File, progress: &dyn Progress) -> Result<Meter, MediaError> {
-    let seconds = stretch.samples as f64 / f64::from(RATE);
-    let mut sound = Sound::open(stretch.path, stretch.from_s, seconds, stretch.speed)?;
-    let mut meter = Meter::default();
+/// Writes the cut to a file as pairs of 32-bit floats.
+fn decode(cut: &AudioCut, raw: &mut File, progress: &dyn Progress) -> Result<(), MediaError> {
+    let seconds = cut.pairs as f64 / f64::from(RATE);
+    let mut audio = AudioReader::cut(cut.path, cut.from_s, seconds, cut.speed)?;
     let mut writer = BufWriter::new(raw);
-    let mut left = stretch.samples;
-    while let Some(pair) = sound.next_pair()? {
-        if left > 0 {
-            meter.push(pair);
-            write_raw(&mut writer, pair).map_err(FileError::at("the sound of a clip"))?;
-            left -= 1;
-        }
-        if left.is_multiple_of(u64::from(RATE)) {
-            progress.check()?;
+    let mut left = 2 * cut.pairs as usize;
+    let mut samples = vec![0.0; 2 * RATE as usize];
+    loop {
+        progress.check()?;
+        let count = audio.read(&mut samples)?;
+        let used = &samples[..left.min(count / 2 * 2)];
+        let mut bytes = used.iter().map(|x| x.to_le_bytes());
+        let written = bytes.try_for_each(|four| writer.write_all(&four));
+        written.map_err(FileError::at("the sound of a clip"))?;
+        left -= used.len();
+        if count < samples.len() {
+            break;
         }
     }
     writer.flush().map_err(FileError::at("the sound of a clip"))?;
-    sound.finish(progress)?;
-    Ok(meter)
+    audio.finish_undamaged(progress)
 }
 
-fn write_raw(writer: &mut impl Write, pair: Pair) -> io::Result<()> {
-    pair.iter().try_for_each(|x| writer.write_all(&x.to_le_bytes()))
+fn map(file: &File) -> io::Result<Mmap> {
+    // SAFETY: nobody else writes to these files: they have no name, or are complete.
+    unsafe { Mmap::map(file) }
+}
+
+fn floats(bytes: &[u8]) -> impl Iterator<Item = Pair> {
+    let pairs = bytes.as_chunks::<4>().0.as_chunks::<2>().0;
+    pairs.iter().map(|pair| pair.map(f32::from_le_bytes))
 }
 
 /// The gain after which the limited sound has the target loudness.
-fn choose_gain(meter: &Meter, raw: &mut File) -> io::Result<f32> {
-    let loudness = meter.loudness();
-    if loudness < NEAR_SILENCE || !loudness.is_finite() {
+fn choose_gain(raw: &[u8]) -> io::Result<f32> {
+    let found = measure(floats(raw)).map_err(io::Error::other)?;
+    if found.lufs < MIN_LUFS || !found.lufs.is_finite() {
         return Ok(1.0);
     }
-    let mut gain_db = TARGET - loudness;
-    if meter.peak() * factor(gain_db) <= CEILING {
+    let mut gain_db = TARGET_LUFS - found.lufs;
+    if found.peak * factor(gain_db) <= CEILING {
         return Ok(factor(gain_db));
     }
     // The limiter takes some loudness away: measure what comes out and make up for it.
     for _ in 0..6 {
-        let short_by = TARGET - limited_loudness(raw, factor(gain_db))?;
-        if !short_by.is_finite() || short_by.abs() < NEAR {
+        let after = measure(limited(floats(raw), factor(gain_db))).map_err(io::Error::other)?;
+        let missing = TARGET_LUFS - after.lufs;
+        if !missing.is_finite() || missing.abs() < TOLERANCE_LU {
             break;
         }
-        gain_db = (gain_db + short_by.clamp(-6.0, 6.0)).min(TARGET - loudness + 18.0);
+        gain_db = (gain_db + missing.clamp(-6.0, 6.0)).min(TARGET_LUFS - found.lufs + 18.0);
     }
     Ok(factor(gain_db))
 }
@@ -104,73 +111,31 @@ fn factor(db: f64) -> f32 {
     10f64.powf(db / 20.0) as f32
 }
 
-fn limited_loudness(raw: &mut File, gain: f32) -> io::Result<f64> {
-    let mut pairs = Pairs::from_start(raw)?;
+/// The pairs after the limiter, without its delay.
+fn limited(pairs: impl Iterator<Item = Pair>, gain: f32) -> impl Iterator<Item = Pair> {
     let mut limiter = Limiter::new(gain, CEILING);
-    let mut meter = Meter::default();
-    let mut skip = Limiter::DELAY;
-    while let Some(pair) = pairs.next()? {
-        let out = limiter.next(pair);
-        if skip == 0 { meter.push(out) } else { skip -= 1 }
-    }
-    (0..Limiter::DELAY).for_each(|_| meter.push(limiter.next([0.0; 2])));
-    Ok(meter.loudness())
+    let all = pairs.chain(repeat_n([0.0; 2], Limiter::DELAY));
+    all.map(move |pair| limiter.next(pair)).skip(Limiter::DELAY)
 }
 
-/// Writes exactly `samples` pairs: limited, faded at the edges, silence where the sound ends.
-fn write_pairs(
-    out: &mut File,
-    samples: u64,
-    mut next: impl FnMut() -> io::Result<Option<Pair>>,
-    gain: f32,
-) -> io::Result<()> {
-    let mut limiter = Limiter::new(gain, CEILING);
+/// Writes the first `count` pairs in 16 bits, faded at both ends.
+fn write_faded(out: &mut File, pairs: impl Iterator<Item = Pair>, count: u64) -> io::Result<()> {
     let mut writer = BufWriter::new(out);
-    let delay = Limiter::DELAY as u64;
-    let edge = EDGE.min(samples / 2).max(1);
-    for i in 0..samples + delay {
-        let pair = limiter.next(next()?.unwrap_or_default());
-        let Some(place) = i.checked_sub(delay) else { continue };
-        let near = (place + 1).min(samples - place).min(edge) as f32 / edge as f32;
-        write_sample_pair(&mut writer, pair.map(|x| x * near))?;
+    let edge = EDGE.min(count / 2).max(1);
+    for (i, pair) in (0..count).zip(pairs) {
+        let fade = (i + 1).min(count - i).min(edge) as f32 / edge as f32;
+        let sample = |x: f32| (x * fade * 32767.0).round().clamp(-32768.0, 32767.0) as i16;
+        write(&mut writer, pair.map(sample))?;
     }
     writer.flush()
 }
 
-fn write_sample_pair(writer: &mut impl Write, pair: Pair) -> io::Result<()> {
-    pair.iter().try_for_each(|x| writer.write_all(&quantise(*x).to_le_bytes()))
+fn write(writer: &mut impl Write, pair: [i16; 2]) -> io::Result<()> {
+    pair.iter().try_for_each(|x| writer.write_all(&x.to_le_bytes()))
 }
 
-fn quantise(x: f32) -> i16 {
-    (x * 32767.0).round().clamp(-32768.0, 32767.0) as i16
-}
-
-/// Pairs of 32-bit samples from a file.
-struct Pairs<R> {
-    reader: BufReader<R>,
-}
-
-impl<'a> Pairs<&'a mut File> {
-    fn from_start(file: &'a mut File) -> io::Result<Self> {
-        file.rewind()?;
-        Ok(Self { reader: BufReader::with_capacity(1 << 16, file) })
-    }
-
-    fn next(&mut self) -> io::Result<Option<Pair>> {
-        let mut bytes = [0; 8];
-        match self.reader.read_exact(&mut bytes) {
-            Ok(()) => {
-                let [a, b, c, d, e, f, g, h] = bytes;
-                Ok(Some([f32::from_le_bytes([a, b, c, d]), f32::from_le_bytes([e, f, g, h])]))
-            }
-            Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => Ok(None),
-            Err(e) => Err(e),
-        }
-    }
-}
-
-/// Writes the sound of the whole plan: `sounds[i]` belongs to entry `i`, none is silence. Where
-/// entries overlap their sounds are mixed at constant power.
+/// Writes the audio of the whole plan: `sounds[i]` belongs to entry `i`, none is silence. Where
+/// entries overlap their audio is mixed at constant power.
 pub fn assemble(plan: &Plan, sounds: &[Option<PathBuf>], out: &mut File) -> Result<(), FileError> {
     let per_frame = u64::from(RATE / plan.canvas.fps);
     let mut writer = BufWriter::with_capacity(1 << 16, out);
@@ -178,54 +143,31 @@ pub fn assemble(plan: &Plan, sounds: &[Option<PathBuf>], out: &mut File) -> Resu
     for (entry, sound) in plan.entries.iter().zip(sounds) {
         let name = sound.clone().unwrap_or_else(|| "silence".into());
         let mut mix = || -> io::Result<Vec<[i16; 2]>> {
-            let mut source = Source::open(sound.as_deref())?;
-            for (i, old) in tail.iter().enumerate() {
-                let new = source.next()?;
-                write_i16(&mut writer, mixed(*old, new, i, tail.len()))?;
+            let file = sound.as_ref().map(|path| map(&File::open(path)?)).transpose()?;
+            let mut pairs = integers(file.as_deref().unwrap_or_default()).chain(repeat([0; 2]));
+            for ((i, old), new) in tail.iter().enumerate().zip(&mut pairs) {
+                write(&mut writer, mixed(*old, new, i, tail.len()))?;
             }
-            let samples = entry.frames * per_frame;
-            let kept = entry.overlap * per_frame;
-            for _ in tail.len() as u64..samples - kept {
-                let pair = source.next()?;
-                write_i16(&mut writer, pair)?;
-            }
-            (0..kept).map(|_| source.next()).collect()
+            let (all, kept) = (entry.frames * per_frame, entry.overlap * per_frame);
+            let own = (all - kept).saturating_sub(tail.len() as u64) as usize;
+            pairs.by_ref().take(own).try_for_each(|pair| write(&mut writer, pair))?;
+            Ok(pairs.take(kept as usize).collect())
         };
         tail = mix().map_err(FileError::at(name))?;
     }
     writer.flush().map_err(FileError::at("the sound track"))
 }
 
-fn write_i16(writer: &mut impl Write, pair: [i16; 2]) -> io::Result<()> {
-    pair.iter().try_for_each(|x| writer.write_all(&x.to_le_bytes()))
+fn integers(bytes: &[u8]) -> impl Iterator<Item = [i16; 2]> {
+    let pairs = bytes.as_chunks::<2>().0.as_chunks::<2>().0;
+    pairs.iter().map(|pair| pair.map(i16::from_le_bytes))
 }
 
-/// The `i`-th of `n` steps from the old sound to the new one.
+/// Pair `i` of `n` on the way from the old sound to the new one.
 fn mixed(old: [i16; 2], new: [i16; 2], i: usize, n: usize) -> [i16; 2] {
     let angle = (i as f32 + 0.5) / n as f32 * std::f32::consts::FRAC_PI_2;
-    let mix =
-        |a: i16, b: i16| (f32::from(a) * angle.cos() + f32::from(b) * angle.sin()).round() as i16;
-    let ([a, b], [c, d]) = (old, new);
-    [mix(a, c), mix(b, d)]
-}
-
-/// Samples from a file, or silence; silence after its end.
-struct Source(Option<BufReader<File>>);
-
-impl Source {
-    fn open(path: Option<&Path>) -> io::Result<Self> {
-        path.map(File::open).transpose().map(|file| Self(file.map(BufReader::new)))
-    }
-
-    fn next(&mut self) -> io::Result<[i16; 2]> {
-        let mut bytes = [0; 4];
-        let Some(reader) = &mut self.0 else { return Ok([0; 2]) };
-        match reader.read_exact(&mut bytes) {
-            Err(e) if e.kind() != io::ErrorKind::UnexpectedEof => return Err(e),
-            Err(_) => bytes = [0; 4],
-            Ok(()) => {}
-        }
-        let [a, b, c, d] = bytes;
-        Ok([i16::from_le_bytes([a, b]), i16::from_le_bytes([c, d])])
-    }
+    let mix = |c: usize| {
+        (f32::from(old[c]) * angle.cos() + f32::from(new[c]) * angle.sin()).round() as i16
+    };
+    [mix(0), mix(1)]
 }

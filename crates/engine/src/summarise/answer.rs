@@ -4,43 +4,41 @@
 use super::SummaryStep;
 use crate::transcript::text::fold;
 
-/// What an answer says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Answer {
-    /// What is made; may be empty.
-    pub title: String,
-    /// The steps, in order of their start.
+    /// In order of their start.
     pub steps: Vec<SummaryStep>,
-    /// How many lines were neither.
+    /// How many lines were neither a step nor the title.
     pub rejected: usize,
 }
 
-/// The longest text that is one step.
-const LONGEST: usize = 500;
+/// Of a step or title; a longer line is rejected.
+const MAX_TEXT_BYTES: usize = 500;
 
 /// Reads an answer about narration that lasts from `start_ms` to `end_ms`; times are clamped to
 /// that, and a step that is not in it is rejected.
 pub fn parse_answer(answer: &str, start_ms: u64, end_ms: u64) -> Answer {
     let mut parsed = Answer::default();
+    let mut has_title = false;
     for line in answer.lines().map(str::trim).filter(|line| !line.is_empty()) {
-        match (title(line), step(line)) {
-            (Some(title), _) if parsed.title.is_empty() => parsed.title = title,
-            (_, Some(step)) => match clamped(step, start_ms, end_ms) {
-                Some(step) => parsed.steps.push(step),
-                None => parsed.rejected += 1,
-            },
-            _ => parsed.rejected += 1,
+        if !has_title && is_title(line) {
+            has_title = true;
+            continue;
+        }
+        match step(line).and_then(|step| clamped(step, start_ms, end_ms)) {
+            Some(step) => parsed.steps.push(step),
+            None => parsed.rejected += 1,
         }
     }
     parsed.steps.sort_by_key(|step| (step.start_ms, step.end_ms));
     parsed
 }
 
-fn title(line: &str) -> Option<String> {
+fn is_title(line: &str) -> bool {
     let line = line.trim_matches(['*', '#', ' ']);
-    let head = line.get(..6).filter(|head| head.eq_ignore_ascii_case("title:"))?;
-    let title = fold(line[head.len()..].trim_matches(['*', '"', ' ']));
-    (!title.is_empty() && title.len() <= LONGEST).then_some(title)
+    let Some((head, title)) = line.split_at_checked(6) else { return false };
+    let title = fold(title.trim_matches(['*', '"', ' ']));
+    head.eq_ignore_ascii_case("title:") && (1..=MAX_TEXT_BYTES).contains(&title.len())
 }
 
 /// The step of a line `[mm:ss-mm:ss] text`.
@@ -49,7 +47,8 @@ fn step(line: &str) -> Option<SummaryStep> {
     let (start, end) = times.split_once(['-', '–'])?;
     let (start_ms, end_ms) = (clock(start)?, clock(end)?);
     let text = fold(text);
-    let right = start_ms < end_ms && text.len() <= LONGEST && text.chars().any(char::is_alphabetic);
+    let right =
+        start_ms < end_ms && text.len() <= MAX_TEXT_BYTES && text.chars().any(char::is_alphabetic);
     right.then_some(SummaryStep { text, start_ms, end_ms })
 }
 
@@ -71,9 +70,8 @@ fn clock(text: &str) -> Option<u64> {
     Some(seconds * 1000)
 }
 
-/// The step within the narration.
 fn clamped(step: SummaryStep, start_ms: u64, end_ms: u64) -> Option<SummaryStep> {
-    // whole seconds were asked for: the last one may reach past the end
+    // Times are whole seconds: the last one may reach past the end.
     let start = step.start_ms.max(start_ms);
     let end = step.end_ms.min(end_ms);
     (start < end).then_some(SummaryStep { start_ms: start, end_ms: end, ..step })
@@ -98,7 +96,7 @@ mod tests {
             (50_000, 60_500, "Fry it."),
         ];
         assert_eq!(steps, expected);
-        assert_eq!((parsed.title.as_str(), parsed.rejected), ("Vegan taco", 7));
+        assert_eq!(parsed.rejected, 7);
     }
 
     proptest! {

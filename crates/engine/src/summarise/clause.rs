@@ -6,13 +6,12 @@ use crate::lexicon::{self, Form, Strength, Tense};
 /// Something done: a verb of the sentence and what belongs to it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Action {
-    /// The verb itself.
+    /// In its base form.
     pub verb: String,
-    /// Where it stands.
+    /// The verb's index in the sentence.
     pub at: usize,
     /// One past the last word that belongs to it.
     pub end: usize,
-    /// How sure a sign of a step it is.
     pub strength: Strength,
     /// How sure this is a step; about 2 and more is likely.
     pub score: f32,
@@ -139,8 +138,7 @@ fn frame_at(
         return None;
     }
     let stops = words[i].mark.is_some() || next.is_empty();
-    let takes_thing =
-        !stops && (is_determiner(next) || is_pronoun(next) || next.parse::<f32>().is_ok());
+    let takes_thing = takes_thing(words, i);
     match form.tense {
         Tense::Plain if opens => {
             let urged = i > 0 && words[i - 1].low == "to" || i > 1 && words[i - 2].low == "ahead";
@@ -180,7 +178,7 @@ fn acts_as_verb(words: &[Word], i: usize) -> bool {
     let next = words.get(i + 1).map_or("", |w| w.low.as_str());
     let before_thing = words[i].mark.is_none()
         && matches!(next, "the" | "a" | "an" | "some" | "my" | "your" | "our");
-    let plain = (carries(low) || low == "great")
+    let plain = (is_content(low) || low == "great")
         && low.bytes().all(|b| b.is_ascii_lowercase())
         && !["ed", "ing", "ly", "s"].iter().any(|end| low.ends_with(end));
     let says_what_is = || words[i + 1..].iter().take(5).any(|w| is_state(&w.low));
@@ -263,7 +261,6 @@ fn fits(form: Form, subject: &str, being: bool, having: bool, possible: bool) ->
     }
 }
 
-/// The action of the verb at this place.
 fn action(words: &[Word], at: usize, frame: Frame) -> Option<Action> {
     if at > 0 && is_negation(&words[at - 1].low) {
         return None;
@@ -341,27 +338,12 @@ fn clause_end(words: &[Word], at: usize) -> usize {
         let remark = comma
             && matches!(next, "that" | "this" | "it")
             && words.get(i + 2).is_some_and(|w| is_state(&w.low));
-        let cut = matches!(
-            next,
-            "because"
-                | "'cause"
-                | "cause"
-                | "which"
-                | "who"
-                | "since"
-                | "although"
-                | "though"
-                | "but"
-                | "if"
-                | "unless"
-                | "so"
-        );
         let person = is_subject(next)
             && (comma
                 || matches!(words[i].low.as_str(), "and" | "then" | "or" | "so" | "now")
                 || far && !is_subordinator(&words[i].low));
         if remark
-            || (far || comma) && (cut || person)
+            || (far || comma) && (is_clause_break(next) || person)
             || comma && is_lead(next) && next != "and" && next != "or"
         {
             return i + 1;
@@ -377,66 +359,12 @@ pub fn trim_ends(words: &[Word], actions: &mut [Action]) {
         actions[i - 1].end = actions[i - 1].end.min(next);
     }
     for action in actions.iter_mut() {
-        while action.end > action.at + 1 && is_dangling(&words[action.end - 1].low) {
+        while action.end > action.at + 1 && ends_loosely(&words[action.end - 1].low) {
             action.end -= 1;
         }
     }
 }
 
-/// Words that say nothing at the end of an order.
-fn is_dangling(word: &str) -> bool {
-    is_filler(word)
-        || is_subject(word)
-        || matches!(
-            word,
-            "and"
-                | "then"
-                | "so"
-                | "now"
-                | "here"
-                | "today"
-                | "okay"
-                | "ok"
-                | "right"
-                | "but"
-                | "or"
-                | "guys"
-                | "there"
-                | "also"
-                | "to"
-                | "the"
-                | "a"
-                | "we"
-                | "'re"
-                | "'m"
-                | "'ll"
-                | "going"
-                | "just"
-                | "with"
-                | "of"
-                | "please"
-                | "alright"
-                | "basically"
-                | "is"
-                | "are"
-                | "gonna"
-                | "that"
-                | "again"
-                | "you"
-                | "'ve"
-                | "by"
-                | "go"
-                | "ahead"
-                | "want"
-                | "can"
-                | "need"
-                | "will"
-                | "first"
-                | "next"
-                | "if"
-                | "when"
-                | "because"
-                | "as"
-                | "start"
-        )
+fn ends_loosely(word: &str) -> bool {
+    is_filler(word) || is_subject(word) || is_dangling(word)
 }

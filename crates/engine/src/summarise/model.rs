@@ -2,19 +2,16 @@
 
 use stitch_core::format::timecode;
 
+use super::SummaryStep;
 use super::answer::{Answer, parse_answer};
 use super::chat::{Chat, ChatError, Message};
-use super::{Summary, SummaryStep};
 use crate::transcript::Sentence;
 
-/// What kind of work the narration is about; the prompt says what to look for.
+/// What the narration is about; the prompt says what to look for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PromptDomain {
-    /// Recipes.
     Cooking,
-    /// Things made of wood.
     Woodworking,
-    /// Plants and beds.
     Gardening,
     /// Anything done by hand.
     Any,
@@ -23,69 +20,45 @@ pub enum PromptDomain {
 /// Why there is no summary.
 #[derive(Debug, thiserror::Error)]
 pub enum SummariseError {
-    /// The model could not be asked.
     #[error(transparent)]
     Chat(#[from] ChatError),
-    /// It answered twice, and not one line was a step.
     #[error(
         "{model} gave no line of the form [mm:ss-mm:ss] step in two answers ({rejected} other lines); \
          use another model, or leave it out so that rules make the steps"
     )]
-    NoSteps {
-        /// Which model.
-        model: String,
-        /// How many lines were rejected.
-        rejected: usize,
-    },
-    /// There is no narration.
+    NoSteps { model: String, rejected: usize },
     #[error("there is no narration to summarise; give the steps in a .steps.json file")]
     Silent,
 }
 
-/// How much narration is asked about at once, in characters.
-const WINDOW: usize = 12_000;
+/// How much narration one request holds, in bytes.
+const MAX_WINDOW_BYTES: usize = 12_000;
 /// How many sentences two windows share.
-const OVERLAP: usize = 5;
+const OVERLAP_SENTENCES: usize = 5;
 
-/// The steps told in the narration, by the model.
+/// The steps of the narration, by the model.
 pub fn by_language_model(
     chat: &Chat,
     domain: PromptDomain,
     title: &str,
     sentences: &[Sentence],
-) -> Result<Summary, SummariseError> {
+) -> Result<Vec<SummaryStep>, SummariseError> {
     if sentences.is_empty() {
         return Err(SummariseError::Silent);
     }
-    let windows = windows(sentences);
-    let only = windows.len() == 1;
     let mut whole = Answer::default();
-    let mut last_error = None;
-    for window in windows {
-        match ask(chat, domain, title, window) {
-            Ok(answer) => merge(&mut whole, answer),
-            // a long video's closing chat may hold no step at all
-            Err(SummariseError::NoSteps { model, rejected }) if !only => {
-                whole.rejected += rejected;
-                last_error = Some(model);
-            }
-            Err(error) => return Err(error),
-        }
+    for window in windows(sentences) {
+        // A window without a step is no error by itself: a long video's closing chat may hold none.
+        merge(&mut whole, ask(chat, domain, title, window)?);
     }
-    match last_error {
-        Some(model) if whole.steps.is_empty() => {
-            Err(SummariseError::NoSteps { model, rejected: whole.rejected })
-        }
-        _ => Ok(summary(chat, title, whole)),
+    if whole.steps.is_empty() {
+        let model = chat.model().to_string();
+        return Err(SummariseError::NoSteps { model, rejected: whole.rejected });
     }
+    Ok(whole.steps)
 }
 
-fn summary(chat: &Chat, title: &str, answer: Answer) -> Summary {
-    let title = if answer.title.is_empty() { title.to_string() } else { answer.title };
-    Summary { title, steps: answer.steps, by: chat.model().to_string(), rejected: answer.rejected }
-}
-
-/// The narration in parts that a model can take in, each beginning before the last ends.
+/// The narration in windows of at most [`MAX_WINDOW_BYTES`] that overlap.
 fn windows(sentences: &[Sentence]) -> Vec<&[Sentence]> {
     let mut windows = Vec::new();
     let mut from = 0;
@@ -93,7 +66,7 @@ fn windows(sentences: &[Sentence]) -> Vec<&[Sentence]> {
         let mut size = 0;
         let fits = |s: &&Sentence| {
             size += s.text.len() + 16;
-            size <= WINDOW
+            size <= MAX_WINDOW_BYTES
         };
         let count = sentences[from..].iter().take_while(fits).count().max(1);
         let to = from + count;
@@ -101,7 +74,7 @@ fn windows(sentences: &[Sentence]) -> Vec<&[Sentence]> {
         if to >= sentences.len() {
             return windows;
         }
-        from = (to.saturating_sub(OVERLAP)).max(from + 1);
+        from = (to.saturating_sub(OVERLAP_SENTENCES)).max(from + 1);
     }
 }
 
@@ -111,7 +84,7 @@ fn ask(
     domain: PromptDomain,
     title: &str,
     window: &[Sentence],
-) -> Result<Answer, SummariseError> {
+) -> Result<Answer, ChatError> {
     let start = window.first().map_or(0, |s| s.start_ms);
     let end = window.iter().map(|s| s.end_ms).max().unwrap_or(start);
     let mut messages = vec![Message::system(system(domain)), Message::user(user(title, window))];
@@ -122,17 +95,12 @@ fn ask(
     }
     messages.extend([Message::assistant(said), Message::user(REMINDER)]);
     let second = parse_answer(&chat.complete(&messages)?, start, end);
-    let rejected = first.rejected + second.rejected;
-    match second.steps.is_empty() {
-        true => Err(SummariseError::NoSteps { model: chat.model().to_string(), rejected }),
-        false => Ok(Answer { rejected, ..second }),
-    }
+    Ok(Answer { rejected: first.rejected + second.rejected, ..second })
 }
 
 const REMINDER: &str = "No line of that could be used. Answer again with nothing but a line \
     'Title: ...' and lines of the form '[mm:ss-mm:ss] step', with times from the narration.";
 
-/// What the model is told to do.
 fn system(domain: PromptDomain) -> String {
     let (work, look) = match domain {
         PromptDomain::Cooking => (
@@ -163,7 +131,6 @@ fn system(domain: PromptDomain) -> String {
     )
 }
 
-/// The narration as lines.
 fn user(title: &str, window: &[Sentence]) -> String {
     let lines = window.iter().map(|s| {
         format!("[{}-{}] {}", clock(s.start_ms), clock(s.end_ms.div_ceil(1000) * 1000), s.text)
@@ -180,9 +147,6 @@ fn clock(ms: u64) -> String {
 
 /// Adds a window's steps; those that the window before already gave are left out.
 fn merge(whole: &mut Answer, answer: Answer) {
-    if whole.title.is_empty() {
-        whole.title = answer.title;
-    }
     whole.rejected += answer.rejected;
     let known = whole.steps.len();
     for step in answer.steps {
@@ -219,10 +183,9 @@ mod tests {
         let (url, requests) =
             serve(vec![says("Title: Onions\n[00:00-00:04] Chop the onion.\nBye!")]);
         let (chat, _) = client(&url, |_| {});
-        let summary =
+        let steps =
             by_language_model(&chat, PromptDomain::Cooking, "video", &narration(2)).unwrap();
-        assert_eq!((summary.title.as_str(), summary.by.as_str()), ("Onions", "test-model"));
-        assert_eq!((summary.steps.len(), summary.rejected), (1, 1));
+        assert_eq!((steps.len(), steps[0].text.as_str()), (1, "Chop the onion."));
         let request = requests.lock().unwrap()[0].clone();
         assert!(
             request.contains("[00:04-00:08] Now I chop onion number 1 very fine."),
@@ -234,8 +197,8 @@ mod tests {
     fn asks_once_more_and_then_says_so() {
         let (url, _) = serve(vec![says("Sorry?"), says("[00:01-00:03] Chop it.")]);
         let (chat, _) = client(&url, |_| {});
-        let summary = by_language_model(&chat, PromptDomain::Any, "Taco", &narration(2)).unwrap();
-        assert_eq!((summary.title.as_str(), summary.steps.len(), summary.rejected), ("Taco", 1, 1));
+        let steps = by_language_model(&chat, PromptDomain::Any, "Taco", &narration(2)).unwrap();
+        assert_eq!(steps.len(), 1);
         let (url, _) = serve(vec![says("Sorry?"), says("No.\nNo!")]);
         let (chat, _) = client(&url, |_| {});
         let error = by_language_model(&chat, PromptDomain::Any, "Taco", &narration(2)).unwrap_err();
@@ -259,7 +222,7 @@ mod tests {
         assert_eq!(windows.last().unwrap().last(), all.last());
         for pair in windows.windows(2) {
             let shared = pair[0].iter().filter(|s| pair[1].contains(s)).count();
-            assert_eq!(shared, OVERLAP);
+            assert_eq!(shared, OVERLAP_SENTENCES);
         }
     }
 

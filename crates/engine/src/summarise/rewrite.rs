@@ -37,24 +37,7 @@ fn is_pronoun_alone(word: &str, before: &[Word]) -> bool {
 
 /// "some onions", "my onions" and "onions" as "the onions".
 fn definite(mut thing: Vec<Word>) -> Vec<Word> {
-    let bare = |w: &Word| {
-        matches!(
-            w.low.as_str(),
-            "a" | "an"
-                | "my"
-                | "your"
-                | "our"
-                | "some"
-                | "this"
-                | "these"
-                | "those"
-                | "that"
-                | "the"
-                | "his"
-                | "her"
-                | "their"
-        )
-    };
+    let bare = |w: &Word| is_replaced(&w.low);
     while thing.first().is_some_and(bare) && thing.len() > 1 {
         thing.remove(0);
     }
@@ -77,7 +60,7 @@ pub fn order(
     for (i, action) in actions.iter().enumerate() {
         let named = thing(words, action);
         let next = actions.get(i + 1);
-        let handed_on = named.is_some() && next.is_some_and(|next| points_back(words, next));
+        let handed_on = named.is_some() && next.is_some_and(|next| pronoun(words, next).is_some());
         if !(is_taking(action) && handed_on) {
             orders.push(clause(words, action, known.as_deref()));
         }
@@ -92,12 +75,7 @@ fn is_taking(action: &Action) -> bool {
         && action.strength <= Strength::Handling
 }
 
-/// Whether the action's object is `it` or `them`.
-fn points_back(words: &[Word], action: &Action) -> bool {
-    pronoun(words, action).is_some()
-}
-
-/// Where the pronoun stands that is the action's whole object.
+/// The index of the pronoun that is the action's whole object.
 fn pronoun(words: &[Word], action: &Action) -> Option<usize> {
     let inside = |i: usize| i < action.end;
     let first = action.at + 1;

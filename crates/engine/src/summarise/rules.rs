@@ -1,108 +1,113 @@
-//! Steps out of narration by rules: what hands do is kept and told as orders, talk is dropped.
+//! Steps out of narration by rules: what hands do is kept, in the imperative; talk is dropped.
 
 use super::clause::{Action, actions, trim_ends};
-use super::words::{Word, carries, is_measure, words};
-use super::{Summary, SummaryStep, chatter, rewrite};
+use super::words::{Word, is_content, is_measure, words};
+use super::{SummaryStep, chatter, rewrite};
 use crate::lexicon::Strength;
 use crate::transcript::Sentence;
 
 /// A sentence scoring this much is taken for a step: of 2.0, 2.5, 3.0 and 3.5 the best F1 on
-/// marked narration (`examples/measure_rules.rs`).
-const STEP: f32 = 2.5;
-/// An action scoring less adds nothing to the step that its sentence tells.
-const ACTION: f32 = 1.5;
-/// Sentences without an end, as machines hear them, tell no more than this in one step.
-const MOST_ACTIONS: usize = 4;
-/// A sentence with fewer words that name something tells no step.
-const LEAST_THINGS: usize = 2;
-/// A sentence with so much chatter tells no step, whatever else it says.
-const LEAST_CHATTER: f32 = 2.0;
-/// Orders further apart than this are not one step.
-const GAP_MS: u64 = 12_000;
-/// A pronoun points back no further than this.
-const MEMORY_MS: u64 = 6_000;
+/// marked narration (`examples/measure_rules.rs`). The values below were chosen by hand.
+const MIN_STEP_SCORE: f32 = 2.5;
+/// An action scoring less adds nothing to the step of its sentence.
+const MIN_ACTION_SCORE: f32 = 1.5;
+/// Recognised sentences without an end hold no more than this in one step.
+const MAX_ACTIONS: usize = 4;
+/// A sentence with fewer content words is no step.
+const MIN_CONTENT_WORDS: usize = 2;
+/// A sentence with so much chatter is no step, whatever else it says.
+const MIN_CHATTER_WEIGHT: f32 = 2.0;
+/// Sentences further apart are not one step.
+const MAX_STEP_GAP_MS: u64 = 12_000;
+/// A pronoun refers back no further than this.
+const MAX_REFERENCE_MS: u64 = 6_000;
 
-/// The steps told in the narration, each with the time in which it is told.
-pub fn by_rules(title: &str, sentences: &[Sentence]) -> Summary {
-    let mut steps: Vec<Told> = Vec::new();
+/// The steps of the narration.
+pub fn by_rules(sentences: &[Sentence]) -> Vec<SummaryStep> {
+    let mut steps: Vec<Narrated> = Vec::new();
     for sentence in sentences {
-        let Some(told) = tell(sentence, steps.last()) else { continue };
+        let Some(next) = narrated(sentence, steps.last()) else { continue };
         match steps.last_mut() {
-            Some(last) if goes_on(last, &told) => last.step.end_ms = told.step.end_ms,
-            _ => steps.push(told),
+            Some(last) if goes_on(last, &next) => last.step.end_ms = next.step.end_ms,
+            _ => steps.push(next),
         }
     }
-    let steps = steps.into_iter().map(|told| told.step).collect();
-    Summary { title: title.to_string(), steps, by: "rules".into(), rejected: 0 }
+    steps.into_iter().map(|narrated| narrated.step).collect()
 }
 
-/// Sentences that tell no step by the rules and are yet no talk of a known kind: steps told in words that
-/// nobody listed, or that a machine misheard. Whether they are steps, only the pictures can say.
-pub fn perhaps(told: &Summary, sentences: &[Sentence]) -> Vec<SummaryStep> {
-    let is_told = |sentence: &Sentence| {
+/// Whether a sentence by itself describes a step.
+pub fn describes_step(text: &str) -> bool {
+    step_actions(&words(text), text).is_some()
+}
+
+/// Sentences that are neither steps nor talk of a known kind: steps in words that nobody listed, or
+/// that were misheard. Whether they are steps, only the frames can say.
+pub fn possible_steps(steps: &[SummaryStep], sentences: &[Sentence]) -> Vec<SummaryStep> {
+    let is_in_step = |sentence: &Sentence| {
         let middle = sentence.start_ms.midpoint(sentence.end_ms);
-        told.steps.iter().any(|step| (step.start_ms..step.end_ms).contains(&middle))
+        steps.iter().any(|step| (step.start_ms..step.end_ms).contains(&middle))
     };
-    let may_tell = |sentence: &&Sentence| {
+    let is_possible = |sentence: &&Sentence| {
         let words = words(&sentence.text);
-        let things = words.iter().filter(|word| carries(&word.low)).count();
-        !is_told(sentence) && things >= LEAST_THINGS && chatter::weight(&words) < LEAST_CHATTER
+        !is_in_step(sentence)
+            && words.iter().filter(|word| is_content(&word.low)).count() >= MIN_CONTENT_WORDS
+            && chatter::weight(&words) < MIN_CHATTER_WEIGHT
     };
     let step = |sentence: &Sentence| SummaryStep {
         text: as_order(&sentence.text),
         start_ms: sentence.start_ms,
         end_ms: sentence.end_ms,
     };
-    sentences.iter().filter(may_tell).map(step).collect()
+    sentences.iter().filter(is_possible).map(step).collect()
 }
 
 /// What is done by a sentence, however unsure, without what leads to it; the sentence where nothing is.
 fn as_order(text: &str) -> String {
     let words = words(text);
     let mut actions = actions(&words);
-    actions.truncate(MOST_ACTIONS);
+    actions.truncate(MAX_ACTIONS);
     trim_ends(&words, &mut actions);
     let (order, _) = rewrite::order(&words, &actions, None);
     if order.split(' ').count() < 3 { text.trim().trim_end_matches('.').to_owned() } else { order }
 }
 
 /// A step, and what the next sentence may refer to.
-struct Told {
+struct Narrated {
     step: SummaryStep,
     words: Vec<Word>,
     actions: Vec<Action>,
     thing: Option<Vec<Word>>,
 }
 
-/// The step that a sentence tells; none if it is talk.
-fn tell(sentence: &Sentence, before: Option<&Told>) -> Option<Told> {
+/// The step that a sentence describes; none if it is talk.
+fn narrated(sentence: &Sentence, before: Option<&Narrated>) -> Option<Narrated> {
     let words = words(&sentence.text);
     let actions = step_actions(&words, &sentence.text)?;
-    let recent = before.filter(|b| sentence.start_ms < b.step.end_ms + MEMORY_MS);
+    let recent = before.filter(|b| sentence.start_ms < b.step.end_ms + MAX_REFERENCE_MS);
     let (text, thing) = rewrite::order(&words, &actions, recent.and_then(|b| b.thing.clone()));
     let text = if text.split(' ').count() < 2 { sentence.text.clone() } else { text };
     let step = SummaryStep { text, start_ms: sentence.start_ms, end_ms: sentence.end_ms };
-    Some(Told { step, words, actions, thing })
+    Some(Narrated { step, words, actions, thing })
 }
 
 /// The actions of a sentence that is a step.
 fn step_actions(words: &[Word], text: &str) -> Option<Vec<Action>> {
     let mut actions = actions(words);
     let score = score(words, text, &actions);
-    actions.retain(|action| action.score >= ACTION);
+    actions.retain(|action| action.score >= MIN_ACTION_SCORE);
     if actions.iter().any(|action| action.strength > Strength::Loose) {
         actions.retain(|action| !matches!(action.verb.as_str(), "start" | "go" | "watch"));
     }
-    actions.truncate(MOST_ACTIONS);
+    actions.truncate(MAX_ACTIONS);
     // Only now: what was no step of its own, as in "rinse it until they are clean", stays in the step.
     trim_ends(words, &mut actions);
-    (score >= STEP && !actions.is_empty()).then_some(actions)
+    (score >= MIN_STEP_SCORE && !actions.is_empty()).then_some(actions)
 }
 
-/// How sure the sentence tells a step.
+/// How likely the sentence describes a step.
 fn score(words: &[Word], text: &str, actions: &[Action]) -> f32 {
     let best = actions.iter().map(|a| a.score).fold(0.0, f32::max);
-    let more = actions.iter().filter(|a| a.score >= ACTION).count();
+    let more = actions.iter().filter(|a| a.score >= MIN_ACTION_SCORE).count();
     let measures = words.iter().filter(|w| is_measure(&w.low)).count().min(2) as f32;
     let question = if text.trim_end().ends_with('?') { 1.5 } else { 0.0 };
     best + 0.3 * more.saturating_sub(1) as f32 + 0.2 * measures
@@ -111,8 +116,8 @@ fn score(words: &[Word], text: &str, actions: &[Action]) -> f32 {
 }
 
 /// Whether the second step only goes on with the first.
-fn goes_on(first: &Told, second: &Told) -> bool {
-    let near = second.step.start_ms < first.step.end_ms + GAP_MS;
+fn goes_on(first: &Narrated, second: &Narrated) -> bool {
+    let near = second.step.start_ms < first.step.end_ms + MAX_STEP_GAP_MS;
     let same = first.thing.is_some() && first.thing == second.thing;
     let (Some(before), [only]) = (first.actions.last(), &second.actions[..]) else { return false };
     near && rewrite::continues(&second.words, only, before, same)
@@ -132,8 +137,8 @@ mod tests {
         lines.iter().enumerate().map(said).collect()
     }
 
-    fn told(lines: &[&str]) -> Vec<String> {
-        by_rules("", &narration(lines)).steps.into_iter().map(|step| step.text).collect()
+    fn texts(lines: &[&str]) -> Vec<String> {
+        by_rules(&narration(lines)).into_iter().map(|step| step.text).collect()
     }
 
     #[test]
@@ -171,7 +176,7 @@ mod tests {
             ),
         ];
         for (said, expected) in cases {
-            assert_eq!(told(&[said]), [expected], "{said}");
+            assert_eq!(texts(&[said]), [expected], "{said}");
         }
     }
 
@@ -183,7 +188,7 @@ mod tests {
             ("I'm going to heaven the walls together", "Heaven the walls together"),
         ];
         for (said, expected) in cases {
-            assert_eq!(told(&[said]), [expected], "{said}");
+            assert_eq!(texts(&[said]), [expected], "{said}");
         }
         let talk = [
             "But the cabbage is fine.",
@@ -192,7 +197,7 @@ mod tests {
             "Great, the cheese is ready.",
         ];
         for line in talk {
-            assert_eq!(told(&[line]), Vec::<String>::new(), "{line}");
+            assert_eq!(texts(&[line]), Vec::<String>::new(), "{line}");
         }
     }
 
@@ -206,12 +211,12 @@ mod tests {
             "Thanks for watching, see you next time.",
         ];
         let sentences = narration(&lines);
-        let perhaps = perhaps(&by_rules("", &sentences), &sentences);
-        let texts: Vec<&str> = perhaps.iter().map(|step| step.text.as_str()).collect();
+        let possible = possible_steps(&by_rules(&sentences), &sentences);
+        let texts: Vec<&str> = possible.iter().map(|step| step.text.as_str()).collect();
         let expected =
             ["Top the nachos with avocado", "After that, nice and ripe tomato on the board"];
         assert_eq!(texts, expected);
-        assert_eq!((perhaps[0].start_ms, perhaps[0].end_ms), (4000, 7500));
+        assert_eq!((possible[0].start_ms, possible[0].end_ms), (4000, 7500));
     }
 
     #[test]
@@ -232,13 +237,13 @@ mod tests {
             "Salt and pepper.",
         ];
         for line in talk {
-            assert_eq!(told(&[line]), Vec::<String>::new(), "{line}");
+            assert_eq!(texts(&[line]), Vec::<String>::new(), "{line}");
         }
     }
 
     #[test]
     fn pronouns_mean_what_was_just_named() {
-        let steps = told(&["I peel the potato.", "Now I cut it into cubes."]);
+        let steps = texts(&["I peel the potato.", "Now I cut it into cubes."]);
         assert_eq!(steps, ["Peel the potato", "Cut the potato into cubes"]);
     }
 
@@ -250,13 +255,11 @@ mod tests {
             "What a day.",
             "Now pour the sauce over the pasta.",
         ];
-        let summary = by_rules("Pasta", &narration(&lines));
-        let steps: Vec<_> =
-            summary.steps.iter().map(|s| (s.start_ms, s.end_ms, s.text.as_str())).collect();
+        let steps = by_rules(&narration(&lines));
+        let steps: Vec<_> = steps.iter().map(|s| (s.start_ms, s.end_ms, s.text.as_str())).collect();
         let expected =
             [(0, 7500, "Stir the sauce"), (12000, 15500, "Pour the sauce over the pasta")];
         assert_eq!(steps, expected);
-        assert_eq!((summary.title.as_str(), summary.by.as_str()), ("Pasta", "rules"));
     }
 
     proptest! {
@@ -265,11 +268,11 @@ mod tests {
             lines in proptest::collection::vec("((now|i|chop|it|and|the|let|go|keep|to|,|a|\\PC{1,5}) ?){0,30}", 0..12)
         ) {
             let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
-            let summary = by_rules("", &narration(&lines));
-            prop_assert!(summary.steps.len() <= lines.len());
+            let steps = by_rules(&narration(&lines));
+            prop_assert!(steps.len() <= lines.len());
             let sound = |s: &SummaryStep| s.start_ms < s.end_ms && !s.text.trim().is_empty();
-            prop_assert!(summary.steps.iter().all(sound));
-            prop_assert!(summary.steps.windows(2).all(|pair| pair[0].end_ms <= pair[1].start_ms));
+            prop_assert!(steps.iter().all(sound));
+            prop_assert!(steps.windows(2).all(|pair| pair[0].end_ms <= pair[1].start_ms));
         }
     }
 }

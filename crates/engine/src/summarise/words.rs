@@ -1,11 +1,10 @@
 //! A spoken sentence as words: small letters, contractions taken apart, what each is good for.
 
-/// One word of a sentence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Word {
     /// As it was said, punctuation removed.
     pub text: String,
-    /// In small letters.
+    /// In lower case.
     pub low: String,
     /// The punctuation after it, if any.
     pub mark: Option<char>,
@@ -52,8 +51,8 @@ pub fn join(words: &[Word]) -> String {
     text
 }
 
-/// Whether the word names something, and does not only hold others together.
-pub fn carries(word: &str) -> bool {
+/// Whether the word names something (is no function word).
+pub fn is_content(word: &str) -> bool {
     let binds = [
         is_lead,
         is_subject,
@@ -103,6 +102,8 @@ word_lists! {
     /// Words that open a clause which is not what is done now.
     is_subordinator = "if when because since until while as after before once that which who whose how why \
         where what unless although though cause 'cause whenever whether than";
+    /// Words that end what is said of an action.
+    is_clause_break = "because 'cause cause which who since although though but if unless so";
     /// Words before a thing.
     is_determiner = "the a an my your our his her their some this that these those each every all both any \
         another more half one two three four five six seven eight nine ten twelve twenty couple few little enough \
@@ -129,6 +130,12 @@ word_lists! {
     is_state = "is are was were has isn't aren't looks smells tastes 's 're";
     /// Sounds between words.
     is_filler = "um uh uhm er erm just really basically actually literally obviously simply";
+    /// Words that "the" replaces.
+    is_replaced = "a an my your our some this these those that the his her their";
+    /// Words that say nothing at the end of an order.
+    is_dangling = "and then so now here today okay ok right but or guys there also to the a we 're 'm 'll \
+        going just with of please alright basically is are gonna that again you 've by go ahead want can need \
+        will first next if when because as start";
     /// Measures, which chatter seldom has.
     is_measure = "cup cups teaspoon teaspoons tablespoon tablespoons tsp tbsp ounce ounces gram grams pound \
         pounds inch inches minute minutes hour hours degrees degree heat pinch clove cloves millimetres \

@@ -1,9 +1,9 @@
 //! Narration: what is said in a video, sentence by sentence, from the files people have.
 
-mod record;
 pub mod text;
-mod cue;
+mod caption;
 mod subrip;
+mod webvtt;
 mod substation;
 mod whisper;
 mod rolling;
@@ -13,163 +13,101 @@ mod sidecar;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-pub use cue::{Cue, Line};
-pub use record::{Kind, Origin, Sentence, Transcript};
-pub use sidecar::{sidecar, sidecar_in};
+pub use caption::{Caption, Sentence};
+pub use sidecar::sidecar;
 
 use crate::files::FileError;
+use caption::Parsed;
 
-/// Why a file is no transcript.
+/// A subtitle format: one file, and one line in [`FORMATS`].
+pub struct SubtitleFormat {
+    /// As messages name it.
+    pub name: &'static str,
+    /// In lower case.
+    pub extensions: &'static [&'static str],
+    /// Whether a speech recogniser wrote it.
+    pub is_automatic: bool,
+    /// The captions of a text; none if it has another format.
+    read: fn(&str) -> Option<Parsed>,
+}
+
+/// In order of preference where a video has several files. The content decides the format, not the
+/// extension, and is tried from the last to the first.
+pub const FORMATS: [SubtitleFormat; 4] =
+    [subrip::FORMAT, webvtt::FORMAT, substation::FORMAT, whisper::FORMAT];
+
+/// Why a file is no transcript; `what` is the file, or what else the text is from.
 #[derive(Debug, thiserror::Error)]
 pub enum TranscriptError {
-    /// It could not be read.
     #[error(transparent)]
     File(#[from] FileError),
-    /// It is larger than any transcript.
     #[error(
-        "{} is larger than {most} MiB, which no transcript is; give the subtitle file itself",
+        "{} is larger than {MAX_MIB} MiB, which no transcript is; give the subtitle file itself",
         path.display()
     )]
-    TooLarge {
-        /// Which file.
-        path: PathBuf,
-        /// The limit in MiB.
-        most: u64,
-    },
-    /// It has none of the shapes that are known.
+    TooLarge { path: PathBuf },
+    #[error("{what} is no transcript that can be read; save it as {}", format_names())]
+    Unknown { what: String },
     #[error(
-        "{what} is no transcript that can be read; \
-         save it as SRT, VTT, ASS or the JSON of a Whisper program"
-    )]
-    Unknown {
-        /// The file, or what else it was.
-        what: String,
-    },
-    /// Captions, but all of them at time zero.
-    #[error(
-        "all {cues} captions in {what} are at time zero; export the subtitles again with their \
+        "all {captions} captions in {what} are at time zero; export the subtitles again with their \
          times, or remove the file so that the speech is recognised instead"
     )]
-    NoTimes {
-        /// The file, or what else it was.
-        what: String,
-        /// How many captions there are.
-        cues: usize,
-    },
-    /// A transcript with nothing said in it.
+    NoTimes { what: String, captions: usize },
     #[error(
         "nothing is said in {what} ({dropped} captions were left out); remove it so that the \
          speech is recognised instead, or give the steps in a .steps.json file"
     )]
-    Empty {
-        /// The file, or what else it was.
-        what: String,
-        /// How many captions could not be used.
-        dropped: usize,
-    },
+    Empty { what: String, dropped: usize },
 }
 
-/// The largest file that is taken for a transcript, in MiB.
-const MOST_MIB: u64 = 50;
+fn format_names() -> String {
+    let names = FORMATS.map(|format| format.name);
+    let [before @ .., last] = &names;
+    format!("{} or {last}", before.join(", "))
+}
 
-/// Reads a transcript; its form is told by its content, so that the extension may be wrong.
-pub fn read(path: &Path) -> Result<Transcript, TranscriptError> {
+/// The size of the largest file that is read.
+const MAX_MIB: u64 = 50;
+
+/// The sentences of a subtitle file.
+pub fn read(path: &Path) -> Result<Vec<Sentence>, TranscriptError> {
     let file = std::fs::File::open(path).map_err(FileError::at(path))?;
     let mut bytes = Vec::new();
-    let limit = MOST_MIB << 20;
+    let limit = MAX_MIB << 20;
     file.take(limit + 1).read_to_end(&mut bytes).map_err(FileError::at(path))?;
     if bytes.len() as u64 > limit {
-        return Err(TranscriptError::TooLarge { path: path.into(), most: MOST_MIB });
+        return Err(TranscriptError::TooLarge { path: path.into() });
     }
-    read_text(&text::decode(&bytes), Some(path))
+    read_text(&text::decode(&bytes), &path.display().to_string())
 }
 
-/// The transcript in a text stream of a video, which ffmpeg has turned into SRT.
-pub fn from_text_stream(bytes: &[u8]) -> Result<Transcript, TranscriptError> {
-    let mut transcript = read_text(&text::decode(bytes), None)?;
-    transcript.origin.kind = Kind::TextStream;
-    Ok(transcript)
+/// The sentences of a text in any format, such as a text stream of a video.
+pub fn from_bytes(bytes: &[u8]) -> Result<Vec<Sentence>, TranscriptError> {
+    read_text(&text::decode(bytes), "the text")
 }
 
-/// The transcript in bytes of any form.
-pub fn from_bytes(bytes: &[u8]) -> Result<Transcript, TranscriptError> {
-    read_text(&text::decode(bytes), None)
-}
-
-/// The transcript made of timed captions, mended and joined into sentences.
-pub fn from_cues(
-    cues: Vec<Cue>,
-    kind: Kind,
-    language: Option<String>,
-) -> Result<Transcript, TranscriptError> {
-    let captions = Captions { kind, language, cues, dropped: 0 };
-    captions.transcript(None)
-}
-
-/// Captions as a file has them.
-struct Captions {
-    kind: Kind,
-    language: Option<String>,
-    cues: Vec<Cue>,
-    dropped: usize,
-}
-
-/// The transcript in a text that is, or is not, from a file.
-fn read_text(text: &str, file: Option<&Path>) -> Result<Transcript, TranscriptError> {
-    let captions = captions(text);
-    captions.ok_or_else(|| TranscriptError::Unknown { what: named(file) })?.transcript(file)
-}
-
-/// The captions in a text; none if it has no known form.
-fn captions(text: &str) -> Option<Captions> {
-    let start = text.trim_start();
-    if start.starts_with(['{', '['])
-        && let Ok(json) = serde_json::from_str(start)
-    {
-        let whisper::Recognised { kind, language, cues, dropped } = whisper::recognised(&json)?;
-        return Some(Captions { kind, language, cues, dropped });
+fn read_text(text: &str, what: &str) -> Result<Vec<Sentence>, TranscriptError> {
+    let parsed = FORMATS.iter().rev().find_map(|format| (format.read)(text));
+    let (captions, dropped) =
+        parsed.ok_or_else(|| TranscriptError::Unknown { what: what.into() })?;
+    let count = captions.len();
+    if count > 1 && captions.iter().all(|c| c.start_ms == 0 && c.end_ms == 0) {
+        return Err(TranscriptError::NoTimes { what: what.into(), captions: count });
     }
-    let (kind, (cues, dropped)) = if text.contains("-->") {
-        let web = start.starts_with("WEBVTT");
-        (if web { Kind::WebVtt } else { Kind::SubRip }, subrip::cues(text))
-    } else if text.contains("Dialogue:") {
-        (Kind::SubStation, substation::cues(text))
-    } else {
-        return None;
-    };
-    Some(Captions { kind, language: header_language(start), cues, dropped })
-}
-
-/// The `Language: en` of WebVTT's header.
-fn header_language(text: &str) -> Option<String> {
-    let header = text.split("\n\n").next()?.lines().take(10);
-    let language = header.filter_map(|line| line.strip_prefix("Language:")).next()?.trim();
-    (!language.is_empty() && language.len() < 20).then(|| language.to_lowercase())
-}
-
-impl Captions {
-    fn transcript(self, file: Option<&Path>) -> Result<Transcript, TranscriptError> {
-        let total = self.cues.len();
-        let mended = cue::mend(self.cues);
-        if mended.timeless {
-            return Err(TranscriptError::NoTimes { what: named(file), cues: total });
-        }
-        let rolls = rolling::rolls(&mended.cues);
-        let cues = if rolls { rolling::unrolled(&mended.cues) } else { mended.cues };
-        let sentences = sentences::sentences(&cues);
-        let dropped = self.dropped + mended.dropped;
-        if sentences.is_empty() {
-            return Err(TranscriptError::Empty { what: named(file), dropped });
-        }
-        let kind = if rolls { Kind::AutoCaptions } else { self.kind };
-        let origin = Origin { kind, file: file.map(Path::to_path_buf) };
-        let (language, repairs) = (self.language, mended.repairs);
-        Ok(Transcript { sentences, language, origin, repairs, dropped })
+    let (sentences, unplaced) = from_captions(captions);
+    if sentences.is_empty() {
+        let dropped = dropped + unplaced;
+        return Err(TranscriptError::Empty { what: what.into(), dropped });
     }
+    Ok(sentences)
 }
 
-fn named(file: Option<&Path>) -> String {
-    file.map_or_else(|| "the text".to_string(), |path| path.display().to_string())
+/// Captions joined into sentences, in order and without overlap, and how many had no usable time.
+pub fn from_captions(captions: Vec<Caption>) -> (Vec<Sentence>, usize) {
+    let (captions, dropped) = caption::repaired(captions);
+    let rolls = rolling::rolls(&captions);
+    let captions = if rolls { rolling::unrolled(&captions) } else { captions };
+    (sentences::sentences(&captions), dropped)
 }
 
 #[cfg(test)]
@@ -187,9 +125,7 @@ mod tests {
         for (name, bytes) in [("a.srt", SRT.into()), ("b.vtt", utf16), ("c.txt", latin)] {
             let path = folder.path().join(name);
             std::fs::write(&path, &bytes).unwrap();
-            let transcript = read(&path).unwrap();
-            assert_eq!(transcript.sentences[0].text, "Crème brûlée.", "{name}");
-            assert_eq!(transcript.origin.file.as_deref(), Some(path.as_path()));
+            assert_eq!(read(&path).unwrap()[0].text, "Crème brûlée.", "{name}");
         }
     }
 
@@ -207,18 +143,6 @@ mod tests {
             ]
             .join("\n")
         );
-    }
-
-    #[test]
-    fn a_text_stream_is_named_as_such() {
-        let transcript = from_text_stream(SRT.as_bytes()).unwrap();
-        assert_eq!(transcript.origin, Origin { kind: Kind::TextStream, file: None });
-    }
-
-    #[test]
-    fn the_language_of_a_header_is_kept() {
-        let text = "WEBVTT\nLanguage: de\n\n00:01.000 --> 00:02.000\nHallo.\n";
-        assert_eq!(from_bytes(text.as_bytes()).unwrap().language.as_deref(), Some("de"));
     }
 
     /// Text made of the pieces that subtitle files are made of.
@@ -259,9 +183,9 @@ mod tests {
         proptest::collection::vec(piece, 0..60).prop_map(|pieces| pieces.concat())
     }
 
-    fn is_sound(transcript: &Transcript) -> bool {
-        let each = transcript.sentences.iter().all(|s| s.start_ms < s.end_ms && !s.text.is_empty());
-        each && transcript.sentences.windows(2).all(|p| p[0].end_ms <= p[1].start_ms)
+    fn is_sound(sentences: &[Sentence]) -> bool {
+        let each = sentences.iter().all(|s| s.start_ms < s.end_ms && !s.text.is_empty());
+        each && sentences.windows(2).all(|p| p[0].end_ms <= p[1].start_ms)
     }
 
     proptest! {
@@ -272,8 +196,8 @@ mod tests {
 
         #[test]
         fn anything_like_subtitles_gives_sound_sentences(text in subtitle_like()) {
-            if let Ok(transcript) = from_bytes(text.as_bytes()) {
-                prop_assert!(is_sound(&transcript), "{:?}", transcript);
+            if let Ok(sentences) = from_bytes(text.as_bytes()) {
+                prop_assert!(is_sound(&sentences), "{:?}", sentences);
             }
         }
     }

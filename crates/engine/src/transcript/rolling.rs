@@ -1,71 +1,73 @@
-//! Auto captions that roll: every cue repeats the line before and adds one. Each line once.
+//! Automatic captions that roll: every caption repeats the line before and adds one. Each line once.
 
-use super::cue::{Cue, Line};
+use super::caption::{Caption, Line};
 
-/// Auto captions put a cue of this length or less between two others.
-const BRIDGE_MS: u64 = 50;
+/// Automatic captions put one of this length or less between two others.
+const MAX_BRIDGE_MS: u64 = 50;
 
-/// Whether the cues roll: at least a third of them repeat what stood there and add to it, or are
-/// the short bridges between such cues.
-pub fn rolls(cues: &[Cue]) -> bool {
-    let rolling = cues.windows(2).filter(|pair| rolls_on(&pair[0], &pair[1])).count();
-    rolling > 0 && rolling * 10 >= (cues.len() - 1) * 3
+/// Whether the captions roll: at least three tenths of them repeat what stood there and add to it, or are
+/// the short bridges between such captions.
+pub fn rolls(captions: &[Caption]) -> bool {
+    let rolling = captions.windows(2).filter(|pair| rolls_on(&pair[0], &pair[1])).count();
+    rolling > 0 && rolling * 10 >= (captions.len() - 1) * 3
 }
 
-fn rolls_on(before: &Cue, cue: &Cue) -> bool {
-    let repeated = repeated(before, cue);
-    let bridge = |cue: &Cue| cue.end_ms.saturating_sub(cue.start_ms) <= BRIDGE_MS;
-    let adds = cue.lines.len() > repeated || cue.lines.len() < before.lines.len();
-    (repeated > 0 && (adds || bridge(before) || bridge(cue))) || grows(before, cue).is_some()
+fn rolls_on(before: &Caption, caption: &Caption) -> bool {
+    let repeated = repeated(before, caption);
+    let bridge =
+        |caption: &Caption| caption.end_ms.saturating_sub(caption.start_ms) <= MAX_BRIDGE_MS;
+    let adds = caption.lines.len() > repeated || caption.lines.len() < before.lines.len();
+    (repeated > 0 && (adds || bridge(before) || bridge(caption)))
+        || grows(before, caption).is_some()
 }
 
-/// How many lines at the top of the cue are the last lines of the cue before.
-fn repeated(before: &Cue, cue: &Cue) -> usize {
-    if cue.start_ms > before.end_ms + 1000 {
+/// How many lines at the top of the caption are the last lines of the one before.
+fn repeated(before: &Caption, caption: &Caption) -> usize {
+    if caption.start_ms > before.end_ms + 1000 {
         return 0;
     }
     // captions have two or three lines; the bound keeps hostile files cheap
-    let most = before.lines.len().min(cue.lines.len()).min(8);
+    let most = before.lines.len().min(caption.lines.len()).min(8);
     let same = |k: usize| {
         let tail = before.lines.iter().skip(before.lines.len() - k);
         // a line with word times is being said now, not repeated
-        tail.zip(&cue.lines).all(|(a, b)| a.text == b.text && b.words.is_empty())
+        tail.zip(&caption.lines).all(|(a, b)| a.text == b.text && b.words.is_empty())
     };
     (1..=most).rev().find(|k| same(*k)).unwrap_or(0)
 }
 
-/// Where the cue is the one before with words added to its last line: the first new byte.
-fn grows(before: &Cue, cue: &Cue) -> Option<usize> {
-    let ([before], [line]) = (before.lines.as_slice(), cue.lines.as_slice()) else { return None };
+/// Where the caption is the one before with words added to its last line: the first new byte.
+fn grows(before: &Caption, caption: &Caption) -> Option<usize> {
+    let ([before], [line]) = (before.lines.as_slice(), caption.lines.as_slice()) else {
+        return None;
+    };
     let added = line.text.strip_prefix(&before.text)?;
     (added.starts_with(' ') && line.words.is_empty()).then_some(before.text.len() + 1)
 }
 
-/// The cues with every line only where it is new; cues that add nothing are left out.
-pub fn unrolled(cues: &[Cue]) -> Vec<Cue> {
-    let mut new: Vec<Cue> = Vec::with_capacity(cues.len());
-    for (i, cue) in cues.iter().enumerate() {
-        let before = i.checked_sub(1).map(|i| &cues[i]);
-        let lines = before.map_or_else(|| cue.lines.clone(), |before| added(before, cue));
-        if lines.is_empty() {
-            continue;
-        }
-        new.push(Cue { lines, ..*cue });
-    }
-    new
+/// The captions with every line only where it is new; those that add nothing are left out.
+pub fn unrolled(captions: &[Caption]) -> Vec<Caption> {
+    let first = captions.first().cloned();
+    let others =
+        captions.windows(2).map(|pair| Caption { lines: added(&pair[0], &pair[1]), ..pair[1] });
+    first.into_iter().chain(others).filter(|caption| !caption.lines.is_empty()).collect()
 }
 
-/// The lines that the cue adds.
-fn added(before: &Cue, cue: &Cue) -> Vec<Line> {
-    if let Some(from) = grows(before, cue) {
-        return cue.lines.iter().map(|line| Line::plain(line.text[from..].to_string())).collect();
+/// The lines that the caption adds.
+fn added(before: &Caption, caption: &Caption) -> Vec<Line> {
+    if let Some(from) = grows(before, caption) {
+        return caption
+            .lines
+            .iter()
+            .map(|line| Line::plain(line.text[from..].to_string()))
+            .collect();
     }
-    cue.lines[repeated(before, cue)..].to_vec()
+    caption.lines[repeated(before, caption)..].to_vec()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::{read_text, subrip};
+    use super::super::{from_bytes, subrip};
     use super::*;
     use proptest::prelude::*;
 
@@ -111,23 +113,23 @@ mod tests {
         #[test]
         fn every_word_comes_back_once_and_in_order(lines in lines(), with_times: bool) {
             let rolled = roll(&lines, with_times);
-            let transcript = read_text(&rolled, None).unwrap();
+            let sentences = from_bytes(rolled.as_bytes()).unwrap();
             let said: Vec<&str> =
-                transcript.sentences.iter().flat_map(|s| s.text.split(' ')).collect();
+                sentences.iter().flat_map(|s| s.text.split(' ')).collect();
             let expected: Vec<&str> = lines.iter().flatten().map(String::as_str).collect();
             prop_assert_eq!(said.join(" ").to_lowercase(), expected.join(" "));
-            let last = subrip::cues(&rolled).0.last().unwrap().end_ms;
-            for pair in transcript.sentences.windows(2) {
+            let last = subrip::captions(&rolled).0.last().unwrap().end_ms;
+            for pair in sentences.windows(2) {
                 prop_assert!(pair[0].end_ms <= pair[1].start_ms);
             }
-            for sentence in &transcript.sentences {
+            for sentence in &sentences {
                 prop_assert!(sentence.start_ms < sentence.end_ms && sentence.end_ms <= last);
             }
         }
 
         #[test]
         fn a_line_keeps_the_time_of_its_cue(lines in lines()) {
-            let (cues, _) = subrip::cues(&roll(&lines, true));
+            let (cues, _) = subrip::captions(&roll(&lines, true));
             let new = unrolled(&cues);
             prop_assert_eq!(new.len(), lines.len());
             for cue in new {
@@ -139,7 +141,7 @@ mod tests {
 
     #[test]
     fn a_person_may_say_things_twice() {
-        let cue = |s, text| Cue::plain(s, s + 1000, text);
+        let cue = |s, text| Caption::plain(s, s + 1000, text);
         assert!(!rolls(&[
             cue(0, "Stir."),
             cue(1000, "Stir."),
@@ -150,7 +152,7 @@ mod tests {
 
     #[test]
     fn lines_that_grow_are_unrolled() {
-        let cue = |s, text| Cue::plain(s, s + 1000, text);
+        let cue = |s, text| Caption::plain(s, s + 1000, text);
         let cues = [cue(0, "chop"), cue(1000, "chop the"), cue(2000, "chop the onion")];
         assert!(rolls(&cues));
         let new: Vec<String> = unrolled(&cues).iter().map(|c| c.lines[0].text.clone()).collect();

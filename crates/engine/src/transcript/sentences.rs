@@ -1,17 +1,16 @@
-//! Cues into sentences: cut at punctuation where there is any, else at pauses and at words that
+//! Captions into sentences: cut at punctuation where there is any, else at pauses and at words that
 //! begin something new.
 
-use super::cue::{Cue, Line};
-use super::record::Sentence;
+use super::caption::{Caption, Line, Sentence};
 
-/// A silence longer than this ends a sentence that has no full stop.
+/// In text without punctuation a longer silence ends a sentence.
 const PAUSE_MS: u64 = 700;
-/// In punctuated text only a silence this long ends a sentence.
+/// In punctuated text only a longer silence ends a sentence.
 const LONG_PAUSE_MS: u64 = 3000;
-/// Text without punctuation is cut when it gets this long, in words.
+/// Text without punctuation is cut at the next joint from this length on, in words.
 const LONG_WORDS: usize = 18;
-/// No sentence is longer than this, whatever the punctuation.
-const LONGEST_WORDS: usize = 60;
+/// Whatever the punctuation.
+const MAX_WORDS: usize = 60;
 
 /// A word and when it is said.
 #[derive(Clone, Debug)]
@@ -19,13 +18,13 @@ struct Word<'a> {
     text: &'a str,
     start_ms: u64,
     end_ms: u64,
-    /// Whether it is the first of its cue.
-    opens_cue: bool,
+    /// Whether it is the first of its caption.
+    opens_caption: bool,
 }
 
-/// The sentences said in these cues. Every word is in exactly one, in order.
-pub fn sentences(cues: &[Cue]) -> Vec<Sentence> {
-    let words: Vec<Word> = cues.iter().flat_map(words).collect();
+/// The sentences said in these captions. Every word is in exactly one, in order.
+pub fn sentences(captions: &[Caption]) -> Vec<Sentence> {
+    let words: Vec<Word> = captions.iter().flat_map(words).collect();
     let style = Style::of(&words);
     let mut sentences: Vec<Sentence> = Vec::new();
     let mut from = 0;
@@ -62,8 +61,9 @@ impl Style {
     fn cuts(&self, so_far: &[Word], next: &Word) -> bool {
         let Some(last) = so_far.last() else { return false };
         let pause = next.start_ms.saturating_sub(last.end_ms);
-        let capital = next.opens_cue && self.capitals && next.text.starts_with(char::is_uppercase);
-        if so_far.len() >= LONGEST_WORDS || ends_sentence(last.text) {
+        let capital =
+            next.opens_caption && self.capitals && next.text.starts_with(char::is_uppercase);
+        if so_far.len() >= MAX_WORDS || ends_sentence(last.text) {
             return true;
         }
         if self.punctuated {
@@ -87,7 +87,7 @@ fn is_joint(last: &Word, next: &Word, pause: u64) -> bool {
         "and", "or", "for", "on", "at", "it's", "i", "we", "you",
     ];
     let is_in = |word: &Word, list: &[&str]| list.iter().any(|o| word.text.eq_ignore_ascii_case(o));
-    let fits = is_in(next, &OPENERS) || pause > 250 || next.opens_cue;
+    let fits = is_in(next, &OPENERS) || pause > 250 || next.opens_caption;
     fits && !is_in(last, &NEVER_LAST)
 }
 
@@ -102,24 +102,24 @@ fn ends_sentence(word: &str) -> bool {
     closes && !SHORT.iter().any(|short| bare.eq_ignore_ascii_case(short))
 }
 
-/// The words of a cue with times: the file's own, else by their share of the characters.
-fn words(cue: &Cue) -> Vec<Word<'_>> {
-    let lengths = cue.lines.iter().map(|line| line.text.len() + 1);
+/// The words of a caption with times: the file's own, else by their share of the characters.
+fn words(caption: &Caption) -> Vec<Word<'_>> {
+    let lengths = caption.lines.iter().map(|line| line.text.len() + 1);
     let total = lengths.sum::<usize>().saturating_sub(1);
-    let length = cue.end_ms - cue.start_ms.min(cue.end_ms);
-    let at = |bytes: usize| cue.start_ms + length * bytes as u64 / total.max(1) as u64;
+    let length = caption.end_ms - caption.start_ms.min(caption.end_ms);
+    let at = |bytes: usize| caption.start_ms + length * bytes as u64 / total.max(1) as u64;
     let mut words: Vec<Word> = Vec::new();
     let mut before = 0;
-    for line in &cue.lines {
+    for line in &caption.lines {
         for (place, text) in places(&line.text) {
             let start_ms = said_at(line, place).unwrap_or_else(|| at(before + place));
             let end_ms = at(before + place + text.len());
-            words.push(Word { text, start_ms, end_ms, opens_cue: words.is_empty() });
+            words.push(Word { text, start_ms, end_ms, opens_caption: words.is_empty() });
         }
         before += line.text.len() + 1;
     }
-    let timed = cue.lines.iter().any(|line| !line.words.is_empty());
-    in_order(&mut words, cue, timed);
+    let timed = caption.lines.iter().any(|line| !line.words.is_empty());
+    in_order(&mut words, caption, timed);
     words
 }
 
@@ -134,15 +134,15 @@ fn places(text: &str) -> impl Iterator<Item = (usize, &str)> {
     text.split_whitespace().map(move |word| (word.as_ptr() as usize - text.as_ptr() as usize, word))
 }
 
-/// Keeps the words within their cue and in order; where the file times words, each ends when it
+/// Keeps the words within their caption and in order; where the file times words, each ends when it
 /// has been said rather than when the next begins, so that pauses can be seen.
-fn in_order(words: &mut [Word], cue: &Cue, timed: bool) {
-    let mut now = cue.start_ms;
+fn in_order(words: &mut [Word], caption: &Caption, timed: bool) {
+    let mut now = caption.start_ms;
     for word in words.iter_mut() {
-        word.start_ms = word.start_ms.clamp(now, cue.end_ms.max(now));
+        word.start_ms = word.start_ms.clamp(now, caption.end_ms.max(now));
         now = word.start_ms;
     }
-    let mut next = cue.end_ms;
+    let mut next = caption.end_ms;
     for word in words.iter_mut().rev() {
         let said = if timed { word.start_ms + speaking_ms(word.text) } else { word.end_ms };
         word.end_ms = said.clamp(word.start_ms, next.max(word.start_ms));
@@ -162,8 +162,7 @@ fn joined(words: &[Word]) -> Sentence {
     Sentence { start_ms, end_ms, text }
 }
 
-/// Makes every sentence end before the next begins; times are milliseconds, so that is always
-/// possible except for sentences at one and the same moment, which share it.
+/// Makes every sentence end before the next begins.
 fn apart(sentences: &mut [Sentence]) {
     for i in 1..sentences.len() {
         let (before, from) = sentences.split_at_mut(i);
@@ -179,7 +178,8 @@ mod tests {
     use super::*;
 
     fn check(cues: &[(u64, u64, &str)], expected: &[(u64, u64, &str)]) {
-        let cues: Vec<Cue> = cues.iter().map(|(s, e, text)| Cue::plain(*s, *e, text)).collect();
+        let cues: Vec<Caption> =
+            cues.iter().map(|(s, e, text)| Caption::plain(*s, *e, text)).collect();
         let found = sentences(&cues);
         let found: Vec<_> = found.iter().map(|s| (s.start_ms, s.end_ms, s.text.as_str())).collect();
         assert_eq!(found, expected);
@@ -211,7 +211,8 @@ mod tests {
     fn long_speech_without_stops_is_cut() {
         let cue = |i: u64| (i * 2000, i * 2000 + 2000, "and then i stir the pot a while");
         let cues: Vec<_> = (0..20).map(cue).collect();
-        let cues: Vec<Cue> = cues.iter().map(|(s, e, text)| Cue::plain(*s, *e, text)).collect();
+        let cues: Vec<Caption> =
+            cues.iter().map(|(s, e, text)| Caption::plain(*s, *e, text)).collect();
         let longest = sentences(&cues).iter().map(|s| s.text.split(' ').count()).max();
         assert!(longest <= Some(LONG_WORDS * 2));
     }

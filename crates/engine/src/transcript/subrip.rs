@@ -1,24 +1,32 @@
-//! SubRip and WebVTT, read by one tolerant reader: a line with `-->` opens a cue, whatever is
-//! around it.
+//! SubRip, read tolerantly: a line with `-->` opens a caption, whatever is around it. WebVTT is read
+//! by the same code.
 
-use super::cue::{Cue, Line, time};
+use super::SubtitleFormat;
+use super::caption::{Caption, Line, Parsed, time};
 use super::text::{fold, spoken};
 
-/// The cues of the text, and how many had a time line that could not be read.
-pub fn cues(text: &str) -> (Vec<Cue>, usize) {
+pub const FORMAT: SubtitleFormat = SubtitleFormat {
+    name: "SRT",
+    extensions: &["srt"],
+    is_automatic: false,
+    read: |text| text.contains("-->").then(|| captions(text)),
+};
+
+/// The captions of the text, and how many had a time line that could not be read.
+pub fn captions(text: &str) -> Parsed {
     let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
     let opens: Vec<usize> = (0..lines.len()).filter(|i| lines[*i].contains("-->")).collect();
-    let mut cues = Vec::with_capacity(opens.len());
+    let mut captions = Vec::with_capacity(opens.len());
     for (n, open) in opens.iter().enumerate() {
         let end = opens.get(n + 1).copied().unwrap_or(lines.len());
         if let Some((start_ms, end_ms)) = times(lines[*open]) {
             let lines = body(&lines[open + 1..end], end < lines.len());
-            cues.push(Cue { start_ms, end_ms, lines });
+            captions.push(Caption { start_ms, end_ms, lines });
         }
     }
-    let bad = opens.len() - cues.len();
-    cues.retain(|cue| !cue.lines.is_empty());
-    (cues, bad)
+    let bad = opens.len() - captions.len();
+    captions.retain(|caption| !caption.lines.is_empty());
+    (captions, bad)
 }
 
 /// Start and end of a `-->` line; WebVTT's settings after the end are ignored.
@@ -29,7 +37,7 @@ fn times(line: &str) -> Option<(u64, u64)> {
     Some((time(start)?, end))
 }
 
-/// The lines of a cue: up to a blank line that ends it, less the number of the cue after it.
+/// The lines of a caption, without the number of the one after it.
 fn body(lines: &[&str], another_follows: bool) -> Vec<Line> {
     let mut lines = lines;
     if another_follows
@@ -41,14 +49,14 @@ fn body(lines: &[&str], another_follows: bool) -> Vec<Line> {
     lines.iter().take_while(|line| !is_note(line)).map(|l| read_line(l)).filter(has_text).collect()
 }
 
-/// Whether the line is the number or name of the next cue: it stands alone after a blank line.
+/// Whether the line is the number or name of the next caption: it stands alone after a blank line.
 fn is_index(line: &str, before: Option<&&str>) -> bool {
     let number = line.trim().bytes().all(|b| b.is_ascii_digit());
     let alone = before.is_none_or(|before| before.trim().is_empty());
     !line.is_empty() && (number && alone || alone && before.is_some() && !line.contains(' '))
 }
 
-/// Whether the line opens a block of WebVTT that is not shown.
+/// Whether the line opens a WebVTT block that is not shown.
 fn is_note(line: &str) -> bool {
     ["NOTE", "STYLE", "REGION"].iter().any(|word| {
         line.strip_prefix(word).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
@@ -103,11 +111,11 @@ fn push(text: &mut String, words: &mut Vec<(u64, usize)>, at: Option<u64>, said:
 mod tests {
     use super::*;
 
-    /// Start, end and text of every cue, lines joined by `|`.
+    /// Start, end and text of every caption, lines joined by `|`.
     fn read(text: &str) -> Vec<(u64, u64, String)> {
         let line = |l: &Line| l.text.clone();
-        let joined = |c: &Cue| c.lines.iter().map(line).collect::<Vec<_>>().join("|");
-        cues(text).0.iter().map(|c| (c.start_ms, c.end_ms, joined(c))).collect()
+        let joined = |c: &Caption| c.lines.iter().map(line).collect::<Vec<_>>().join("|");
+        captions(text).0.iter().map(|c| (c.start_ms, c.end_ms, joined(c))).collect()
     }
 
     #[test]
@@ -128,8 +136,8 @@ mod tests {
 
     #[test]
     fn counts_time_lines_that_say_nothing() {
-        let (cues, bad) = cues("a --> b\nHello\n\n00:00:01,000 --> 00:00:02,000\nChop\n");
-        assert_eq!((cues.len(), bad), (1, 1));
+        let (found, bad) = captions("a --> b\nHello\n\n00:00:01,000 --> 00:00:02,000\nChop\n");
+        assert_eq!((found.len(), bad), (1, 1));
     }
 
     #[test]

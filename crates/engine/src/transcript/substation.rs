@@ -1,12 +1,23 @@
 //! ASS and SSA: the `Dialogue:` lines, with the columns as `Format:` names them.
 
-use super::cue::{Cue, Line, time};
+use super::SubtitleFormat;
+use super::caption::{Caption, Line, Parsed, time};
 use super::text::spoken;
 
-/// The cues of the text, and how many had times that could not be read.
-pub fn cues(text: &str) -> (Vec<Cue>, usize) {
+pub const FORMAT: SubtitleFormat = SubtitleFormat {
+    name: "ASS",
+    extensions: &["ass", "ssa"],
+    is_automatic: false,
+    read: |text| {
+        // A `-->` makes it SRT, whose captions may say "Dialogue:".
+        (text.contains("Dialogue:") && !text.contains("-->")).then(|| captions(text))
+    },
+};
+
+/// The captions of the text, and how many had times that could not be read.
+fn captions(text: &str) -> Parsed {
     let mut columns = Columns { start: 1, end: 2, count: 10 };
-    let mut cues = Vec::new();
+    let mut captions = Vec::new();
     let mut bad = 0;
     let mut in_events = !text.contains("[Events]");
     for line in text.lines().map(str::trim) {
@@ -15,14 +26,14 @@ pub fn cues(text: &str) -> (Vec<Cue>, usize) {
         } else if let Some(format) = line.strip_prefix("Format:").filter(|_| in_events) {
             columns = Columns::read(format).unwrap_or(columns);
         } else if let Some(dialogue) = line.strip_prefix("Dialogue:") {
-            match columns.cue(dialogue) {
-                Some(cue) if cue.lines.is_empty() => {}
-                Some(cue) => cues.push(cue),
+            match columns.caption(dialogue) {
+                Some(caption) if caption.lines.is_empty() => {}
+                Some(caption) => captions.push(caption),
                 None => bad += 1,
             }
         }
     }
-    (cues, bad)
+    (captions, bad)
 }
 
 /// Which column holds what; the text is always the last.
@@ -40,11 +51,11 @@ impl Columns {
         Some(Self { start: place("Start")?, end: place("End")?, count: names.len() })
     }
 
-    fn cue(self, dialogue: &str) -> Option<Cue> {
+    fn caption(self, dialogue: &str) -> Option<Caption> {
         let fields: Vec<&str> = dialogue.splitn(self.count, ',').collect();
         let text = fields.get(self.count.checked_sub(1)?)?;
         let lines = if is_drawing(text) { Vec::new() } else { lines(text) };
-        Some(Cue {
+        Some(Caption {
             start_ms: time(fields.get(self.start)?)?,
             end_ms: time(fields.get(self.end)?)?,
             lines,
@@ -74,10 +85,10 @@ mod tests {
             Dialogue: 0,0:00:01.50,0:00:03.00,D,,0,0,0,,{\\i1}Salt, pepper{\\i0}\\Nand oil\n\
             Dialogue: 0,0:00:04.00,0:00:05.00,D,,0,0,0,,{\\p1}m 0 0 l 10 0\n\
             Dialogue: 0,never,0:00:05.00,D,,0,0,0,,lost\n";
-        let (cues, bad) = cues(text);
-        assert_eq!((cues.len(), bad), (1, 1));
-        assert_eq!((cues[0].start_ms, cues[0].end_ms), (1500, 3000));
-        assert_eq!(cues[0].lines[0].text, "Salt, pepper");
-        assert_eq!(cues[0].lines[1].text, "and oil");
+        let (captions, bad) = captions(text);
+        assert_eq!((captions.len(), bad), (1, 1));
+        assert_eq!((captions[0].start_ms, captions[0].end_ms), (1500, 3000));
+        assert_eq!(captions[0].lines[0].text, "Salt, pepper");
+        assert_eq!(captions[0].lines[1].text, "and oil");
     }
 }

@@ -1,6 +1,7 @@
-//! Words out of foreign bytes: encodings, entities, markup and sound cues.
+//! Text out of foreign bytes: encodings, entities, markup and sound descriptions.
 
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252};
+pub use stitch_core::format::fold;
 
 /// The text of a file in UTF-8, UTF-16 (with or without a byte order mark) or, failing those,
 /// windows-1252, with every line end as `\n` and without NUL.
@@ -28,25 +29,23 @@ fn guess(bytes: &[u8]) -> &'static Encoding {
     }
 }
 
-/// The text with `&amp;`, `&#39;`, `&#x27;` and the other common entities written out.
-pub fn entities(text: &str) -> String {
+/// The text with what `replace` finds at each `open`: the replacement and how many bytes it replaces.
+fn replaced(text: &str, open: &str, replace: impl Fn(&str) -> Option<(String, usize)>) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
-    while let Some(at) = rest.find('&') {
-        out.push_str(&rest[..at]);
-        rest = &rest[at..];
-        match entity(rest) {
-            Some((written, length)) => {
-                out.push_str(&written);
-                rest = &rest[length..];
-            }
-            None => {
-                out.push('&');
-                rest = &rest[1..];
-            }
-        }
+    while let Some(at) = rest.find(open) {
+        let (before, found) = rest.split_at(at);
+        let (new, length) = replace(found).unwrap_or_else(|| (open.to_owned(), open.len()));
+        out.push_str(before);
+        out.push_str(&new);
+        rest = &found[length..];
     }
     out + rest
+}
+
+/// The text with `&amp;`, `&#39;`, `&#x27;` and the other common entities written out.
+pub fn entities(text: &str) -> String {
+    replaced(text, "&", entity)
 }
 
 /// The entity that the text begins with, and how many bytes it takes.
@@ -58,57 +57,27 @@ fn entity(text: &str) -> Option<(String, usize)> {
             Some(hex) => u32::from_str_radix(hex, 16).ok()?,
             None => number.parse().ok()?,
         })?,
-        None => NAMED.iter().find(|(n, _)| *n == name)?.1,
+        None => named(name)?,
     };
     let character = if character.is_control() { ' ' } else { character };
     Some((character.to_string(), end + 1))
 }
 
-const NAMED: [(&str, char); 26] = [
-    ("amp", '&'),
-    ("lt", '<'),
-    ("gt", '>'),
-    ("quot", '"'),
-    ("apos", '\''),
-    ("nbsp", ' '),
-    ("lrm", ' '),
-    ("rlm", ' '),
-    ("ndash", '–'),
-    ("mdash", '—'),
-    ("hellip", '…'),
-    ("rsquo", '’'),
-    ("lsquo", '‘'),
-    ("rdquo", '”'),
-    ("ldquo", '“'),
-    ("deg", '°'),
-    ("frac12", '½'),
-    ("frac14", '¼'),
-    ("frac34", '¾'),
-    ("times", '×'),
-    ("eacute", 'é'),
-    ("egrave", 'è'),
-    ("ccedil", 'ç'),
-    ("ouml", 'ö'),
-    ("uuml", 'ü'),
-    ("auml", 'ä'),
-];
+/// Each is a name and the character it stands for.
+const NAMED: &str = "amp& lt< gt> quot\" apos' ndash– mdash— hellip… rsquo’ lsquo‘ rdquo” ldquo“ deg° \
+    frac12½ frac14¼ frac34¾ times× eacuteé egraveè ccedilç oumlö uumlü aumlä";
+
+fn named(name: &str) -> Option<char> {
+    if matches!(name, "nbsp" | "lrm" | "rlm") {
+        return Some(' ');
+    }
+    let one = |rest: &str| rest.chars().next().filter(|c| c.len_utf8() == rest.len());
+    NAMED.split(' ').find_map(|entry| one(entry.strip_prefix(name)?))
+}
 
 /// The text without `<tags>`. A `<` that opens no tag (`a < b`) stays.
 pub fn without_tags(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = rest.find('<') {
-        out.push_str(&rest[..at]);
-        rest = &rest[at..];
-        match tag_length(rest) {
-            Some(length) => rest = &rest[length..],
-            None => {
-                out.push('<');
-                rest = &rest[1..];
-            }
-        }
-    }
-    out + rest
+    replaced(text, "<", |found| Some((String::new(), tag_length(found)?)))
 }
 
 /// How long the tag is that the text begins with; none where that is no tag.
@@ -119,16 +88,9 @@ fn tag_length(text: &str) -> Option<usize> {
 }
 
 /// The text without `{\an8}` and other override blocks, with `\N`, `\n` and `\h` as spaces.
-pub fn without_overrides(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = rest.find("{\\") {
-        let Some(length) = rest[at..].find('}') else { break };
-        out.push_str(&rest[..at]);
-        rest = &rest[at + length + 1..];
-    }
-    out.push_str(rest);
-    out.replace("\\N", " ").replace("\\n", " ").replace("\\h", " ")
+fn without_overrides(text: &str) -> String {
+    let text = replaced(text, "{\\", |found| Some((String::new(), found.find('}')? + 1)));
+    text.replace("\\N", " ").replace("\\n", " ").replace("\\h", " ")
 }
 
 /// One line of a caption as what is said in it: no markup, sounds, speakers' names or dashes.
@@ -140,11 +102,6 @@ pub fn spoken(line: &str) -> String {
     fold(without_speaker(line.trim()))
 }
 
-/// The text with every run of white space folded to one space.
-pub fn fold(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
 /// The line without `[Music]`, `(applause)`, notes and sung lines.
 fn without_sounds(line: &str) -> String {
     let is_note = |c: char| matches!(c, '♪' | '♫' | '♬' | '♩');
@@ -152,57 +109,27 @@ fn without_sounds(line: &str) -> String {
         return String::new();
     }
     let line = line.replace(is_note, " ");
-    let line = without_bracketed(&line, '[', ']', |_| true);
+    let line = without_bracketed(&line, "[", ']', |_| true);
     let whole = line.trim().starts_with('(') && line.trim().ends_with(')');
-    without_bracketed(&line, '(', ')', |inside| whole || is_sound(inside))
+    without_bracketed(&line, "(", ')', |inside| whole || is_sound(inside))
 }
 
-/// The line without the short bracketed parts that `drop` names.
-fn without_bracketed(line: &str, open: char, close: char, drop: impl Fn(&str) -> bool) -> String {
-    let mut out = String::with_capacity(line.len());
-    let mut rest = line;
-    while let Some(at) = rest.find(open) {
-        let Some(length) = rest[at..].find(close) else { break };
-        let inside = &rest[at + 1..at + length];
-        out.push_str(&rest[..at]);
-        if !drop(inside) || inside.len() > 80 {
-            out.push_str(&rest[at..=at + length]);
-        }
-        rest = &rest[at + length + 1..];
-    }
-    out + rest
+/// The line without the bracketed parts of at most 80 bytes that `drop` names.
+fn without_bracketed(line: &str, open: &str, close: char, drop: impl Fn(&str) -> bool) -> String {
+    replaced(line, open, |found| {
+        let end = found.find(close)?;
+        let inside = &found[1..end];
+        let is_dropped = drop(inside) && inside.len() <= 80;
+        Some((if is_dropped { "" } else { &found[..=end] }.to_owned(), end + 1))
+    })
 }
 
 /// Whether the words in brackets name a sound rather than something said.
 fn is_sound(inside: &str) -> bool {
-    const SOUNDS: [&str; 24] = [
-        "music",
-        "applause",
-        "laugh",
-        "cheer",
-        "sigh",
-        "cough",
-        "chuckle",
-        "sizzl",
-        "inaudible",
-        "beep",
-        "whir",
-        "clatter",
-        "knock",
-        "clap",
-        "silence",
-        "noise",
-        "upbeat",
-        "whoosh",
-        "gasp",
-        "sniff",
-        "bang",
-        "buzz",
-        "foreign",
-        "drilling sound",
-    ];
+    const SOUNDS: &str = "music|applause|laugh|cheer|sigh|cough|chuckle|sizzl|inaudible|beep|whir|clatter|\
+        knock|clap|silence|noise|upbeat|whoosh|gasp|sniff|bang|buzz|foreign|drilling sound";
     let inside = inside.to_lowercase();
-    SOUNDS.iter().any(|sound| inside.contains(sound))
+    SOUNDS.split('|').any(|sound| inside.contains(sound))
 }
 
 /// The line without a dash, `>>` or `NAME:` that says who speaks.

@@ -2,70 +2,53 @@
 
 use serde_json::Value;
 
-use super::cue::{Cue, Line};
-use super::record::Kind;
+use super::SubtitleFormat;
+use super::caption::{Caption, Line, Parsed, time};
 use super::text::spoken;
 
-/// What a recogniser's file holds.
-pub struct Recognised {
-    /// Whose file it is.
-    pub kind: Kind,
-    /// The language it heard.
-    pub language: Option<String>,
-    /// Its segments.
-    pub cues: Vec<Cue>,
-    /// Segments without readable times, of no speech, or repeated over and over.
-    pub dropped: usize,
+pub const FORMAT: SubtitleFormat = SubtitleFormat {
+    name: "the JSON of a Whisper program",
+    extensions: &["json"],
+    is_automatic: true,
+    read: |text| captions(&serde_json::from_str(text).ok()?),
+};
+
+/// The segments in the JSON and how many were left out: without readable times, of no speech, or
+/// repeated over and over. None if it has no such shape.
+fn captions(json: &Value) -> Option<Parsed> {
+    let (segments, read) = segments(json)?;
+    let mut captions: Vec<Caption> = segments.iter().filter_map(read).collect();
+    drop_loops(&mut captions);
+    let dropped = segments.len() - captions.len();
+    captions.retain(|caption| !caption.lines.is_empty());
+    Some((captions, dropped))
 }
 
-/// The segments in the JSON; none if it has no such shape.
-pub fn recognised(json: &Value) -> Option<Recognised> {
-    let (kind, segments) = shape(json)?;
-    let read = |segment| match kind {
-        Kind::WhisperCpp => cpp_segment(segment),
-        _ => segment_in_seconds(segment),
-    };
-    let mut cues: Vec<Cue> = segments.iter().filter_map(read).collect();
-    let mut dropped = segments.len() - cues.len();
-    dropped += drop_loops(&mut cues);
-    cues.retain(|cue| !cue.lines.is_empty());
-    Some(Recognised { kind, language: language(json), cues, dropped })
-}
+type ReadSegment = fn(&Value) -> Option<Caption>;
 
-/// Whose shape it is and where the segments are.
-fn shape(json: &Value) -> Option<(Kind, &Vec<Value>)> {
+/// The segments of whichever program's JSON it is.
+fn segments(json: &Value) -> Option<(&Vec<Value>, ReadSegment)> {
     if let Some(segments) = json.get("transcription").and_then(Value::as_array) {
-        return Some((Kind::WhisperCpp, segments));
+        return Some((segments, cpp_segment));
     }
-    if let Some(segments) = json.as_array() {
-        let like_segments = segments.first()?.get("text").is_some();
-        return like_segments.then_some((Kind::FasterWhisper, segments));
-    }
-    let segments = json.get("segments")?.as_array()?;
-    let openai = json.get("text").is_some();
-    Some((if openai { Kind::Whisper } else { Kind::FasterWhisper }, segments))
-}
-
-fn language(json: &Value) -> Option<String> {
-    let places = ["/language", "/result/language", "/info/language"];
-    let found = places.iter().find_map(|place| json.pointer(place)?.as_str())?;
-    (!found.is_empty() && found.len() < 20).then(|| found.to_lowercase())
+    let segments = match json.as_array() {
+        Some(segments) => segments.first()?.get("text").map(|_| segments)?,
+        None => json.get("segments")?.as_array()?,
+    };
+    Some((segments, segment_in_seconds))
 }
 
 /// A segment with `start` and `end` in seconds, and perhaps `words`.
-fn segment_in_seconds(segment: &Value) -> Option<Cue> {
+fn segment_in_seconds(segment: &Value) -> Option<Caption> {
     if is_silence(segment) {
         return None;
     }
     let said = spoken(segment.get("text")?.as_str()?);
-    let words = words(segment);
-    let plain: Vec<Line> =
-        Some(said).filter(|s| !s.is_empty()).map(Line::plain).into_iter().collect();
-    let lines = words.filter(|_| !plain.is_empty()).map_or(plain, |line| vec![line]);
-    Some(Cue {
+    let line = (!said.is_empty()).then(|| words(segment).unwrap_or_else(|| Line::plain(said)));
+    Some(Caption {
         start_ms: seconds(segment.get("start")?)?,
         end_ms: seconds(segment.get("end")?)?,
-        lines,
+        lines: line.into_iter().collect(),
     })
 }
 
@@ -101,28 +84,23 @@ fn seconds(value: &Value) -> Option<u64> {
 }
 
 /// A segment of whisper.cpp: `offsets` in milliseconds.
-fn cpp_segment(segment: &Value) -> Option<Cue> {
+fn cpp_segment(segment: &Value) -> Option<Caption> {
     let offset = |name: &str| segment.get("offsets")?.get(name)?.as_u64();
-    let stamp = |name: &str| super::cue::time(segment.get("timestamps")?.get(name)?.as_str()?);
+    let stamp = |name: &str| time(segment.get("timestamps")?.get(name)?.as_str()?);
     let at = |name: &str| offset(name).or_else(|| stamp(name));
     let said = spoken(segment.get("text")?.as_str()?);
     let lines = Some(said).filter(|s| !s.is_empty()).map(Line::plain).into_iter().collect();
-    Some(Cue { start_ms: at("from")?, end_ms: at("to")?, lines })
+    Some(Caption { start_ms: at("from")?, end_ms: at("to")?, lines })
 }
 
-/// Recognisers that lose the thread say one line again and again: keeps the first of four or more.
-fn drop_loops(cues: &mut Vec<Cue>) -> usize {
-    let before = cues.len();
-    let mut kept: Vec<Cue> = Vec::with_capacity(before);
-    for run in cues.chunk_by(|a, b| texts(a).eq(texts(b))) {
-        kept.extend_from_slice(if run.len() >= 4 { &run[..1] } else { run });
-    }
-    *cues = kept;
-    before - cues.len()
-}
-
-fn texts(cue: &Cue) -> impl Iterator<Item = &str> {
-    cue.lines.iter().map(|line| line.text.as_str())
+/// Of four or more equal segments in a row, as a recogniser in a loop writes them, keeps the first.
+fn drop_loops(captions: &mut Vec<Caption>) {
+    let texts = |caption: &Caption| -> Vec<String> {
+        caption.lines.iter().map(|line| line.text.clone()).collect()
+    };
+    let runs = captions.chunk_by(|a, b| texts(a) == texts(b));
+    let kept = runs.flat_map(|run| if run.len() >= 4 { &run[..1] } else { run });
+    *captions = kept.cloned().collect();
 }
 
 #[cfg(test)]
@@ -137,18 +115,16 @@ mod tests {
             {"timestamps": {"from": "00:00:01,000", "to": "00:00:02,500"},
              "offsets": {"from": 1000, "to": 2500}, "text": " Chop it."}]});
         let cases = [
-            (json!({"text": "Chop it.", "language": "en", "segments": [segment]}), Kind::Whisper),
-            (json!({"segments": [segment], "info": {"language": "en"}}), Kind::FasterWhisper),
-            (json!([segment]), Kind::FasterWhisper),
-            (cpp, Kind::WhisperCpp),
+            json!({"text": "Chop it.", "language": "en", "segments": [segment]}),
+            json!({"segments": [segment], "info": {"language": "en"}}),
+            json!([segment]),
+            cpp,
         ];
-        for (json, kind) in cases {
-            let read = recognised(&json).unwrap();
-            assert_eq!(read.kind, kind);
-            assert_eq!(read.cues, [Cue::plain(1000, 2500, "Chop it.")]);
+        for json in cases {
+            assert_eq!(captions(&json).unwrap().0, [Caption::plain(1000, 2500, "Chop it.")]);
         }
-        assert!(recognised(&json!({"steps": []})).is_none());
-        assert!(recognised(&json!([1, 2])).is_none());
+        assert!(captions(&json!({"steps": []})).is_none());
+        assert!(captions(&json!([1, 2])).is_none());
     }
 
     #[test]
@@ -159,16 +135,16 @@ mod tests {
             {"start": 3, "end": 4, "text": "Thanks for watching", "no_speech_prob": 0.9, "avg_logprob": -1.5},
             {"start": "NaN", "end": 4, "text": "lost"},
             {"start": -1.0, "end": 4, "text": "lost"}]});
-        let read = recognised(&json).unwrap();
-        assert_eq!(read.dropped, 3);
-        assert_eq!(read.cues[0].lines[0].words, [(100, 0), (1200, 5)]);
+        let (read, dropped) = captions(&json).unwrap();
+        assert_eq!(dropped, 3);
+        assert_eq!(read[0].lines[0].words, [(100, 0), (1200, 5)]);
     }
 
     #[test]
     fn a_stuck_recogniser_is_heard_once() {
         let again: Vec<Value> =
             (0..9).map(|i| json!({"start": i, "end": i + 1, "text": "Stir."})).collect();
-        let read = recognised(&json!(again)).unwrap();
-        assert_eq!((read.cues.len(), read.dropped), (1, 8));
+        let (read, dropped) = captions(&json!(again)).unwrap();
+        assert_eq!((read.len(), dropped), (1, 8));
     }
 }

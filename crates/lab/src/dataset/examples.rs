@@ -1,97 +1,78 @@
-//! A procedure with the clips that show it, as one line of a JSONL file. Clips are named by their
-//! video's content and their span, so that a file outlives the numbers of a library.
+//! Procedures with their clips, one line of a JSONL file each. Clips are named by a hash of their video's
+//! content and their span, so that a file stays valid when the library is built anew.
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 use stitch_core::clip::{ClipId, VideoId};
 use stitch_core::pool::Pool;
 use stitch_engine::files::{FileError, write_whole};
+
+use super::DatasetError;
 
 /// Which part of the data an example belongs to. No video is in both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Split {
-    /// To learn from.
     Train,
-    /// To measure by.
     HeldOut,
 }
 
-/// A procedure and what shows it.
+impl Split {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Train => "train",
+            Self::HeldOut => "held-out",
+        }
+    }
+
+    /// By a hash of the key, so that a video stays in its part when others are added or removed.
+    pub fn of(key: &str, held_out_share: f64, seed: u64) -> Self {
+        let digest = Sha256::digest([&seed.to_le_bytes(), key.as_bytes()].concat());
+        let number = u32::from_le_bytes([digest[0], digest[1], digest[2], digest[3]]);
+        let share = f64::from(number) / f64::from(u32::MAX);
+        if share < held_out_share { Self::HeldOut } else { Self::Train }
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Example {
-    /// What it makes.
     pub title: String,
-    /// Its part of the data.
     pub split: Split,
     /// What made it (`rules`, `language-model`, `temporally-sampled`, `real`).
     pub builder: String,
-    /// The seed it was made with.
     pub seed: u64,
-    /// Its steps in order.
     pub steps: Vec<ExampleStep>,
     /// The videos it is made of, by content, and their licences where those are known.
     pub sources: Vec<ExampleSource>,
 }
 
-/// One step with its clip.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ExampleStep {
-    /// What is done.
     pub text: String,
     /// The clip's video, by number in `sources`.
     pub source: usize,
-    /// Where the clip begins, in milliseconds.
     pub start_ms: u64,
-    /// Where it ends.
     pub end_ms: u64,
 }
 
-/// A video that an example takes clips from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ExampleSource {
-    /// What identifies its bytes.
+    /// A hash of its bytes.
     pub content: String,
-    /// Its title.
     pub title: String,
-    /// Its licence.
     pub licence: Option<String>,
 }
 
-/// Why a file of examples cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum ExamplesError {
-    /// It cannot be read or written.
-    #[error(transparent)]
-    File(#[from] FileError),
-    /// A line is no example.
-    #[error("{}: line {line}: {reason}; make it again with `stitch dataset mix`", path.display())]
-    Line {
-        /// Which file.
-        path: PathBuf,
-        /// Which line, from 1.
-        line: usize,
-        /// What is wrong.
-        reason: String,
-    },
-    /// There is nothing in it.
-    #[error("{}: there is no example in it; make some with `stitch dataset mix`", path.display())]
-    Empty {
-        /// Which file.
-        path: PathBuf,
-    },
-}
-
-/// Writes examples, a line each.
-pub fn write(path: &Path, examples: &[Example]) -> Result<(), ExamplesError> {
+pub fn write(path: &Path, examples: &[Example]) -> Result<(), DatasetError> {
     let mut lines = Vec::new();
     for (number, example) in examples.iter().enumerate() {
-        serde_json::to_writer(&mut lines, example).map_err(|error| ExamplesError::Line {
+        serde_json::to_writer(&mut lines, example).map_err(|error| DatasetError::Line {
             path: path.into(),
             line: number + 1,
             reason: error.to_string(),
@@ -101,12 +82,11 @@ pub fn write(path: &Path, examples: &[Example]) -> Result<(), ExamplesError> {
     Ok(write_whole(path, &lines)?)
 }
 
-/// Reads examples.
-pub fn read(path: &Path) -> Result<Vec<Example>, ExamplesError> {
+pub fn read(path: &Path) -> Result<Vec<Example>, DatasetError> {
     let text = std::fs::read_to_string(path).map_err(FileError::at(path))?;
     let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
     let example = |(number, line): (usize, &str)| {
-        let wrong = |reason| ExamplesError::Line { path: path.into(), line: number + 1, reason };
+        let wrong = |reason| DatasetError::Line { path: path.into(), line: number + 1, reason };
         let example: Example =
             serde_json::from_str(line).map_err(|error| wrong(error.to_string()))?;
         match example.steps.iter().all(|step| step.source < example.sources.len()) {
@@ -115,14 +95,13 @@ pub fn read(path: &Path) -> Result<Vec<Example>, ExamplesError> {
         }
     };
     let examples = lines.map(example).collect::<Result<Vec<_>, _>>()?;
-    if examples.is_empty() { Err(ExamplesError::Empty { path: path.into() }) } else { Ok(examples) }
+    if examples.is_empty() { Err(DatasetError::Empty { path: path.into() }) } else { Ok(examples) }
 }
 
-/// The clips of a library by what examples call them.
+/// The clips of a library by content, start and end.
 pub struct Clips(HashMap<(String, u64, u64), ClipId>);
 
 impl Clips {
-    /// Of this pool, whose videos have these contents.
     pub fn of(pool: &Pool, contents: &HashMap<VideoId, String>) -> Self {
         let named = pool.clips().iter().enumerate().filter_map(|(row, clip)| {
             let content = contents.get(&clip.video)?.clone();

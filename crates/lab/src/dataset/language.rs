@@ -1,18 +1,16 @@
-//! Mixing by a language model: our own prompts, and a strict reading of the answer.
+//! Mixing by a language model, with strict parsing of the answer.
 
 use stitch_core::clip::ClipId;
 use stitch_core::pool::Pool;
 use stitch_engine::summarise::PromptDomain;
 use stitch_engine::summarise::chat::{Chat, Message};
 
-use super::mix::{FEWEST_STEPS, MixedStep, Mixer, Rejected, check, exists};
+use super::mix::{MIN_STEPS, MixedStep, Mixer, Rejected, check, exists};
 use super::recipes::Recipe;
 
 /// A language model behind an OpenAI-compatible endpoint.
 pub struct LanguageModel<'a> {
-    /// Whom to ask.
     pub chat: &'a Chat,
-    /// What the videos are about.
     pub domain: PromptDomain,
 }
 
@@ -32,7 +30,7 @@ impl Mixer for LanguageModel<'_> {
     }
 }
 
-/// Asks; once more, with the fault named, where an answer has one that can be put right.
+/// Asks, and once more with the mistake named where the first answer has one.
 fn converse(
     ask: impl Fn(&[Message]) -> Result<String, Rejected>,
     mut messages: Vec<Message>,
@@ -48,7 +46,7 @@ fn converse(
     read(&ask(&messages)?, recipes)
 }
 
-/// The task, an example of it done, and the recipes to mix.
+/// The instructions, an example, and the recipes to mix.
 fn question(domain: PromptDomain, recipes: &[&Recipe], pool: &Pool) -> Vec<Message> {
     let text = |clip: &ClipId| pool.clip(*clip).text.as_str();
     let recipe = |r: &&Recipe| (r.title.clone(), r.steps.iter().map(text).collect::<Vec<_>>());
@@ -62,10 +60,8 @@ fn question(domain: PromptDomain, recipes: &[&Recipe], pool: &Pool) -> Vec<Messa
     ]
 }
 
-/// The form of a line of the answer.
 const FORM: &str = "Step 1: what to do (Step 3 in Recipe 2)";
 
-/// What is asked of the model.
 fn system(domain: PromptDomain) -> String {
     let (thing, things) = match domain {
         PromptDomain::Cooking => ("dish", "ingredients and kitchen tools"),
@@ -91,7 +87,7 @@ fn system(domain: PromptDomain) -> String {
     )
 }
 
-/// Recipes that stand for the task, from no field that has a prompt of its own.
+/// Of no domain that has a prompt of its own.
 const EXAMPLE: [(&str, [&str; 5]); 2] = [
     (
         "A Newspaper Kite",
@@ -125,7 +121,7 @@ fn example_answer() -> String {
     EXAMPLE_MIX.into_iter().enumerate().map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// Titles and steps as the model gets them: each step with its place, which it has only to copy.
+/// Titles and steps in the prompt: each step with its place, which the model has only to copy.
 fn listing(recipes: &[(String, Vec<&str>)]) -> String {
     let mut text = String::new();
     for (number, (title, steps)) in recipes.iter().enumerate() {
@@ -142,22 +138,22 @@ fn place(recipe: usize, step: usize) -> String {
     format!("Step {} in Recipe {}", step + 1, recipe + 1)
 }
 
-/// The mixture that an answer tells, if it is one. A small model may recite the example, whose
-/// places these recipes may have as well.
+/// The mixture of an answer. A small model may repeat the example, whose places may exist in these recipes
+/// too.
 fn read(answer: &str, recipes: &[&Recipe]) -> Result<Vec<MixedStep>, Rejected> {
     let steps = parse(answer)?;
-    if steps.iter().any(is_recited) {
+    if steps.iter().any(is_repeated) {
         return Err(Rejected::UnknownStep);
     }
     check(&steps, recipes).map(|()| steps)
 }
 
-fn is_recited(step: &MixedStep) -> bool {
+fn is_repeated(step: &MixedStep) -> bool {
     let words = step.text.as_deref().unwrap_or_default();
     EXAMPLE.iter().any(|(_, steps)| steps.contains(&words))
 }
 
-/// What is wrong with an answer, in words for the model that gave it. A refusal is no fault.
+/// What is wrong with an answer, in words for the model; none for a refusal.
 fn fault(why: Rejected, answer: &str, recipes: &[&Recipe]) -> Option<String> {
     let steps: Vec<MixedStep> = lines(answer).filter_map(step).collect();
     let place = |s: &MixedStep| place(s.recipe, s.step);
@@ -191,7 +187,7 @@ fn fault(why: Rejected, answer: &str, recipes: &[&Recipe]) -> Option<String> {
                  does the same."
             )
         }
-        Rejected::TooShort => format!("These are fewer than {FEWEST_STEPS} steps."),
+        Rejected::TooShort => format!("These are fewer than {MIN_STEPS} steps."),
     })
 }
 
@@ -199,8 +195,7 @@ fn lines(answer: &str) -> impl Iterator<Item = &str> {
     answer.lines().map(str::trim).filter(|line| !line.is_empty())
 }
 
-/// The steps that an answer names. One line that is no step spoils the whole: what a model means is
-/// never guessed.
+/// The steps of an answer. One line that is no step rejects it all: nothing is guessed.
 fn parse(answer: &str) -> Result<Vec<MixedStep>, Rejected> {
     let lines: Vec<&str> = lines(answer).collect();
     if let [only] = lines[..]
@@ -227,7 +222,7 @@ fn step(line: &str) -> Option<MixedStep> {
     Some(MixedStep { recipe: number(recipe)?, step: number(step)?, text })
 }
 
-/// The text after a beginning, in whatever letters that is written.
+/// The text after a prefix, whatever its case.
 fn strip<'a>(text: &'a str, beginning: &str) -> Option<&'a str> {
     let head = text.get(..beginning.len())?;
     head.eq_ignore_ascii_case(beginning).then(|| &text[beginning.len()..])

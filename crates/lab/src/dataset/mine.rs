@@ -1,9 +1,8 @@
-//! Which videos belong together: pairs, triplets and quartets whose summaries are all alike.
+//! Groups of similar videos: pairs, triplets and quartets whose summaries are all similar.
 //!
-//! Exact: every summary is compared with every other, in blocks that stay in the cache and on all
-//! cores, which takes N²·d multiplications (300,000 videos of 768 numbers: some 7·10¹³, about an
-//! hour on two cores); after that only neighbours are looked at, so groups cost what there are of
-//! them and no tuple is tried in vain.
+//! Exact: all pairs of summaries are compared, in blocks that fit the cache and on all cores, which takes
+//! N²·d multiplications (300,000 videos of 768 numbers: some 7·10¹³, about an hour on two cores). Groups are
+//! then extended among neighbours only.
 
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
@@ -11,21 +10,19 @@ use rand_chacha::rand_core::SeedableRng;
 use rayon::prelude::*;
 use stitch_core::features::{Features, similarity};
 
-/// What belongs together.
 #[derive(Clone, Copy, Debug)]
 pub struct MineOptions {
-    /// How similar every two of a group are at least.
+    /// The least similarity of any two of a group.
     pub similarity: f32,
-    /// How many videos a group has at most: 2 to 4.
+    /// The most videos of a group: 2 to 4.
     pub largest: usize,
-    /// How many groups of each size are kept at most, chosen by the seed.
+    /// The most groups of each size, chosen by the seed.
     pub most: usize,
-    /// Of the choice.
     pub seed: u64,
 }
 
 impl MineOptions {
-    /// The paper's: summaries as similar as this are of videos that make nearly the same.
+    /// The paper's.
     pub const SIMILARITY: f32 = 0.8;
 }
 
@@ -35,7 +32,7 @@ impl Default for MineOptions {
     }
 }
 
-/// For each row the later rows at least as similar as asked, ascending.
+/// For each row the later rows of at least this similarity, ascending.
 pub fn neighbours(rows: &Features, least: f32) -> Vec<Vec<u32>> {
     const BLOCK: usize = 256;
     let blocks: Vec<usize> = (0..rows.len()).step_by(BLOCK).collect();
@@ -72,7 +69,7 @@ pub fn groups(rows: &Features, options: &MineOptions) -> Vec<Vec<usize>> {
     groups
 }
 
-/// All groups of this size that begin with `group`; `common` are the later rows near to all of it.
+/// Adds all groups of this size that begin with `group`; `common` are the later rows similar to all of it.
 fn extend(
     group: &mut Vec<u32>,
     common: &[u32],
@@ -94,7 +91,7 @@ fn extend(
     }
 }
 
-/// An even choice out of a stream of unknown length.
+/// Reservoir sampling: a uniform choice out of a stream of unknown length.
 struct Reservoir {
     most: usize,
     seen: usize,

@@ -1,4 +1,4 @@
-//! What a mixer makes of a group of recipes, and what is wrong with a mixture.
+//! Mixing a group of recipes into one procedure, and checking the mixture.
 
 use std::collections::BTreeSet;
 
@@ -7,14 +7,11 @@ use stitch_core::pool::Pool;
 
 use super::recipes::Recipe;
 
-/// A step of a mixed procedure: which step of which recipe.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct MixedStep {
-    /// The number of the recipe in its group.
     pub recipe: usize,
-    /// The number of the step in its recipe.
     pub step: usize,
-    /// Words for it, where the mixer found its own.
+    /// Where the mixer worded it anew.
     pub text: Option<String>,
 }
 
@@ -22,38 +19,28 @@ pub struct MixedStep {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Rejected {
-    /// The mixer says that these do not mix.
     NotPossible,
-    /// An answer had a line that is no step.
+    /// A line of an answer is no step.
     BadLine,
-    /// A line named a recipe or a step that does not exist.
     UnknownStep,
-    /// A step stood twice.
     Repeated,
-    /// A recipe's steps stood in another order than in its video.
+    /// A recipe's steps are in another order than in its video.
     OutOfOrder,
-    /// A recipe of the group was not used.
     SourceUnused,
-    /// Fewer than three steps.
     TooShort,
-    /// The language model could not be asked.
     NoAnswer,
 }
 
 /// Makes a new procedure out of similar recipes.
 pub trait Mixer: Sync {
-    /// Its name in the data.
     fn name(&self) -> &'static str;
 
-    /// A procedure of steps of the recipes.
     fn mix(&self, recipes: &[&Recipe], pool: &Pool, seed: u64) -> Result<Vec<MixedStep>, Rejected>;
 }
 
-/// The fewest steps of a procedure.
-pub const FEWEST_STEPS: usize = 3;
+pub const MIN_STEPS: usize = 3;
 
-/// What is wrong with a mixture, if anything: whoever made it, every step exists and stands once,
-/// each recipe is used and keeps its order.
+/// Every step must exist and come once, each recipe be used and keep its order.
 pub fn check(steps: &[MixedStep], recipes: &[&Recipe]) -> Result<(), Rejected> {
     let distinct: BTreeSet<_> = steps.iter().map(|s| (s.recipe, s.step)).collect();
     let in_order = |recipe: usize| {
@@ -68,14 +55,13 @@ pub fn check(steps: &[MixedStep], recipes: &[&Recipe]) -> Result<(), Rejected> {
         Err(Rejected::OutOfOrder)
     } else if !(0..recipes.len()).all(|recipe| steps.iter().any(|s| s.recipe == recipe)) {
         Err(Rejected::SourceUnused)
-    } else if steps.len() < FEWEST_STEPS {
+    } else if steps.len() < MIN_STEPS {
         Err(Rejected::TooShort)
     } else {
         Ok(())
     }
 }
 
-/// Whether the recipes have this step.
 pub(super) fn exists(step: &MixedStep, recipes: &[&Recipe]) -> bool {
     recipes.get(step.recipe).is_some_and(|recipe| step.step < recipe.steps.len())
 }

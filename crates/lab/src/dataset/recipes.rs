@@ -1,4 +1,4 @@
-//! The videos of a library as recipes: what each shows, in its order.
+//! The videos of a library as recipes: their steps in order.
 
 use std::collections::BTreeMap;
 
@@ -6,23 +6,19 @@ use stitch_core::clip::{Clip, ClipId, VideoId};
 use stitch_core::pool::Pool;
 use stitch_engine::library::{Library, LibraryError, VideoRecord};
 
-/// A video as a recipe.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recipe {
-    /// Which video.
     pub video: VideoId,
-    /// What identifies its bytes.
+    /// A hash of its bytes.
     pub content: String,
-    /// What it makes.
     pub title: String,
-    /// Under which licence it may be used, where that is known.
     pub licence: Option<String>,
-    /// What it shows, first to last.
+    /// By start.
     pub steps: Vec<ClipId>,
 }
 
 impl Recipe {
-    /// The recipe in words, for an encoder of sentences.
+    /// Title and steps, for the sentence encoder.
     pub fn summary(&self, pool: &Pool) -> String {
         let steps = self.steps.iter().map(|step| pool.clip(*step).text.as_str());
         std::iter::once(self.title.as_str()).chain(steps).collect::<Vec<_>>().join(". ")

@@ -1,5 +1,5 @@
-//! Mixing without a language model: keep to one recipe, and change to the next at the step where the
-//! two do most nearly the same to different things.
+//! Mixing by rules: follow one recipe, and change to the next where the two do nearly the same to different
+//! things.
 
 use std::collections::BTreeSet;
 
@@ -14,10 +14,9 @@ use stitch_engine::lexicon;
 use super::mix::{MixedStep, Mixer, Rejected, check};
 use super::recipes::Recipe;
 
-/// The rules.
 #[derive(Clone, Copy, Debug)]
 pub struct Rules {
-    /// How similar the two steps of a change are at least.
+    /// The least similarity of the two steps of a change.
     pub similarity: f32,
 }
 
@@ -55,9 +54,9 @@ impl Mixer for Rules {
 }
 
 impl Rules {
-    /// Where to leave a recipe, begun at `from`, and where to go on in the next: instead of the step
-    /// `i` of the one, the step `j` of the other, the most similar two that handle different
-    /// things. At least one step of each is used, and of the next enough stay for `left` changes.
+    /// The step of a recipe, begun at `from`, that is replaced by a step of the next, and that step: the
+    /// most similar two that handle different things. At least one step of each recipe is used, and
+    /// enough of the next are left for `left` changes.
     fn change(
         &self,
         recipe: &Recipe,
@@ -85,7 +84,7 @@ fn text_similarity(a: ClipId, b: ClipId, pool: &Pool) -> f32 {
     similarity(pool.text_features().row(a.row()), pool.text_features().row(b.row()))
 }
 
-/// The words of a step's text that name no action: what it handles, and with what.
+/// The words of a step that name no action: objects and tools.
 fn things(step: ClipId, pool: &Pool) -> BTreeSet<String> {
     let words = pool.clip(step).text.split(|c: char| !c.is_alphanumeric());
     let words = words.filter(|word| word.len() > 3).map(str::to_lowercase);

@@ -1,5 +1,5 @@
-//! The ablation's mixtures without sense: at each moment of a procedure the step that some video of
-//! the group shows at that relative time.
+//! Temporally sampled mixtures, for the ablation: at each moment of a procedure the step that a random video
+//! of the group shows at that relative time.
 
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
@@ -9,7 +9,6 @@ use stitch_core::pool::Pool;
 use super::mix::{MixedStep, Mixer, Rejected, check};
 use super::recipes::Recipe;
 
-/// Steps at the same relative time, from videos at random.
 #[derive(Clone, Copy, Debug)]
 pub struct TemporallySampled;
 

@@ -1,10 +1,9 @@
-//! How far raters agree, beyond what chance would give.
+//! Agreement of raters beyond chance.
 
-/// What was said of each unit, as numbers of categories; a rater who said nothing is left out.
+/// The ratings of each unit, as numbers of categories; a rater who gave none is left out.
 pub type Units = [Vec<usize>];
 
-/// The share of pairs of raters that say the same of a unit, over all units; none where no unit has
-/// two.
+/// The share of pairs of raters that agree on a unit, over all units; none where no unit has two.
 pub fn pairwise(units: &Units) -> Option<f64> {
     let (mut same, mut all) = (0usize, 0usize);
     for said in units {
@@ -16,8 +15,8 @@ pub fn pairwise(units: &Units) -> Option<f64> {
     (all > 0).then(|| same as f64 / all as f64)
 }
 
-/// Fleiss' κ; units may have different numbers of raters, those with fewer than two say nothing.
-/// None where chance alone would agree always, or nothing was said twice.
+/// Fleiss' κ; units may have different numbers of raters, those with fewer than two do not count. None where
+/// chance agreement is 1, or no unit has two ratings.
 pub fn fleiss(units: &Units) -> Option<f64> {
     let counts = counts(units);
     let rated: Vec<&Vec<usize>> = counts.iter().filter(|c| c.iter().sum::<usize>() > 1).collect();
@@ -42,7 +41,6 @@ pub fn fleiss(units: &Units) -> Option<f64> {
 /// How far apart two categories are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Distance {
-    /// The same or not.
     Nominal,
     /// The square of the difference of their numbers.
     Interval,
@@ -57,8 +55,8 @@ impl Distance {
     }
 }
 
-/// Krippendorff's α: 1 less the disagreement seen over that expected. None where nothing was said
-/// twice, or everybody said the same of everything.
+/// Krippendorff's α: 1 less observed over expected disagreement. None where no unit has two ratings, or all
+/// ratings are the same.
 pub fn krippendorff(units: &Units, distance: Distance) -> Option<f64> {
     let paired: Vec<&Vec<usize>> = units.iter().filter(|said| said.len() > 1).collect();
     let all: Vec<usize> = paired.iter().flat_map(|said| said.iter().copied()).collect();
@@ -70,7 +68,7 @@ pub fn krippendorff(units: &Units, distance: Distance) -> Option<f64> {
     (expected > 0.0).then(|| 1.0 - seen / expected)
 }
 
-/// How often each category was said of each unit.
+/// The number of ratings of each category, by unit.
 fn counts(units: &Units) -> Vec<Vec<usize>> {
     let categories = units.iter().flatten().max().map_or(0, |most| most + 1);
     let count = |said: &Vec<usize>| {

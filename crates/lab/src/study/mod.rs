@@ -1,6 +1,6 @@
-//! What a preference study says: who is preferred how often, and how far raters agree.
+//! Statistics of a preference study: win rates and agreement of raters.
 
 pub mod agreement;
 pub mod report;
 
-pub use report::{Judgement, Preference, Report};
+pub use report::{Judgement, Preference, StudyReport};

@@ -8,20 +8,16 @@ use serde::Serialize;
 use super::agreement::{self, Distance};
 use crate::suite::metrics::{Estimate, ratio};
 
-/// Which of two methods a rater prefers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Preference {
-    /// The first.
     A,
-    /// Neither.
     Tie,
-    /// The second.
     B,
 }
 
 impl Preference {
-    /// What the first method gets for it: a tie is half a win.
+    /// Of the first method: a tie is half a win.
     fn score(self) -> f64 {
         match self {
             Self::A => 1.0,
@@ -42,47 +38,32 @@ impl Preference {
 /// One answer of one rater to one question about two methods on one sample.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Judgement {
-    /// Who.
     pub rater: String,
-    /// On which sample.
     pub sample: String,
-    /// The first method.
     pub a: String,
-    /// The second.
     pub b: String,
-    /// To which question.
     pub question: String,
-    /// What.
     pub preference: Preference,
 }
 
-/// How often a method was preferred to another.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Wins {
-    /// The method.
     pub method: String,
-    /// The other.
     pub over: String,
-    /// The question.
     pub question: String,
     /// The share of answers won, ties as half.
     pub rate: Estimate,
-    /// How many answers.
     pub answers: usize,
-    /// How many of them ties.
     pub ties: usize,
 }
 
-/// How far raters agree on a question.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Agreement {
-    /// The question.
     pub question: String,
     /// Pairs that two or more raters answered.
     pub units: usize,
     /// The share of pairs of raters who say the same.
     pub pairwise: Option<f64>,
-    /// Fleiss' κ.
     pub fleiss_kappa: Option<f64>,
     /// Krippendorff's α, the three answers as names.
     pub krippendorff_alpha: Option<f64>,
@@ -93,28 +74,19 @@ pub struct Agreement {
 /// A pair that raters disagree on.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Dispute {
-    /// The sample.
     pub sample: String,
-    /// One method.
     pub a: String,
-    /// The other.
     pub b: String,
-    /// The question.
     pub question: String,
     /// How many prefer the first, see no difference, prefer the second.
     pub votes: [usize; 3],
 }
 
-/// What a study says.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Report {
-    /// How many raters.
+pub struct StudyReport {
     pub raters: usize,
-    /// How many samples.
     pub samples: usize,
-    /// Win rates.
     pub wins: Vec<Wins>,
-    /// Agreement.
     pub agreement: Vec<Agreement>,
     /// Where raters disagree, most first.
     pub disputes: Vec<Dispute>,
@@ -122,8 +94,8 @@ pub struct Report {
 
 const RESAMPLES: usize = 2000;
 
-impl Report {
-    /// Of these judgements; the seed is that of the intervals.
+impl StudyReport {
+    /// The seed is that of the intervals.
     pub fn new(judgements: &[Judgement], seed: u64) -> Self {
         let distinct =
             |of: fn(&Judgement) -> &str| judgements.iter().map(of).collect::<BTreeSet<_>>().len();
@@ -168,7 +140,7 @@ fn wins(judgements: &[Judgement], question: &str, seed: u64) -> Vec<Wins> {
     duels.into_iter().map(row).collect()
 }
 
-/// What was said of each pair.
+/// The ratings of each pair.
 fn units<'a>(
     judgements: impl Iterator<Item = &'a Judgement>,
 ) -> BTreeMap<(&'a str, &'a str, &'a str, &'a str), Vec<usize>> {
@@ -207,7 +179,7 @@ fn disputes(judgements: &[Judgement]) -> Vec<Dispute> {
     all
 }
 
-impl fmt::Display for Report {
+impl fmt::Display for StudyReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{} raters, {} samples", self.raters, self.samples)?;
         writeln!(f, "\nwin rates, ties as half, 95 % intervals over samples")?;
@@ -273,7 +245,7 @@ mod tests {
             ("eve", "tacos", A),
         ];
         let said: Vec<_> = said.iter().map(|(r, s, p)| judgement(r, s, *p)).collect();
-        insta::assert_snapshot!(Report::new(&said, 1));
+        insta::assert_snapshot!(StudyReport::new(&said, 1));
     }
 
     #[test]
@@ -281,10 +253,10 @@ mod tests {
         let many: Vec<_> = (0..40)
             .map(|i| judgement(&format!("r{i}"), "one", [Preference::A, Preference::B][i % 2]))
             .collect();
-        let one = &Report::new(&many, 1).wins[0];
+        let one = &StudyReport::new(&many, 1).wins[0];
         assert_eq!((one.rate.value, one.rate.low, one.rate.high), (0.5, 0.5, 0.5), "one sample");
         let ties: Vec<_> = ["x", "y"].map(|s| judgement("r", s, Preference::Tie)).into();
-        assert_eq!(Report::new(&ties, 1).wins[0].rate.value, 0.5);
-        assert_eq!(Report::new(&[], 1).wins, []);
+        assert_eq!(StudyReport::new(&ties, 1).wins[0].rate.value, 0.5);
+        assert_eq!(StudyReport::new(&[], 1).wins, []);
     }
 }

@@ -1,8 +1,8 @@
-//! Every method on one set: each truth ranked among its candidates, with intervals.
+//! Every method on one set: the rank of each truth among its candidates, with intervals.
 //!
-//! What is trained here is never measured on what it has seen. Where the set has a training part, that
-//! is learnt from; else the procedures are divided by their source videos, and each part is measured by
-//! what was learnt from the others.
+//! No trained method is measured on its training data. Where the set has a training part, that is used;
+//! else the procedures are divided into folds by their source videos, and each fold is measured by what
+//! was trained on the others.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -11,136 +11,98 @@ use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
-use stitch_core::clip::VideoId;
+use stitch_core::clip::{ClipId, VideoId};
 use stitch_core::cover::Sequence;
 use stitch_engine::calibration::Calibration;
-use stitch_engine::progress::{Progress, Stopped};
-use stitch_engine::scorer::{Scorer, ScorerError};
+use stitch_engine::progress::Progress;
+use stitch_engine::scorer::Scorer;
 
-use super::baselines::{self, BaselineError, Training};
-use super::distractors::{Counts, Distractors, DistractorsError, Kind, Question};
-use super::ranks::{Bounds, Clusters, Difference, Figures, Intervals, RESAMPLES, Rank};
+use super::MeasureError;
+use super::baselines::{self, Training};
+use super::distractors::{Distractors, Kind, KindCounts, Question};
+use super::metrics::Estimate;
+use super::ranks::{Clusters, RESAMPLES, Rank, RankMetrics, TieBounds};
 use super::test_set::{TestSet, query};
 use crate::collection::Instance;
 use crate::dataset::Split;
 
-/// How methods are compared.
 #[derive(Clone, Debug)]
-pub struct Options {
-    /// Of everything random.
+pub struct CompareOptions {
     pub seed: u64,
-    /// Into how many parts a set without a training part is divided.
+    /// Folds of a set without a training part.
     pub folds: usize,
-    /// How many bootstrap samples intervals are from.
+    /// Bootstrap samples of an interval.
     pub resamples: usize,
     /// The most procedures that are measured, chosen by the seed.
     pub most: usize,
-    /// Whether the baselines that learn are trained and measured.
+    /// Whether the baselines that need training are trained and measured.
     pub trained: bool,
 }
 
-impl Default for Options {
+impl Default for CompareOptions {
     fn default() -> Self {
         Self { seed: 1, folds: 5, resamples: RESAMPLES, most: usize::MAX, trained: true }
     }
 }
 
-/// On how many procedures of a training part weights are searched.
-const TRAINING_QUESTIONS: usize = 150;
+/// Procedures of a training part on which weights are searched; chosen by hand.
+const MAX_TRAINING_QUESTIONS: usize = 150;
 
-/// The fewest procedures that can be learnt from.
-const FEWEST: usize = 4;
+/// The fewest procedures that a baseline is trained on; chosen by hand.
+const MIN_TRAINING_PROCEDURES: usize = 4;
 
-/// One method's figures.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Method {
-    /// Its name.
     pub name: String,
-    /// Its figures over all candidates.
     #[serde(flatten)]
-    pub figures: Figures,
-    /// Their 95 % intervals.
-    pub intervals: Intervals,
-    /// The figures when every tie is broken for, and against, the truth.
-    pub ties: Bounds,
-    /// How much its figures exceed those of average similarity, procedure by procedure.
-    pub against_average_similarity: Option<Difference>,
+    pub figures: RankMetrics,
+    /// 95 % intervals.
+    pub intervals: RankMetrics<[f64; 2]>,
+    pub ties: TieBounds,
+    /// How much its metrics exceed those of average similarity, procedure by procedure.
+    pub against_average_similarity: Option<RankMetrics<Estimate>>,
     /// How much they exceed the evaluator's.
-    pub against_evaluator: Option<Difference>,
-    /// The figures against each kind of distractors alone.
-    pub alone: BTreeMap<Kind, Figures>,
+    pub against_evaluator: Option<RankMetrics<Estimate>>,
+    /// Against each kind of distractors alone.
+    pub alone: BTreeMap<Kind, RankMetrics>,
     /// Seconds that scoring took, all cores together counting once.
     pub seconds: f64,
-    /// Where each truth stands, and which candidate is first.
+    /// One for each question.
     #[serde(skip)]
     pub outcomes: Vec<Outcome>,
 }
 
-/// What a method made of one procedure.
+/// How a method ranked one procedure.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// The truth's rank.
     pub rank: Rank,
-    /// The number of the candidate it likes best.
+    /// The candidate with the highest score, by number.
     pub first: usize,
     /// The truth's rank against each kind alone, in the order of [`Kind::ALL`]; none where there is no
     /// distractor of the kind.
     pub alone: Vec<Option<Rank>>,
 }
 
-/// Everything that was found out about one set.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Comparison {
-    /// The set.
     pub set: String,
-    /// What made its features.
     pub encoder: String,
-    /// How many procedures were measured.
+    /// How many procedures were measured,
     pub procedures: usize,
-    /// Of how many source videos.
+    /// of how many source videos,
     pub sources: usize,
-    /// Among how many clips.
+    /// among how many clips.
     pub clips: usize,
-    /// How the methods that learn were kept from what they are measured on.
+    /// What the methods that learn were trained on.
     pub trained_on: String,
-    /// The figures.
     pub methods: Vec<Method>,
     /// Methods that could not be measured, and why.
     pub absent: BTreeMap<String, String>,
-    /// How many distractors there are of each kind.
-    pub distractors: BTreeMap<Kind, usize>,
-    /// How many each kind fell short of what it was asked for; others filled them.
-    pub short: BTreeMap<Kind, usize>,
-    /// Procedures with fewer than 499 distractors.
-    pub fewer_than_499: usize,
-    /// The questions, in the order of the outcomes.
+    #[serde(flatten)]
+    pub counts: KindCounts,
+    /// In the order of the outcomes.
     #[serde(skip)]
     pub questions: Vec<Question>,
-}
-
-/// Why there is no comparison.
-#[derive(Debug, thiserror::Error)]
-pub enum CompareError {
-    /// There is no procedure to measure.
-    #[error("the set has no procedure to measure; videos with two steps or more make one")]
-    Nothing,
-    /// Distractors could not be made.
-    #[error(transparent)]
-    Distractors(#[from] DistractorsError),
-    /// A method failed.
-    #[error("{name}: {source}")]
-    Method {
-        /// Which.
-        name: String,
-        /// Why.
-        source: ScorerError,
-    },
-    /// A baseline could not be trained.
-    #[error(transparent)]
-    Baseline(#[from] BaselineError),
-    /// The work was asked to stop.
-    #[error(transparent)]
-    Stopped(#[from] Stopped),
 }
 
 /// A scorer that is measured beside the baselines, or why there is none.
@@ -150,31 +112,30 @@ pub type Extra<'a> = (&'a str, Result<&'a dyn Scorer, String>);
 pub fn compare(
     set: &TestSet,
     extra: &[Extra<'_>],
-    options: &Options,
+    options: &CompareOptions,
     progress: &dyn Progress,
-) -> Result<Comparison, CompareError> {
-    let measured = chosen(set.measured(), options.most, options.seed);
+) -> Result<Comparison, MeasureError> {
+    let measured = sample(set.measured(), options.most, options.seed);
     if measured.is_empty() {
-        return Err(CompareError::Nothing);
+        return Err(MeasureError::NoProcedures);
     }
     let calibration = Calibration::of(&set.encoder.name);
-    let making = Distractors::new(&set.collection, calibration, options.seed);
-    let questions = making.questions(&measured, progress)?;
-    let mut run = Run { set, questions: &questions, columns: Vec::new(), progress };
+    let distractors = Distractors::new(&set.collection, calibration, options.seed);
+    let questions = distractors.questions(&measured, progress)?;
+    let mut run = Run { set, questions: &questions, columns: BTreeMap::new(), progress };
     let mut absent = BTreeMap::new();
     for (name, scorer) in extra {
         match scorer {
-            Ok(scorer) => run.measure_all(name, *scorer)?,
+            Ok(scorer) => run.measure(name, *scorer, &run.all())?,
             Err(why) => drop(absent.insert((*name).to_owned(), why.clone())),
         }
     }
     for scorer in baselines::untrained(&set.seen) {
-        run.measure_all(scorer.name(), scorer.as_ref())?;
+        run.measure(scorer.name(), scorer.as_ref(), &run.all())?;
     }
-    let trained_on = run.measure_trained(&making, options, &mut absent)?;
+    let trained_on = run.measure_trained(&distractors, options, &mut absent)?;
     let columns = run.columns;
     let methods = summarise(set, &questions, columns, options);
-    let Counts { kinds, short, fewer } = Counts::of(&questions);
     let sources = measured.iter().map(|at| set.source(&set.collection.instances[*at]));
     Ok(Comparison {
         set: set.name.clone(),
@@ -185,14 +146,12 @@ pub fn compare(
         trained_on,
         methods,
         absent,
-        distractors: kinds,
-        short,
-        fewer_than_499: fewer,
+        counts: KindCounts::of(&questions),
         questions,
     })
 }
 
-fn chosen(mut all: Vec<usize>, most: usize, seed: u64) -> Vec<usize> {
+fn sample(mut all: Vec<usize>, most: usize, seed: u64) -> Vec<usize> {
     if all.len() > most {
         all.shuffle(&mut ChaCha8Rng::seed_from_u64(seed));
         all.truncate(most);
@@ -201,9 +160,8 @@ fn chosen(mut all: Vec<usize>, most: usize, seed: u64) -> Vec<usize> {
     all
 }
 
-/// A method's outcomes while they come in, by question.
+/// The outcomes of a method so far, by question.
 struct Column {
-    name: String,
     outcomes: Vec<Option<Outcome>>,
     seconds: f64,
 }
@@ -211,7 +169,8 @@ struct Column {
 struct Run<'a> {
     set: &'a TestSet,
     questions: &'a [Question],
-    columns: Vec<Column>,
+    /// By method.
+    columns: BTreeMap<String, Column>,
     progress: &'a dyn Progress,
 }
 
@@ -220,88 +179,76 @@ impl<'a> Run<'a> {
         &self.set.collection.instances
     }
 
-    fn measure_all(&mut self, name: &str, scorer: &dyn Scorer) -> Result<(), CompareError> {
-        let all: Vec<usize> = (0..self.questions.len()).collect();
-        self.measure(name, scorer, &all)
+    fn all(&self) -> Vec<usize> {
+        (0..self.questions.len()).collect()
     }
 
-    /// Scores the candidates of these questions.
     fn measure(
         &mut self,
         name: &str,
         scorer: &dyn Scorer,
         questions: &[usize],
-    ) -> Result<(), CompareError> {
+    ) -> Result<(), MeasureError> {
         let (set, progress) = (self.set, self.progress);
         progress.begin(&format!("scoring by {name}"), questions.len() as u64);
         let begun = std::time::Instant::now();
         let one = |at: &usize| {
             progress.check()?;
             let question = &self.questions[*at];
-            let asked = query(&set.collection.instances[question.instance]);
-            let scores = scorer.score(&asked, &set.seen, &question.candidates);
+            let query = query(&set.collection.instances[question.instance]);
+            let scores = scorer.score(&query, &set.seen, &question.candidates);
             let scores =
-                scores.map_err(|source| CompareError::Method { name: name.into(), source })?;
+                scores.map_err(|source| MeasureError::Method { name: name.into(), source })?;
             progress.advance(1);
             Ok((*at, outcome(question, &scores)))
         };
-        let found: Result<Vec<_>, CompareError> = questions.par_iter().map(one).collect();
-        let column = self.column(name);
+        let found: Result<Vec<_>, MeasureError> = questions.par_iter().map(one).collect();
+        let none = Column { outcomes: vec![None; self.questions.len()], seconds: 0.0 };
+        let column = self.columns.entry(name.into()).or_insert(none);
         column.seconds += begun.elapsed().as_secs_f64();
         found?.into_iter().for_each(|(at, outcome)| column.outcomes[at] = outcome);
         Ok(())
     }
 
-    fn column(&mut self, name: &str) -> &mut Column {
-        let found = self.columns.iter().position(|column| column.name == name);
-        let at = found.unwrap_or_else(|| {
-            let outcomes = vec![None; self.questions.len()];
-            self.columns.push(Column { name: name.into(), outcomes, seconds: 0.0 });
-            self.columns.len() - 1
-        });
-        &mut self.columns[at]
-    }
-
-    /// Trains what learns, on what it is not measured on, and measures it; how they were kept apart.
+    /// Trains and measures the baselines that learn; returns what they were trained on.
     fn measure_trained(
         &mut self,
-        making: &Distractors<'_>,
-        options: &Options,
+        distractors: &Distractors<'_>,
+        options: &CompareOptions,
         absent: &mut BTreeMap<String, String>,
-    ) -> Result<String, CompareError> {
+    ) -> Result<String, MeasureError> {
         if !options.trained {
             return Ok("nothing".into());
         }
         let instances = self.instances();
         let train: Vec<usize> =
             (0..instances.len()).filter(|at| instances[*at].split == Split::Train).collect();
-        if train.len() >= FEWEST {
-            let some = chosen(train.clone(), TRAINING_QUESTIONS, options.seed);
-            let questions = making.questions(&some, self.progress)?;
-            let all: Vec<usize> = (0..self.questions.len()).collect();
-            self.fold(train, questions.iter().collect(), &all, options)?;
+        if train.len() >= MIN_TRAINING_PROCEDURES {
+            let some = sample(train.clone(), MAX_TRAINING_QUESTIONS, options.seed);
+            let questions = distractors.questions(&some, self.progress)?;
+            self.fold(train, questions.iter().collect(), &self.all(), options)?;
             return Ok("the training part of the set".into());
         }
         let folds = folds(self.set, self.questions, options);
         let own: &'a [Question] = self.questions;
         for (number, fold) in folds.iter().enumerate() {
-            let apart = apart(self.set, own, fold);
-            if apart.len() < FEWEST {
+            let others = disjoint(self.set, own, fold);
+            if others.len() < MIN_TRAINING_PROCEDURES {
                 let why = format!(
-                    "part {} of {} leaves {} procedures of other videos to learn from; {FEWEST} are \
-                     needed",
+                    "part {} of {} leaves {} procedures of other videos to learn from; \
+                     {MIN_TRAINING_PROCEDURES} are needed",
                     number + 1,
                     folds.len(),
-                    apart.len()
+                    others.len()
                 );
-                for name in &baselines::NAMES[2..] {
-                    absent.insert((*name).to_owned(), why.clone());
-                    self.columns.retain(|column| column.name != *name);
+                for name in baselines::TRAINED {
+                    absent.insert(name.to_owned(), why.clone());
+                    self.columns.remove(name);
                 }
                 return Ok("nothing".into());
             }
-            let learnt = apart.iter().map(|at| own[*at].instance).collect();
-            let questions = apart.iter().map(|at| &own[*at]).collect();
+            let learnt = others.iter().map(|at| own[*at].instance).collect();
+            let questions = others.iter().map(|at| &own[*at]).collect();
             self.fold(learnt, questions, fold, options)?;
         }
         Ok(format!("the other parts of {}, divided by video", folds.len()))
@@ -312,8 +259,8 @@ impl<'a> Run<'a> {
         instances: Vec<usize>,
         questions: Vec<&Question>,
         measured: &[usize],
-        options: &Options,
-    ) -> Result<(), CompareError> {
+        options: &CompareOptions,
+    ) -> Result<(), MeasureError> {
         self.progress.begin("training baselines", 0);
         self.progress.check()?;
         let (pool, all) = (&self.set.seen, self.instances());
@@ -326,7 +273,7 @@ impl<'a> Run<'a> {
 }
 
 fn outcome(question: &Question, scores: &[f32]) -> Option<Outcome> {
-    // The truth comes first in the list, so of equals the last is taken: a tie is no answer.
+    // The truth is the first candidate, so of equal scores the last counts: a tie is no hit.
     let best = |a: &usize, b: &usize| scores[*a].total_cmp(&scores[*b]).then(a.cmp(b));
     let number = |at: &usize| !scores[*at].is_nan();
     let first = (0..scores.len()).filter(number).max_by(best).unwrap_or(0);
@@ -338,7 +285,7 @@ fn outcome(question: &Question, scores: &[f32]) -> Option<Outcome> {
 }
 
 /// The questions in parts, those of one source video together.
-fn folds(set: &TestSet, questions: &[Question], options: &Options) -> Vec<Vec<usize>> {
+fn folds(set: &TestSet, questions: &[Question], options: &CompareOptions) -> Vec<Vec<usize>> {
     let mut by_source: BTreeMap<VideoId, Vec<usize>> = BTreeMap::new();
     for (at, question) in questions.iter().enumerate() {
         let source = set.source(&set.collection.instances[question.instance]);
@@ -355,8 +302,8 @@ fn folds(set: &TestSet, questions: &[Question], options: &Options) -> Vec<Vec<us
     folds
 }
 
-/// The questions that share no video with those of a part.
-fn apart(set: &TestSet, questions: &[Question], fold: &[usize]) -> Vec<usize> {
+/// The questions that share no video with those of a fold.
+fn disjoint(set: &TestSet, questions: &[Question], fold: &[usize]) -> Vec<usize> {
     let pool = &set.collection.pool;
     let videos = |at: usize| {
         let truth = &set.collection.instances[questions[at].instance].truth;
@@ -366,76 +313,72 @@ fn apart(set: &TestSet, questions: &[Question], fold: &[usize]) -> Vec<usize> {
     (0..questions.len()).filter(|at| !videos(*at).any(|video| used.contains(&video))).collect()
 }
 
-/// Figures with intervals and differences, over the same bootstrap samples for all methods.
+/// Metrics with intervals and differences, over the same bootstrap samples for all methods.
 fn summarise(
     set: &TestSet,
     questions: &[Question],
-    columns: Vec<Column>,
-    options: &Options,
+    columns: BTreeMap<String, Column>,
+    options: &CompareOptions,
 ) -> Vec<Method> {
     let sources = questions.iter().map(|q| set.source(&set.collection.instances[q.instance]));
     let clusters = Clusters::of(sources);
-    let complete = |column: Column| {
+    let complete = |(name, column): (String, Column)| {
         let outcomes: Option<Vec<Outcome>> = column.outcomes.into_iter().collect();
-        Some((column.name, column.seconds, outcomes?))
+        Some((name, column.seconds, outcomes?))
     };
     let mut columns: Vec<_> = columns.into_iter().filter_map(complete).collect();
-    columns.sort_by_key(|(name, ..)| baselines::NAMES.iter().position(|known| known == name));
+    columns.sort_by_key(|(name, ..)| baselines::order(name));
     let ranks = |outcomes: &[Outcome]| outcomes.iter().map(|o| o.rank).collect::<Vec<Rank>>();
     let sampled: Vec<_> = columns
         .iter()
         .map(|(_, _, outcomes)| {
             let ranks = ranks(outcomes);
-            (Figures::of(&ranks), clusters.resample(&ranks, options.resamples, options.seed))
+            (RankMetrics::of(&ranks), clusters.resample(&ranks, options.resamples, options.seed))
         })
         .collect();
     let named = |wanted: &str| columns.iter().position(|(name, ..)| name == wanted);
     let (average, evaluator) = (named("average-similarity"), named("evaluator"));
     let against = |own: usize, other: Option<usize>| {
         let other = other.filter(|other| *other != own)?;
-        let ((ours, samples), (theirs, other)) = (&sampled[own], &sampled[other]);
-        Some(other.difference(theirs, samples, ours))
+        let ((own, own_samples), (other, other_samples)) = (&sampled[own], &sampled[other]);
+        Some(other_samples.difference(other, own_samples, own))
     };
-    let methods = columns.iter().enumerate().map(|(at, (name, seconds, outcomes))| {
-        let (figures, samples) = &sampled[at];
-        Method {
-            name: name.clone(),
-            figures: *figures,
-            intervals: samples.intervals(),
-            ties: Bounds::of(&ranks(outcomes)),
-            against_average_similarity: against(at, average),
-            against_evaluator: against(at, evaluator),
-            alone: alone(outcomes),
-            seconds: *seconds,
-            outcomes: outcomes.clone(),
-        }
+    let methods = columns.iter().enumerate().map(|(at, (name, seconds, outcomes))| Method {
+        name: name.clone(),
+        figures: sampled[at].0,
+        intervals: sampled[at].1.intervals(),
+        ties: TieBounds::of(&ranks(outcomes)),
+        against_average_similarity: against(at, average),
+        against_evaluator: against(at, evaluator),
+        alone: alone(outcomes),
+        seconds: *seconds,
+        outcomes: outcomes.clone(),
     });
     methods.collect()
 }
 
-fn alone(outcomes: &[Outcome]) -> BTreeMap<Kind, Figures> {
+fn alone(outcomes: &[Outcome]) -> BTreeMap<Kind, RankMetrics> {
     let of = |at: usize| {
         let ranks: Vec<Rank> = outcomes.iter().filter_map(|o| o.alone[at]).collect();
-        (!ranks.is_empty()).then(|| Figures::of(&ranks))
+        (!ranks.is_empty()).then(|| RankMetrics::of(&ranks))
     };
     Kind::ALL.into_iter().enumerate().filter_map(|(at, kind)| Some((kind, of(at)?))).collect()
 }
 
-/// A truth that is not first, for looking at.
+/// A truth that is not first.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Miss {
-    /// The procedure.
     pub title: String,
     /// The truth's expected rank.
     pub rank: f64,
-    /// What kind of distractor is first.
+    /// The kind of the distractor that is first.
     pub kind: Option<Kind>,
-    /// Each step: its text, the text of the clip that was shown instead, and its video.
+    /// Each step: its text, the text of the clip that is shown instead, and the title of its video.
     pub steps: Vec<(String, String, String)>,
 }
 
 impl Comparison {
-    /// Truths that a method did not put first, evenly over all of them.
+    /// At most so many truths that a method did not put first, evenly spaced.
     pub fn misses(&self, set: &TestSet, method: &str, most: usize) -> Vec<Miss> {
         let Some(method) = self.methods.iter().find(|found| found.name == method) else {
             return Vec::new();
@@ -450,11 +393,11 @@ impl Comparison {
 fn miss(set: &TestSet, question: &Question, outcome: &Outcome) -> Miss {
     let instance = &set.collection.instances[question.instance];
     let Sequence(clips) = &question.candidates[outcome.first];
-    let step = |(text, clip): (&String, &Option<stitch_core::clip::ClipId>)| {
+    let step = |(text, clip): (&String, &Option<ClipId>)| {
         let clip = clip.map(|clip| set.collection.pool.clip(clip));
         let video = clip.and_then(|clip| set.collection.videos.get(&clip.video));
         let shown = clip.map_or(String::new(), |clip| clip.text.clone());
-        (text.clone(), shown, video.map_or(String::new(), |facts| facts.title.clone()))
+        (text.clone(), shown, video.map_or(String::new(), |video| video.title.clone()))
     };
     Miss {
         title: instance.title.clone(),
@@ -470,7 +413,7 @@ mod tests {
     use stitch_core::pool::Pool;
     use stitch_engine::encoder::EncoderId;
     use stitch_engine::progress::Silent;
-    use stitch_engine::scorer::Query;
+    use stitch_engine::scorer::{Query, ScorerError};
 
     use super::*;
     use crate::suite::fixture::{DIM, Made, collection};
@@ -496,8 +439,8 @@ mod tests {
         }
     }
 
-    fn quick() -> Options {
-        Options { resamples: 200, folds: 3, ..Options::default() }
+    fn quick() -> CompareOptions {
+        CompareOptions { resamples: 200, folds: 3, ..CompareOptions::default() }
     }
 
     #[test]
@@ -518,7 +461,7 @@ mod tests {
             "k-best",
         ];
         assert_eq!(names, expected);
-        assert_eq!(found.distractors.values().sum::<usize>(), 499 * found.procedures);
+        assert_eq!(found.counts.distractors.values().sum::<usize>(), 499 * found.procedures);
         let figures = |name: &str| found.methods.iter().find(|m| m.name == name).unwrap().figures;
         assert_eq!((figures("evaluator").medr, figures("evaluator").r1), (1.0, 1.0));
         let silent = figures("text-only");
@@ -536,7 +479,7 @@ mod tests {
     #[test]
     fn a_constant_scorer_stands_in_the_middle() {
         let set = set(&Made { tasks: 4, videos: 12, steps: 4, seed: 2 });
-        let options = Options { trained: false, ..quick() };
+        let options = CompareOptions { trained: false, ..quick() };
         let found =
             compare(&set, &[("evaluator", Ok(&Fixed(|_| 0.5)))], &options, &Silent).unwrap();
         let constant = &found.methods[0];
@@ -564,7 +507,7 @@ mod tests {
         let folds = folds(&set, &questions, &quick());
         assert_eq!(folds.iter().map(Vec::len).sum::<usize>(), questions.len());
         for fold in &folds {
-            let apart = apart(&set, &questions, fold);
+            let apart = disjoint(&set, &questions, fold);
             assert!(apart.iter().all(|at| !fold.contains(at)));
             assert_eq!(apart.len() + fold.len(), questions.len());
         }

@@ -1,8 +1,8 @@
-//! What the truth has to be told from: 499 other sequences of five kinds for each procedure.
+//! Distractors: 499 other sequences of five kinds for each procedure, among which its truth is ranked.
 //!
-//! None equals the truth, or is as right by all that is known, and none comes twice. A kind that runs
-//! short is filled from the others, and the shortage is told; [`Question::alone`] gives each kind
-//! without what was filled in.
+//! None equals the truth or is as right as it by the annotations, and none comes twice. Where too few of a
+//! kind can be made, others fill its quota, and the shortage is counted; [`Question::alone`] gives each
+//! kind without what was filled in.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -15,31 +15,31 @@ use stitch_core::belief::Belief;
 use stitch_core::clip::{ClipId, VideoId};
 use stitch_core::cover::{KBestOptions, Sequence, greedy};
 use stitch_core::features::similarity;
-use stitch_core::map::{MapError, MapOptions, StepMap, Steps, map};
+use stitch_core::map::{MapError, StepMap, Steps, map};
 use stitch_engine::calibration::Calibration;
 use stitch_engine::demonstrate::Options;
-use stitch_engine::progress::{Progress, Stopped};
+use stitch_engine::progress::Progress;
 
+use super::MeasureError;
 use crate::collection::{Collection, Instance};
 
 /// What makes a sequence a distractor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
-    /// The search-space reduction's covers.
+    /// Covers of the search-space reduction.
     Rs,
     /// Other whole videos of the task.
     Full,
     /// The truths of other procedures.
     OtherPos,
-    /// Clips of the task by chance.
+    /// Random clips of the task.
     RandMatch,
-    /// The clips most similar to each step, without regard to one another.
+    /// The clips most similar to each step, each chosen by itself.
     SimMatch,
 }
 
 impl Kind {
-    /// All of them.
     pub const ALL: [Self; 5] =
         [Self::Rs, Self::Full, Self::OtherPos, Self::RandMatch, Self::SimMatch];
 
@@ -48,7 +48,6 @@ impl Kind {
         if self == Self::SimMatch { 99 } else { 100 }
     }
 
-    /// Its name in reports.
     pub fn name(self) -> &'static str {
         match self {
             Self::Rs => "rs",
@@ -60,20 +59,19 @@ impl Kind {
     }
 }
 
-/// How many of a kind stand alone against the truth.
+/// How many of a kind the truth is ranked against in [`Question::alone`].
 pub const ALONE: usize = 99;
 
-/// How many distractors a procedure gets.
 pub const DISTRACTORS: usize = 499;
 
-/// S: how many clips are thought of for a step.
+/// S: clips of a step in M.
 const TOP: usize = 50;
 
-/// From how many of the most similar clips of a step those of [`Kind::SimMatch`] are drawn.
+/// The most similar clips of a step from which those of [`Kind::SimMatch`] are drawn; chosen by hand.
 const MOST_SIMILAR: usize = 20;
 
-/// How many draws in vain are enough, for each one wanted.
-const PATIENCE: usize = 40;
+/// Draws for each distractor wanted, after which no more are tried; chosen by hand.
+const MAX_DRAWS: usize = 40;
 
 /// A procedure with its candidates.
 #[derive(Clone, Debug, PartialEq)]
@@ -89,12 +87,12 @@ pub struct Question {
 }
 
 impl Question {
-    /// How many of a kind there are, filled in or not.
+    /// Distractors of a kind, filled in or not.
     pub fn count(&self, kind: Kind) -> usize {
         self.kinds.iter().filter(|found| **found == kind).count()
     }
 
-    /// How many of a kind could be made of those it was asked for.
+    /// Distractors of a kind within its quota.
     pub fn made(&self, kind: Kind) -> usize {
         self.kinds[..self.own].iter().filter(|found| **found == kind).count()
     }
@@ -107,50 +105,35 @@ impl Question {
     }
 }
 
-/// Distractors in numbers.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Counts {
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KindCounts {
     /// Of each kind, with what was filled in.
-    pub kinds: BTreeMap<Kind, usize>,
-    /// How many each kind fell short of, which others filled.
+    pub distractors: BTreeMap<Kind, usize>,
+    /// By how many each kind fell short of its quota.
     pub short: BTreeMap<Kind, usize>,
-    /// Procedures with fewer than 499 because no more sequences could be made.
-    pub fewer: usize,
+    /// Procedures for which fewer sequences could be made.
+    pub fewer_than_499: usize,
 }
 
-impl Counts {
-    /// Over all questions.
+impl KindCounts {
     pub fn of(questions: &[Question]) -> Self {
         let mut counts = Self::default();
         for question in questions {
             for kind in Kind::ALL {
-                *counts.kinds.entry(kind).or_default() += question.count(kind);
+                *counts.distractors.entry(kind).or_default() += question.count(kind);
                 let short = kind.quota() - question.made(kind);
                 if short > 0 {
                     *counts.short.entry(kind).or_default() += short;
                 }
             }
-            counts.fewer += usize::from(question.kinds.len() < DISTRACTORS);
+            counts.fewer_than_499 += usize::from(question.kinds.len() < DISTRACTORS);
         }
         counts
     }
 }
 
-/// Why there are no distractors.
-#[derive(Debug, thiserror::Error)]
-pub enum DistractorsError {
-    /// Steps and clips do not belong together.
-    #[error(transparent)]
-    Map(#[from] MapError),
-    /// The work was asked to stop.
-    #[error(transparent)]
-    Stopped(#[from] Stopped),
-}
-
-/// What distractors are made from.
 pub struct Distractors<'a> {
     collection: &'a Collection,
-    /// The videos of each task.
     tasks: HashMap<&'a str, Vec<VideoId>>,
     belief: Belief,
     costs: KBestOptions,
@@ -158,22 +141,20 @@ pub struct Distractors<'a> {
 }
 
 impl<'a> Distractors<'a> {
-    /// Of a collection, with what is known of its encoder.
     pub fn new(collection: &'a Collection, calibration: &Calibration, seed: u64) -> Self {
         let mut tasks: HashMap<&str, Vec<VideoId>> = HashMap::new();
-        for (id, facts) in &collection.videos {
-            tasks.entry(&facts.task).or_default().push(*id);
+        for (id, video) in &collection.videos {
+            tasks.entry(&video.task).or_default().push(*id);
         }
         let (belief, costs) = (calibration.belief(), Options::default().k_best);
         Self { collection, tasks, belief, costs, seed }
     }
 
-    /// These procedures with their candidates.
     pub fn questions(
         &self,
         instances: &[usize],
         progress: &dyn Progress,
-    ) -> Result<Vec<Question>, DistractorsError> {
+    ) -> Result<Vec<Question>, MeasureError> {
         progress.begin("making distractors", instances.len() as u64);
         let question = |instance: &usize| {
             progress.check()?;
@@ -184,35 +165,28 @@ impl<'a> Distractors<'a> {
         instances.par_iter().map(question).collect()
     }
 
-    /// One procedure with its candidates.
     pub fn question(&self, instance: usize) -> Result<Question, MapError> {
         let step_map = self.step_map(&self.collection.instances[instance])?;
-        let mut making = Making::new(self, instance, step_map);
-        Kind::ALL.into_iter().for_each(|kind| making.add(kind, kind.quota()));
-        let own = making.kinds.len();
-        making.fill();
-        let Making { sequences, kinds, .. } = making;
+        let mut made = Candidates::new(self, instance, step_map);
+        Kind::ALL.into_iter().for_each(|kind| made.add(kind, kind.quota()));
+        let own = made.kinds.len();
+        made.fill();
+        let Candidates { sequences, kinds, .. } = made;
         let whole = |clips: Vec<ClipId>| Sequence(clips.into_iter().map(Some).collect());
         let candidates = sequences.into_iter().map(whole).collect();
         Ok(Question { instance, candidates, kinds, own })
     }
 
-    /// M with every clip that says anything of a step: here a step is never a gap.
+    /// M with the best clips of each step, however unlikely.
     pub fn step_map(&self, instance: &Instance) -> Result<StepMap, MapError> {
-        self.step_map_within(instance, f32::INFINITY)
-    }
-
-    /// M with the clips that are not much less likely to show a step than the best.
-    pub fn step_map_within(&self, instance: &Instance, margin: f32) -> Result<StepMap, MapError> {
         let Instance { texts, text, clip, .. } = instance;
         let steps = Steps { texts, text, clip, context: None };
-        let options = MapOptions { top: TOP, margin };
-        map(&steps, &self.collection.pool, |_, _| true, &self.belief, &options)
+        map(&steps, &self.collection.pool, |_, _| true, &self.belief, TOP)
     }
 }
 
-/// The distractors of one procedure while they are made.
-struct Making<'a> {
+/// The truth and the distractors of one procedure so far.
+struct Candidates<'a> {
     of: &'a Distractors<'a>,
     instance: &'a Instance,
     number: usize,
@@ -226,7 +200,7 @@ struct Making<'a> {
     seen: HashSet<Vec<ClipId>>,
 }
 
-impl<'a> Making<'a> {
+impl<'a> Candidates<'a> {
     fn new(of: &'a Distractors<'a>, number: usize, step_map: StepMap) -> Self {
         let instance = &of.collection.instances[number];
         let seed = of.seed ^ (number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -248,7 +222,7 @@ impl<'a> Making<'a> {
         self.instance.truth.len()
     }
 
-    /// Keeps a sequence that is new; whether it was.
+    /// Keeps a sequence that is new and not as right as the truth; returns whether it did.
     fn keep(&mut self, kind: Kind, clips: Vec<ClipId>) -> bool {
         let apart = |clips: &[ClipId]| self.of.collection.tells_apart(&self.instance.truth, clips);
         let new = clips.len() == self.steps() && apart(&clips) && self.seen.insert(clips.clone());
@@ -259,7 +233,7 @@ impl<'a> Making<'a> {
         new
     }
 
-    /// Keeps so many of what comes, or all that is new.
+    /// Keeps the first `most` that are new.
     fn keep_some(&mut self, kind: Kind, most: usize, found: impl Iterator<Item = Vec<ClipId>>) {
         let mut left = most;
         for clips in found {
@@ -270,7 +244,6 @@ impl<'a> Making<'a> {
         }
     }
 
-    /// Adds up to `most` of a kind.
     fn add(&mut self, kind: Kind, most: usize) {
         match kind {
             Kind::Rs => self.add_covers(most),
@@ -278,26 +251,26 @@ impl<'a> Making<'a> {
             Kind::OtherPos => self.add_other_truths(most),
             Kind::RandMatch => {
                 let clips = self.clips_of_task();
-                self.add_drawn(kind, most, |making| making.draw_apart(&clips));
+                self.add_drawn(kind, most, |candidates| candidates.draw_distinct(&clips));
             }
             Kind::SimMatch => self.add_similar(most),
         }
     }
 
-    /// What is missing, from the kinds that can give more; at last from clips of any task.
+    /// Fills up with the kinds that can give more, at last with clips of any task.
     fn fill(&mut self) {
-        let givers = [Kind::Rs, Kind::SimMatch, Kind::RandMatch, Kind::OtherPos];
-        for (number, kind) in givers.into_iter().enumerate() {
+        let kinds = [Kind::Rs, Kind::SimMatch, Kind::RandMatch, Kind::OtherPos];
+        for (number, kind) in kinds.into_iter().enumerate() {
             let missing = DISTRACTORS - self.kinds.len();
-            self.add(kind, missing.div_ceil(givers.len() - number));
+            self.add(kind, missing.div_ceil(kinds.len() - number));
         }
         let all: Vec<ClipId> = (0..self.of.collection.pool.len() as u32).map(ClipId).collect();
         let missing = DISTRACTORS - self.kinds.len();
-        self.add_drawn(Kind::RandMatch, missing, |making| making.draw_apart(&all));
+        self.add_drawn(Kind::RandMatch, missing, |candidates| candidates.draw_distinct(&all));
     }
 
     fn add_covers(&mut self, most: usize) {
-        // One may be the truth, and when filling those of the first round come again.
+        // One may be the truth, and the covers of the first round come again when filling.
         let known = 1 + self.kinds.iter().filter(|kind| **kind == Kind::Rs).count();
         let Distractors { collection, costs, .. } = self.of;
         let covers = greedy(&self.step_map, &collection.pool, most + known, costs);
@@ -305,7 +278,7 @@ impl<'a> Making<'a> {
         self.keep_some(Kind::Rs, most, whole);
     }
 
-    /// Each other video of the task, its clips laid along the steps in their order.
+    /// Each other video of the task, its clips aligned with the steps in order.
     fn add_whole_videos(&mut self, most: usize) {
         let Collection { pool, videos, .. } = self.of.collection;
         let from =
@@ -314,22 +287,22 @@ impl<'a> Making<'a> {
         let mut others: Vec<VideoId> = of_task.copied().filter(|video| !from(*video)).collect();
         others.shuffle(&mut self.random);
         let clips = others.iter().filter_map(|video| videos.get(video));
-        let laid: Vec<_> = clips.filter_map(|facts| self.laid(&facts.clips)).collect();
-        self.keep_some(Kind::Full, most, laid.into_iter());
+        let aligned: Vec<_> = clips.filter_map(|video| self.aligned(&video.clips)).collect();
+        self.keep_some(Kind::Full, most, aligned.into_iter());
     }
 
     fn add_other_truths(&mut self, most: usize) {
         let instances = &self.of.collection.instances;
         let mut others: Vec<usize> = (0..instances.len()).filter(|at| *at != self.number).collect();
         others.shuffle(&mut self.random);
-        // Laying one takes time: no more than can be needed, some of which may come twice.
+        // Alignment takes time: no more than can be needed, some of which may come twice.
         others.truncate(4 * (most + self.kinds.len()));
-        let laid: Vec<_> = others.iter().map(|at| self.laid(&instances[*at].truth)).collect();
-        self.keep_some(Kind::OtherPos, most, laid.into_iter().flatten());
+        let aligned: Vec<_> = others.iter().map(|at| self.aligned(&instances[*at].truth)).collect();
+        self.keep_some(Kind::OtherPos, most, aligned.into_iter().flatten());
     }
 
-    /// The most similar clip of each step; then draws from the most similar ones, the better the
-    /// likelier.
+    /// The most similar clip of each step; then random draws from the most similar ones, weighted by
+    /// rank.
     fn add_similar(&mut self, most: usize) {
         let before = self.kinds.len();
         let best: Vec<ClipId> = self.similar.iter().filter_map(|c| c.first().copied()).collect();
@@ -337,9 +310,9 @@ impl<'a> Making<'a> {
             self.keep(Kind::SimMatch, best);
         }
         let left = most - (self.kinds.len() - before).min(most);
-        self.add_drawn(Kind::SimMatch, left, |making| {
-            let Self { similar, random, .. } = making;
-            similar.iter().filter_map(|clips| by_rank(clips, random)).collect()
+        self.add_drawn(Kind::SimMatch, left, |candidates| {
+            let Self { similar, random, .. } = candidates;
+            similar.iter().filter_map(|clips| draw_by_rank(clips, random)).collect()
         });
     }
 
@@ -349,22 +322,22 @@ impl<'a> Making<'a> {
         most: usize,
         mut draw: impl FnMut(&mut Self) -> Vec<ClipId>,
     ) {
-        let (mut left, mut patience) = (most, most * PATIENCE);
-        while left > 0 && patience > 0 {
+        let (mut left, mut draws) = (most, most * MAX_DRAWS);
+        while left > 0 && draws > 0 {
             let clips = draw(self);
             left -= usize::from(self.keep(kind, clips));
-            patience -= 1;
+            draws -= 1;
         }
     }
 
     fn clips_of_task(&self) -> Vec<ClipId> {
         let videos = self.of.tasks.get(self.instance.task.as_str()).into_iter().flatten();
-        let facts = videos.filter_map(|video| self.of.collection.videos.get(video));
-        facts.flat_map(|facts| facts.clips.iter().copied()).collect()
+        let videos = videos.filter_map(|video| self.of.collection.videos.get(video));
+        videos.flat_map(|video| video.clips.iter().copied()).collect()
     }
 
-    /// A clip for each step, all different where there are enough.
-    fn draw_apart(&mut self, clips: &[ClipId]) -> Vec<ClipId> {
+    /// A random clip for each step, all different where there are enough.
+    fn draw_distinct(&mut self, clips: &[ClipId]) -> Vec<ClipId> {
         let steps = self.steps();
         if clips.len() >= steps {
             let mut chosen: Vec<ClipId> = clips.sample(&mut self.random, steps).copied().collect();
@@ -374,21 +347,21 @@ impl<'a> Making<'a> {
         (0..steps).filter_map(|_| clips.choose(&mut self.random).copied()).collect()
     }
 
-    /// Clips in their order, one for each step, so that together they are most similar to the steps:
-    /// each at most once where there are enough.
-    fn laid(&self, clips: &[ClipId]) -> Option<Vec<ClipId>> {
+    /// A clip for each step, in the order of the clips, with the largest sum of similarities; each at
+    /// most once where there are enough.
+    fn aligned(&self, clips: &[ClipId]) -> Option<Vec<ClipId>> {
         let features = self.of.collection.pool.clip_features();
         let value = |step: usize, at: usize| {
             f64::from(similarity(self.instance.clip.row(step), features.row(clips[at].row())))
         };
-        let places = lay(self.steps(), clips.len(), value)?;
+        let places = align(self.steps(), clips.len(), value)?;
         Some(places.into_iter().map(|at| clips[at]).collect())
     }
 }
 
-/// For each of `steps` one of `count` places, ascending, so that the sum of values is largest; a place
-/// serves twice only where there are fewer than steps.
-fn lay(steps: usize, count: usize, value: impl Fn(usize, usize) -> f64) -> Option<Vec<usize>> {
+/// For each of `steps` one of `count` places, ascending, with the largest sum of values; a place is used
+/// twice only where there are fewer than steps. By dynamic programming.
+fn align(steps: usize, count: usize, value: impl Fn(usize, usize) -> f64) -> Option<Vec<usize>> {
     if steps == 0 || count == 0 {
         return None;
     }
@@ -433,8 +406,8 @@ fn most_similar(collection: &Collection, instance: &Instance) -> Vec<Vec<ClipId>
     instance.clip.rows().map(of_step).collect()
 }
 
-/// One of a list, the first twice as likely as the second, three times as the third, and so on.
-fn by_rank(clips: &[ClipId], random: &mut ChaCha8Rng) -> Option<ClipId> {
+/// A random clip of a list, with probability proportional to one over its rank.
+fn draw_by_rank(clips: &[ClipId], random: &mut ChaCha8Rng) -> Option<ClipId> {
     let weights = || (1..=clips.len()).map(|rank| 1.0 / rank as f64);
     let mut left = random.random_range(0.0..1.0) * weights().sum::<f64>();
     for (clip, weight) in clips.iter().zip(weights()) {
@@ -461,15 +434,15 @@ mod tests {
     fn a_set_with_enough_of_everything_gives_every_kind_its_quota() {
         // 8 tasks of 120 videos each.
         let made = collection(&Made { tasks: 2, videos: 120, steps: 4, seed: 1 });
-        let making = Distractors::new(&made, calibration(), 1);
-        let question = making.question(7).unwrap();
+        let candidates = Distractors::new(&made, calibration(), 1);
+        let question = candidates.question(7).unwrap();
         for kind in Kind::ALL {
             assert_eq!(question.made(kind), kind.quota(), "{kind:?}");
             assert_eq!(question.alone(kind).len(), 1 + ALONE);
         }
         assert_eq!((question.own, question.candidates.len()), (DISTRACTORS, 1 + DISTRACTORS));
-        let counts = Counts::of(&[question]);
-        assert!(counts.short.is_empty() && counts.fewer == 0);
+        let counts = KindCounts::of(&[question]);
+        assert!(counts.short.is_empty() && counts.fewer_than_499 == 0);
     }
 
     #[test]
@@ -478,14 +451,14 @@ mod tests {
         let question = Distractors::new(&made, calibration(), 1).question(0).unwrap();
         assert_eq!(question.candidates.len(), 1 + DISTRACTORS);
         assert!(question.made(Kind::Full) <= 3 && question.own < DISTRACTORS);
-        let counts = Counts::of(&[question]);
-        assert_eq!(counts.kinds.values().sum::<usize>(), DISTRACTORS);
+        let counts = KindCounts::of(&[question]);
+        assert_eq!(counts.distractors.values().sum::<usize>(), DISTRACTORS);
         assert!(counts.short[&Kind::Full] >= 97);
         let one = collection(&Made { tasks: 1, videos: 1, steps: 2, seed: 3 });
         let question = Distractors::new(&one, calibration(), 1).question(0).unwrap();
         // Two clips on two places, less the truth.
         assert_eq!(question.candidates.len(), 4);
-        assert_eq!(Counts::of(&[question]).fewer, 1);
+        assert_eq!(KindCounts::of(&[question]).fewer_than_499, 1);
     }
 
     #[test]
@@ -542,7 +515,7 @@ mod tests {
             let sum = |places: &[usize]| {
                 places.iter().enumerate().map(|(step, at)| value(step, *at)).sum::<f64>()
             };
-            let laid = lay(steps, count, value).unwrap();
+            let laid = align(steps, count, value).unwrap();
             let all = choices(steps, count);
             prop_assert!(all.contains(&laid), "{laid:?}");
             let best = all.iter().map(|places| sum(places)).fold(f64::MIN, f64::max);
@@ -554,9 +527,9 @@ mod tests {
             tasks in 1usize..4, videos in 1usize..6, steps in 1usize..5, seed in 0u64..9,
         ) {
             let made = collection(&Made { tasks, videos, steps, seed });
-            let making = Distractors::new(&made, calibration(), seed);
-            let question = making.question(0).unwrap();
-            prop_assert_eq!(&question, &making.question(0).unwrap());
+            let candidates = Distractors::new(&made, calibration(), seed);
+            let question = candidates.question(0).unwrap();
+            prop_assert_eq!(&question, &candidates.question(0).unwrap());
             let truth = Sequence::from(made.instances[0].truth.as_slice());
             prop_assert_eq!(&question.candidates[0], &truth);
             let different: HashSet<_> = question.candidates.iter().map(|s| &s.0).collect();

@@ -1,4 +1,4 @@
-//! Which evaluator is measured: the one in a named folder, or those of the store.
+//! The evaluator to measure: the one in a named folder, or those of the store.
 
 use std::path::Path;
 
@@ -8,10 +8,8 @@ use stitch_engine::models::Store;
 use stitch_engine::scorer::Scorer;
 use stitch_engine::sentence::SentenceEncoder;
 
-/// Where the evaluator to measure is looked for.
 #[derive(Clone, Copy)]
 pub struct EvaluatorSource<'a> {
-    /// The models on this machine.
     pub store: &'a Store,
     /// The folder of one evaluator, instead of the store.
     pub folder: Option<&'a Path>,
@@ -52,7 +50,7 @@ impl EvaluatorSource<'_> {
         Ok(found?.map(|found| Box::new(found) as Box<dyn Scorer>))
     }
 
-    /// What tells one choice of evaluators from another: the sizes and times of the models' files.
+    /// Identifies a choice of evaluators: the sizes and times of the models' files.
     pub fn files(&self) -> String {
         let mut folders = self.store.folders();
         folders.extend(self.folder.map(Path::to_owned));
@@ -65,8 +63,8 @@ impl EvaluatorSource<'_> {
     }
 }
 
-/// The evaluator in a folder. Who names one may know that features of another name are the same, so
-/// only their length is checked.
+/// The evaluator in a folder. Only the length of features is checked, since encoders of another name may give
+/// the same features.
 fn named(folder: &Path, encoder: &EncoderId) -> Result<Box<dyn Scorer>, EvaluatorError> {
     let found = Evaluator::load(folder)?;
     if found.config().encoder.dim != encoder.dim {

@@ -8,7 +8,7 @@ use stitch_core::clip::{Clip, ClipId, Span, VideoId};
 use stitch_core::features::Features;
 use stitch_core::pool::Pool;
 
-use crate::collection::{Collection, Instance, VideoFacts};
+use crate::collection::{Collection, Instance, VideoInfo};
 use crate::dataset::Split;
 
 /// How large a collection is.
@@ -51,7 +51,7 @@ pub fn collection(made: &Made) -> Collection {
                 rows[1].push(&mixed(&[(1.0, kind), (0.8, &look), (0.6, &noise(&mut random))]));
             }
             let task = format!("task {task}");
-            let facts = VideoFacts {
+            let facts = VideoInfo {
                 title: format!("video {}", id.0),
                 task: task.clone(),
                 split: Some(Split::HeldOut),

@@ -4,55 +4,38 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
 use stitch_core::clip::{Clip, Span, VideoId};
-use stitch_core::pool::{Pool, PoolError};
+use stitch_core::pool::Pool;
 use stitch_engine::encoder::Encoder;
 use stitch_engine::library::{Library, LibraryError, VideoRecord};
 use stitch_engine::progress::Progress;
-use stitch_engine::sentence::{SentenceEncoder, SentenceError};
+use stitch_engine::sentence::SentenceEncoder;
 use stitch_engine::transcript::Sentence;
 
-use super::plain::gather::said;
+use super::plain::load::encode_narration;
 use super::plain::set::{PlainStep, VideoSteps};
 use super::test_set::TestSet;
-use crate::collection::{Collection, CollectionError, Taken};
-use crate::dataset::Example;
+use crate::collection::{Collection, ExampleCounts};
+use crate::dataset::{DatasetError, Example};
 
-/// Why a library is no test set.
-#[derive(Debug, thiserror::Error)]
-pub enum LibrarySetError {
-    /// The library and the procedures do not go together.
-    #[error(transparent)]
-    Collection(#[from] CollectionError),
-    /// The library cannot be read.
-    #[error(transparent)]
-    Library(#[from] LibraryError),
-    /// What is said cannot be encoded.
-    #[error(transparent)]
-    Sentence(#[from] SentenceError),
-    /// Rows and clips do not belong together.
-    #[error(transparent)]
-    Pool(#[from] PoolError),
-}
-
-/// The library with these procedures; how many of them could not be used.
+/// The library with these procedures, and how many of them could be used.
 pub fn of_library(
     library: &Library,
     encoder: &dyn Encoder,
     sentence: &SentenceEncoder,
     examples: &[Example],
     progress: &dyn Progress,
-) -> Result<(TestSet, Taken), LibrarySetError> {
-    let (collection, taken) =
+) -> Result<(TestSet, ExampleCounts), DatasetError> {
+    let (collection, counts) =
         Collection::of_library(library, encoder, sentence, examples, progress)?;
     let texts = narration(library, &collection.pool)?;
-    progress.begin("encoding what is said", texts.len() as u64);
-    let said = said(texts, sentence, progress)?;
-    let set = TestSet::new("library", collection, said, encoder.id().clone())?;
-    Ok((set, taken))
+    progress.begin("encoding narration", texts.len() as u64);
+    let narration = encode_narration(texts, sentence, progress)?;
+    let set = TestSet::new("library", collection, narration, encoder.id().clone())?;
+    Ok((set, counts))
 }
 
-/// Gives clips the labels of a list of their videos, where what is worded in many ways has one name.
-/// How many clips have one now.
+/// Gives clips the labels of a list of their videos, in which steps of different words may have one label.
+/// Returns how many clips got one.
 pub fn label(collection: &mut Collection, records: &[VideoRecord], list: &[VideoSteps]) -> usize {
     let listed: HashMap<&str, &VideoSteps> =
         list.iter().map(|video| (video.id.as_str(), video)).collect();
@@ -73,7 +56,7 @@ pub fn label(collection: &mut Collection, records: &[VideoRecord], list: &[Video
     labelled
 }
 
-/// What the step that a clip shows is called: the one it shares most time with.
+/// The label of the step that a clip shares most time with.
 fn label_of<'a>(clip: &Clip, video: &'a VideoSteps) -> Option<&'a str> {
     let shared = |step: &PlainStep| {
         let span = step.span?;
@@ -84,7 +67,6 @@ fn label_of<'a>(clip: &Clip, video: &'a VideoSteps) -> Option<&'a str> {
     shared.max_by_key(|(shared, _)| *shared)?.1.label.as_deref()
 }
 
-/// What is said in each clip.
 fn narration(library: &Library, pool: &Pool) -> Result<Vec<String>, LibraryError> {
     let mut sentences: HashMap<VideoId, Vec<Sentence>> = HashMap::new();
     let mut texts = Vec::with_capacity(pool.len());

@@ -1,18 +1,21 @@
-//! Means with bootstrap intervals.
+//! Ratios and medians with bootstrap intervals.
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
-/// A figure and the interval that holds it with 95 % confidence.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+/// A value and its 95 % interval.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Estimate {
-    /// The figure.
     pub value: f64,
-    /// The interval's lower end.
     pub low: f64,
-    /// The interval's upper end.
     pub high: f64,
+}
+
+impl Estimate {
+    pub fn interval(&self) -> [f64; 2] {
+        [self.low, self.high]
+    }
 }
 
 /// The ratio of two sums over clusters (right steps to all steps, say), with the percentile
@@ -28,35 +31,61 @@ pub fn ratio(clusters: &[(f64, f64)], resamples: usize, seed: u64) -> Estimate {
     })
 }
 
-/// The median of all values (the mean of the two middle ones of an even number), with the interval
-/// of bootstrap samples of whole clusters. Zero where there is nothing.
+/// As [`ratio`], of one count to another in each item.
+pub fn count_ratio<T>(
+    items: &[T],
+    counts: impl Fn(&T) -> (usize, usize),
+    resamples: usize,
+    seed: u64,
+) -> Estimate {
+    let cluster = |item: &T| {
+        let (part, whole) = counts(item);
+        (part as f64, whole as f64)
+    };
+    ratio(&items.iter().map(cluster).collect::<Vec<_>>(), resamples, seed)
+}
+
+/// The median of all values, with the interval of bootstrap samples of whole clusters.
 pub fn median(clusters: &[Vec<f64>], resamples: usize, seed: u64) -> Estimate {
     bootstrap(clusters.len(), resamples, seed, |chosen| {
-        let mut values: Vec<f64> = chosen.flat_map(|i| clusters[i].iter().copied()).collect();
-        values.sort_by(f64::total_cmp);
-        match (values.len(), values.len() / 2) {
-            (0, _) => 0.0,
-            (count, half) if count % 2 == 0 => (values[half - 1] + values[half]) / 2.0,
-            (_, half) => values[half],
-        }
+        median_of(&mut chosen.flat_map(|i| clusters[i].iter().copied()).collect::<Vec<_>>())
     })
 }
 
-/// A figure of all clusters, and the percentile interval of it over samples of as many clusters.
+/// The mean of the two middle values of an even number; zero of none.
+pub fn median_of(values: &mut [f64]) -> f64 {
+    if values.is_empty() {
+        return 0.0;
+    }
+    let even = values.len().is_multiple_of(2);
+    let (below, middle, _) = values.select_nth_unstable_by(values.len() / 2, f64::total_cmp);
+    match even {
+        true => (below.iter().copied().fold(f64::MIN, f64::max) + *middle) / 2.0,
+        false => *middle,
+    }
+}
+
+/// The value of all clusters, and the percentile interval of it over samples of as many clusters.
 fn bootstrap(
     count: usize,
     resamples: usize,
     seed: u64,
     of: impl Fn(&mut dyn Iterator<Item = usize>) -> f64,
 ) -> Estimate {
-    let value = of(&mut (0..count));
     let mut random = ChaCha8Rng::seed_from_u64(seed);
-    let mut samples: Vec<f64> = (0..resamples.max(1))
+    let samples = (0..resamples.max(1))
         .map(|_| of(&mut (0..count).map(|_| random.random_range(0..count))))
         .collect();
+    let [low, high] = interval(samples);
+    Estimate { value: of(&mut (0..count)), low, high }
+}
+
+/// The middle 95 % of samples; zero of none.
+pub fn interval(mut samples: Vec<f64>) -> [f64; 2] {
     samples.sort_by(f64::total_cmp);
-    let at = |share: f64| samples[(share * (samples.len() - 1) as f64).round() as usize];
-    Estimate { value, low: at(0.025), high: at(0.975) }
+    let last = samples.len().saturating_sub(1) as f64;
+    let at = |share: f64| samples.get((share * last).round() as usize).copied().unwrap_or(0.0);
+    [at(0.025), at(0.975)]
 }
 
 #[cfg(test)]

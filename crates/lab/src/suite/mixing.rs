@@ -1,5 +1,4 @@
-//! Mixed procedures out of the whole videos of any collection, by rules: what MC is made of where a set
-//! brings none.
+//! Procedures mixed by rules out of the whole videos of any collection, where a set brings none of its own.
 
 use std::collections::{HashMap, HashSet};
 
@@ -15,40 +14,35 @@ use crate::dataset::{MineOptions, MixedStep, Mixer, Recipe, Split, groups};
 pub fn with_mixed(mut set: TestSet, most: usize, seed: u64) -> TestSet {
     if most > 0 {
         let mine = MineOptions { seed, most, ..MineOptions::default() };
-        set.collection.instances.extend(mixed(&set.collection, Split::HeldOut, &mine, most));
+        set.collection.instances.extend(mixed(&set.collection, Split::HeldOut, &mine));
     }
     set
 }
 
-/// At most `most` procedures of one part, mixed out of whole videos that are about the same. Each step is
-/// asked for in the words of the clip that shows it.
-pub fn mixed(
-    collection: &Collection,
-    split: Split,
-    mine: &MineOptions,
-    most: usize,
-) -> Vec<Instance> {
+/// At most `mine.most` procedures of one split, mixed out of similar whole videos. The text of a step is that of
+/// the clip that shows it.
+pub fn mixed(collection: &Collection, split: Split, mine: &MineOptions) -> Vec<Instance> {
     let whole: Vec<&Instance> = collection
         .of_split(split)
         .filter(|instance| instance.truth.len() >= 2 && collection.is_whole(instance))
         .collect();
     let recipes: Vec<Recipe> = whole.iter().map(|instance| recipe(instance, collection)).collect();
     let summaries = summaries(&whole);
-    let asked = Asked::of(&whole);
+    let steps = ClipSteps::of(&whole);
     let (mut known, mut found) = (HashSet::new(), Vec::new());
     for (number, group) in groups(&summaries, mine).into_iter().enumerate() {
-        if found.len() == most {
+        if found.len() == mine.most {
             break;
         }
         let first = whole[group[0]];
         let group: Vec<&Recipe> = group.into_iter().map(|at| &recipes[at]).collect();
         let seed = mine.seed ^ number as u64;
-        let Ok(steps) = Rules::default().mix(&group, &collection.pool, seed) else { continue };
+        let Ok(mixed) = Rules::default().mix(&group, &collection.pool, seed) else { continue };
         let clip = |step: &MixedStep| group[step.recipe].steps[step.step];
-        let truth: Vec<ClipId> = steps.iter().map(clip).collect();
+        let truth: Vec<ClipId> = mixed.iter().map(clip).collect();
         if known.insert(truth.clone()) {
             let titles: Vec<&str> = group.iter().map(|recipe| recipe.title.as_str()).collect();
-            let instance = asked.instance(titles.join(" + "), truth, first);
+            let instance = steps.instance(titles.join(" + "), truth, first);
             found.extend(instance.filter(|instance| !collection.is_whole(instance)));
         }
     }
@@ -69,10 +63,10 @@ fn summaries(whole: &[&Instance]) -> Features {
     rows
 }
 
-/// For every clip the procedure and step that ask for it in its own words.
-struct Asked<'a>(HashMap<ClipId, (&'a Instance, usize)>);
+/// The procedure and step of every clip.
+struct ClipSteps<'a>(HashMap<ClipId, (&'a Instance, usize)>);
 
-impl<'a> Asked<'a> {
+impl<'a> ClipSteps<'a> {
     fn of(whole: &[&'a Instance]) -> Self {
         let steps = whole.iter().flat_map(|instance| {
             instance.truth.iter().enumerate().map(|(step, clip)| (*clip, (*instance, step)))

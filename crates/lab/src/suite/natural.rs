@@ -224,12 +224,12 @@ fn answer(
     natural: &NaturalProcedure,
     options: &Options,
 ) -> Result<Vec<Answered>, EvaluateError> {
-    let procedure = match read_procedure("natural.txt", natural.text.as_bytes()) {
-        Ok(procedure) => procedure,
+    let reading = match read_procedure("natural.txt", natural.text.as_bytes()) {
+        Ok(reading) => reading,
         Err(RecipeError::NoSteps { .. } | RecipeError::Empty) => return Ok(Vec::new()),
         Err(error) => return Err(EvaluateError::Recipe(error)),
     };
-    let asked = Asked::encode(with, &procedure)?;
+    let asked = Asked::encode(with, &reading.procedure)?;
     let features = gap_features(with, stock, &asked, options)?;
     let never = Options { threshold: Some(0.0), ..options.clone() };
     let before = solve(with, stock, &asked, &never)?;

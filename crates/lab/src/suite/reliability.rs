@@ -1,4 +1,4 @@
-//! Reliability: how often what was called likely was true.
+//! Reliability of probabilities: how often what was predicted was right.
 
 use serde::Serialize;
 
@@ -9,27 +9,27 @@ pub struct Reliability {
     pub from: f64,
     /// to here.
     pub to: f64,
-    /// How many.
     pub count: usize,
-    /// Their mean.
-    pub said: f64,
-    /// The share that was right.
-    pub was: f64,
+    /// Mean predicted probability.
+    #[serde(rename = "said")]
+    pub predicted: f64,
+    /// Share that was right.
+    #[serde(rename = "was")]
+    pub right: f64,
 }
 
-/// Ten bins.
-pub(crate) fn reliability(judged: impl Iterator<Item = (f64, bool)>) -> Vec<Reliability> {
+pub(crate) fn reliability(samples: impl Iterator<Item = (f64, bool)>) -> Vec<Reliability> {
     let mut bins = vec![Reliability::default(); 10];
-    for (said, right) in judged {
-        let bin = &mut bins[((said * 10.0) as usize).min(9)];
+    for (predicted, right) in samples {
+        let bin = &mut bins[((predicted * 10.0) as usize).min(9)];
         bin.count += 1;
-        bin.said += said;
-        bin.was += f64::from(u8::from(right));
+        bin.predicted += predicted;
+        bin.right += f64::from(u8::from(right));
     }
     for (at, bin) in bins.iter_mut().enumerate() {
         (bin.from, bin.to) = (at as f64 / 10.0, (at + 1) as f64 / 10.0);
-        bin.said /= bin.count.max(1) as f64;
-        bin.was /= bin.count.max(1) as f64;
+        bin.predicted /= bin.count.max(1) as f64;
+        bin.right /= bin.count.max(1) as f64;
     }
     bins
 }
@@ -37,7 +37,7 @@ pub(crate) fn reliability(judged: impl Iterator<Item = (f64, bool)>) -> Vec<Reli
 /// Expected calibration error.
 pub(crate) fn calibration_error(bins: &[Reliability]) -> f64 {
     let all: usize = bins.iter().map(|bin| bin.count).sum();
-    let off = |bin: &Reliability| bin.count as f64 * (bin.said - bin.was).abs();
+    let off = |bin: &Reliability| bin.count as f64 * (bin.predicted - bin.right).abs();
     bins.iter().map(off).sum::<f64>() / all.max(1) as f64
 }
 

@@ -1,4 +1,4 @@
-//! A set to measure on: a collection, and what scorers may see of it.
+//! A set to measure on: a collection, and the part of it that scorers see.
 
 use std::collections::BTreeMap;
 
@@ -8,69 +8,59 @@ use stitch_core::pool::{Pool, PoolError};
 use stitch_engine::encoder::EncoderId;
 use stitch_engine::scorer::Query;
 
-use crate::collection::{Collection, Instance};
+use crate::collection::{Collection, Instance, VideoInfo};
+use crate::dataset::Split;
+use crate::rows::{most_frequent, select_rows};
 
-/// A collection with what scorers may see of its clips.
+/// A collection with the pool that scorers see.
 ///
-/// The step that a clip was annotated with is often the very text of the question, so scorers never
-/// see it: the texts of their pool are what is said in the clip, and nothing where nothing is known to
-/// be said.
+/// The annotated step of a clip is often the very text of the query, so scorers never see it: the texts of
+/// their pool are the narration of each clip, empty where none is known.
 #[derive(Clone, Debug)]
 pub struct TestSet {
     /// Its name in reports.
     pub name: String,
-    /// Everything.
     pub collection: Collection,
-    /// The clips with what is said in them.
+    /// The clips with their narration.
     pub seen: Pool,
     /// What made the features.
     pub encoder: EncoderId,
 }
 
 impl TestSet {
-    /// A collection whose clips have this narration: a text and a row of sentence features for each,
-    /// empty and zero where nothing is said.
+    /// `narration`: a text and a row of sentence features for each clip, empty and zero where nothing is
+    /// said.
     pub fn new(
         name: &str,
         collection: Collection,
-        said: (Vec<String>, Features),
+        narration: (Vec<String>, Features),
         encoder: EncoderId,
     ) -> Result<Self, PoolError> {
-        let (texts, rows) = said;
+        let (texts, rows) = narration;
         let clips = collection.pool.clips().iter().zip(texts);
         let clips: Vec<Clip> = clips.map(|(clip, text)| Clip { text, ..clip.clone() }).collect();
         let seen = Pool::new(clips, rows, collection.pool.clip_features().clone())?;
         Ok(Self { name: name.into(), collection, seen, encoder })
     }
 
-    /// How many clips something is said in.
     pub fn narrated(&self) -> usize {
         self.seen.clips().iter().filter(|clip| !clip.text.is_empty()).count()
     }
 
     /// The numbers of the procedures that are measured: the held-out ones.
     pub fn measured(&self) -> Vec<usize> {
-        let all = self.collection.instances.iter().enumerate();
-        let held_out = all.filter(|(_, instance)| instance.split == crate::dataset::Split::HeldOut);
-        held_out.map(|(at, _)| at).collect()
+        let instances = &self.collection.instances;
+        (0..instances.len()).filter(|at| instances[*at].split == Split::HeldOut).collect()
     }
 
-    /// Whether a procedure's clips are all of one video.
-    pub fn is_whole(&self, instance: &Instance) -> bool {
-        self.collection.is_whole(instance)
-    }
-
-    /// The same set with only whole videos, or only mixed procedures, measured. What is learnt from
-    /// stays.
+    /// The same set with only whole videos, or only mixed procedures, measured. The training part stays.
     pub fn measuring(&self, whole: bool) -> Self {
         let mut set = self.clone();
-        let held_out = crate::dataset::Split::HeldOut;
-        let keep = |i: &Instance| i.split != held_out || self.is_whole(i) == whole;
+        let keep = |i: &Instance| i.split == Split::Train || self.collection.is_whole(i) == whole;
         set.collection.instances.retain(keep);
         set
     }
 
-    /// The set without the procedures of a builder.
     pub fn without_builder(mut self, builder: &str) -> Self {
         self.collection.instances.retain(|instance| instance.builder != builder);
         self
@@ -78,16 +68,11 @@ impl TestSet {
 
     /// The video that a procedure has the most clips of.
     pub fn source(&self, instance: &Instance) -> VideoId {
-        let mut counts: BTreeMap<VideoId, usize> = BTreeMap::new();
-        for clip in &instance.truth {
-            *counts.entry(self.collection.pool.clip(*clip).video).or_default() += 1;
-        }
-        let most =
-            counts.into_iter().max_by_key(|(video, count)| (*count, std::cmp::Reverse(*video)));
-        most.map_or(VideoId(0), |(video, _)| video)
+        let videos = instance.truth.iter().map(|clip| self.collection.pool.clip(*clip).video);
+        most_frequent(videos).unwrap_or(VideoId(0))
     }
 
-    /// The same set with some of its videos and the procedures that are made of them.
+    /// The set of the videos that `keep` accepts, with the procedures made of them alone.
     pub fn part(&self, name: &str, keep: impl Fn(VideoId) -> bool) -> Result<Self, PoolError> {
         let Collection { pool, videos, instances, labels } = &self.collection;
         let kept: Vec<usize> = (0..pool.len()).filter(|at| keep(pool.clips()[*at].video)).collect();
@@ -96,9 +81,9 @@ impl TestSet {
         let renamed = |clips: &[ClipId]| -> Option<Vec<ClipId>> {
             clips.iter().map(|clip| numbers.get(&clip.row()).copied().map(ClipId)).collect()
         };
-        let videos = videos.iter().filter(|(id, _)| keep(**id)).map(|(id, facts)| {
-            let clips = renamed(&facts.clips).unwrap_or_default();
-            (*id, crate::collection::VideoFacts { clips, ..facts.clone() })
+        let videos = videos.iter().filter(|(id, _)| keep(**id)).map(|(id, video)| {
+            let clips = renamed(&video.clips).unwrap_or_default();
+            (*id, VideoInfo { clips, ..video.clone() })
         });
         let instance = |instance: &Instance| {
             let truth = renamed(&instance.truth)?;
@@ -106,24 +91,19 @@ impl TestSet {
         };
         let instances = instances.iter().filter_map(instance).collect();
         let labels = kept.iter().map(|row| labels[*row].clone()).collect();
-        let (pool, videos) = (chosen(pool, &kept)?, videos.collect());
+        let (pool, videos) = (select(pool, &kept)?, videos.collect());
         let collection = Collection { pool, videos, instances, labels };
-        let (seen, encoder) = (chosen(&self.seen, &kept)?, self.encoder.clone());
+        let (seen, encoder) = (select(&self.seen, &kept)?, self.encoder.clone());
         Ok(Self { name: name.into(), collection, seen, encoder })
     }
 }
 
-/// The procedure as a scorer sees it.
 pub fn query(instance: &Instance) -> Query<'_> {
     Query { texts: &instance.texts, text: &instance.text, clip: &instance.clip, map: None }
 }
 
-fn chosen(pool: &Pool, kept: &[usize]) -> Result<Pool, PoolError> {
-    let rows = |features: &Features| {
-        let mut chosen = Features::empty(features.dim());
-        kept.iter().for_each(|row| chosen.push(features.row(*row)));
-        chosen
-    };
+fn select(pool: &Pool, kept: &[usize]) -> Result<Pool, PoolError> {
+    let rows = |features| select_rows(features, kept.iter().copied());
     let clips = kept.iter().map(|row| pool.clips()[*row].clone()).collect();
     Pool::new(clips, rows(pool.text_features()), rows(pool.clip_features()))
 }

@@ -1,55 +1,26 @@
-//! Where a training stands, on disk: one safetensors file, written whole, so that a run that was killed
-//! goes on from it and ends with the same weights.
+//! Checkpoints: one safetensors file, written whole, so that a training that was killed continues from it and
+//! ends with the same weights.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use safetensors::tensor::{Dtype, TensorView};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use stitch_engine::files::{FileError, hex, write_whole};
-use stitch_engine::models::{Weights, WeightsError};
+use stitch_engine::models::Weights;
 
-use super::history::{Epoch, Line};
-use super::learner::State;
+use super::TrainError;
+use super::history::{Epoch, TrainEvent};
+use super::learner::OptimiserState;
 
-/// The file's name in the model's folder.
 pub const FILE: &str = "checkpoint.safetensors";
 
-/// The form of the file.
 const VERSION: u32 = 1;
 
-/// Why there is no checkpoint.
-#[derive(Debug, thiserror::Error)]
-pub enum CheckpointError {
-    /// It could not be written; the one before it stays.
-    #[error(transparent)]
-    File(#[from] FileError),
-    /// It is not what it should be.
-    #[error("{0}; remove the file to begin anew")]
-    Weights(#[from] WeightsError),
-    /// It is of another training.
-    #[error("{} is of another training ({difference}); give the same options to go on with that one, \
-        another `--out`, or remove the file to begin anew", path.display())]
-    Other {
-        /// Which file.
-        path: PathBuf,
-        /// What is different.
-        difference: String,
-    },
-    /// It cannot be understood.
-    #[error("{}: {reason}; remove the file to begin anew", path.display())]
-    Broken {
-        /// Which file.
-        path: PathBuf,
-        /// What is wrong.
-        reason: String,
-    },
-}
-
-/// Where a training stands, beside its numbers.
+/// How far a training is, beside weights and moments.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Position {
     /// Epochs that are done.
@@ -60,21 +31,15 @@ pub struct Position {
     pub loss: (f64, u32),
     /// The same since the epoch began.
     pub epoch_loss: (f64, u32),
-    /// The best epoch.
     pub best: Option<Epoch>,
-    /// Seconds spent.
     pub seconds: f64,
-    /// What has been told.
-    pub history: Vec<Line>,
+    pub history: Vec<TrainEvent>,
 }
 
-/// What a checkpoint holds.
 pub struct Checkpoint<'a> {
-    /// Where the training stands.
     pub position: Cow<'a, Position>,
-    /// What learning has changed.
-    pub state: State<'a>,
-    /// The best weights, once there are any.
+    pub state: OptimiserState<'a>,
+    /// The weights of the best epoch; empty before the first.
     pub best: Cow<'a, [f32]>,
 }
 
@@ -88,10 +53,10 @@ struct Head {
 }
 
 impl Checkpoint<'_> {
-    /// Writes it into a folder; what was there before is there until all of it is.
-    pub fn write(&self, folder: &Path, settings: &Value) -> Result<(), CheckpointError> {
+    /// Replaces the one in the folder.
+    pub fn write(&self, folder: &Path, settings: &Value) -> Result<(), TrainError> {
         let path = folder.join(FILE);
-        let broken = |reason: String| CheckpointError::Broken { path: path.clone(), reason };
+        let broken = |reason: String| TrainError::BrokenCheckpoint { path: path.clone(), reason };
         let head = Head {
             version: VERSION,
             steps: self.state.steps,
@@ -112,9 +77,9 @@ impl Checkpoint<'_> {
             let view = TensorView::new(Dtype::F32, vec![row.len()], bytes);
             views.push((*name, view.map_err(|error| broken(error.to_string()))?));
         }
-        let told = Some(HashMap::from([("stitch".to_owned(), head)]));
+        let metadata = Some(HashMap::from([("stitch".to_owned(), head)]));
         let file =
-            safetensors::serialize(views, told).map_err(|error| broken(error.to_string()))?;
+            safetensors::serialize(views, metadata).map_err(|error| broken(error.to_string()))?;
         Ok(write_whole(&path, &file)?)
     }
 }
@@ -128,7 +93,7 @@ pub fn read(
     folder: &Path,
     settings: &Value,
     count: usize,
-) -> Result<Option<Checkpoint<'static>>, CheckpointError> {
+) -> Result<Option<Checkpoint<'static>>, TrainError> {
     let path = folder.join(FILE);
     if !path.is_file() {
         return Ok(None);
@@ -136,7 +101,7 @@ pub fn read(
     let head = read_head(&path)?;
     if head.fingerprint != fingerprint(settings) {
         let difference = difference(&head.settings, settings);
-        return Err(CheckpointError::Other { path, difference });
+        return Err(TrainError::OtherCheckpoint { path, difference });
     }
     let weights = Weights::open_file(&path)?;
     let row = |name: &str| weights.numbers(name, &[count]).map(Cow::Owned);
@@ -144,7 +109,7 @@ pub fn read(
         Some(_) => row("best")?,
         None => Cow::Owned(Vec::new()),
     };
-    let state = State {
+    let state = OptimiserState {
         weights: row("weights")?,
         first: row("first")?,
         second: row("second")?,
@@ -153,19 +118,30 @@ pub fn read(
     Ok(Some(Checkpoint { position: Cow::Owned(head.position), state, best }))
 }
 
-fn read_head(path: &Path) -> Result<Head, CheckpointError> {
-    let broken = |reason: String| CheckpointError::Broken { path: path.to_owned(), reason };
-    let told = Weights::open_file(path)?.told("stitch").map(str::to_owned);
-    let told = told.ok_or_else(|| broken("it is no checkpoint of a training".into()))?;
-    let head: Head = serde_json::from_str(&told).map_err(|error| broken(error.to_string()))?;
+/// Removes the checkpoint of a training that is complete.
+pub fn remove(folder: &Path) -> Result<(), FileError> {
+    let path = folder.join(FILE);
+    match std::fs::remove_file(&path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(FileError::at(path)(error))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn read_head(path: &Path) -> Result<Head, TrainError> {
+    let broken = |reason: String| TrainError::BrokenCheckpoint { path: path.to_owned(), reason };
+    let head = Weights::open_file(path)?.told("stitch").map(str::to_owned);
+    let head = head.ok_or_else(|| broken("it is no checkpoint of a training".into()))?;
+    let head: Head = serde_json::from_str(&head).map_err(|error| broken(error.to_string()))?;
     match head.version {
         VERSION => Ok(head),
         other => Err(broken(format!("its form is {other}, this program reads {VERSION}"))),
     }
 }
 
-/// What identifies settings: of their text, because numbers that are written and read again may differ in
-/// their last digit.
+/// A hash of the settings' text, because numbers that are written and read again may differ in their last
+/// digit.
 pub fn fingerprint(settings: &Value) -> String {
     hex(&Sha256::digest(settings.to_string()))
 }
@@ -209,7 +185,7 @@ mod tests {
     use super::*;
 
     fn checkpoint(numbers: &[f32]) -> Checkpoint<'_> {
-        let state = State {
+        let state = OptimiserState {
             weights: numbers.into(),
             first: numbers.into(),
             second: numbers.into(),

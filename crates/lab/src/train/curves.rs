@@ -1,9 +1,9 @@
-//! The curves of a training as one SVG: the loss, and on procedures held out the median rank and R@50,
-//! each in a panel of its own over the same epochs.
+//! The curves of a training as one SVG: the loss, and the median rank and R@50 on held-out procedures, each in
+//! a panel over the epochs.
 
 use std::fmt::Write;
 
-use super::history::Line;
+use super::history::{Epoch, TrainEvent};
 
 const WIDTH: f64 = 720.0;
 const PANEL: f64 = 170.0;
@@ -12,68 +12,43 @@ const RIGHT: f64 = 20.0;
 const TOP: f64 = 34.0;
 const GAP: f64 = 34.0;
 
-/// A panel: what it shows, over epochs.
 struct Panel {
     title: &'static str,
     colour: &'static str,
     points: Vec<(f64, f64)>,
-    /// Whether equal distances are equal ratios.
     logarithmic: bool,
     /// The epoch whose weights were kept.
     best: Option<f64>,
 }
 
-/// The curves of these lines.
-pub fn svg(lines: &[Line]) -> String {
-    let best = best(lines);
-    let epochs = |of: fn(&super::Epoch) -> f64| {
-        let point = |line: &Line| match line {
-            Line::Epoch(epoch) => Some((epoch.epoch as f64, of(epoch))),
-            Line::Steps(_) => None,
-        };
-        lines.iter().filter_map(point).collect()
+pub fn svg(events: &[TrainEvent]) -> String {
+    let epoch = |event: &TrainEvent| match event {
+        TrainEvent::Epoch(epoch) => Some(*epoch),
+        TrainEvent::Steps(_) => None,
     };
-    let loss = |line: &Line| match line {
-        Line::Steps(steps) => Some((steps.epoch, steps.loss)),
-        Line::Epoch(_) => None,
+    let loss = |event: &TrainEvent| match event {
+        TrainEvent::Steps(steps) => Some((steps.epoch, steps.loss)),
+        TrainEvent::Epoch(_) => None,
     };
-    let loss = lines.iter().filter_map(loss).collect();
-    let panels = [
-        Panel {
-            title: "loss (train)",
-            colour: "#b4532a",
-            points: loss,
-            logarithmic: false,
-            best: None,
-        },
-        Panel {
-            title: "median rank of 500 (held out; lower is better)",
-            colour: "#1f6f8b",
-            points: epochs(|epoch| epoch.medr),
-            logarithmic: true,
-            best,
-        },
-        Panel {
-            title: "R@50 (held out; higher is better)",
-            colour: "#3c7a3b",
-            points: epochs(|epoch| epoch.r50),
-            logarithmic: false,
-            best,
-        },
-    ];
-    draw(&panels)
-}
-
-fn best(lines: &[Line]) -> Option<f64> {
-    let mut best: Option<super::Epoch> = None;
-    for line in lines {
-        if let Line::Epoch(epoch) = line
-            && best.is_none_or(|best| epoch.is_better(&best))
-        {
-            best = Some(*epoch);
-        }
-    }
-    best.map(|epoch| epoch.epoch as f64)
+    let epochs: Vec<Epoch> = events.iter().filter_map(epoch).collect();
+    let best = epochs.iter().reduce(|best, next| if next.is_better(best) { next } else { best });
+    let best = best.map(|epoch| epoch.epoch as f64);
+    let panel = |title, colour, logarithmic, of: fn(&Epoch) -> f64| {
+        let points = epochs.iter().map(|epoch| (epoch.epoch as f64, of(epoch))).collect();
+        Panel { title, colour, points, logarithmic, best }
+    };
+    let loss = Panel {
+        points: events.iter().filter_map(loss).collect(),
+        best: None,
+        ..panel("loss (train)", "#b4532a", false, |_| 0.0)
+    };
+    let medr = "median rank of 500 (held out; lower is better)";
+    let r50 = "R@50 (held out; higher is better)";
+    draw(&[
+        loss,
+        panel(medr, "#1f6f8b", true, |epoch| epoch.medr),
+        panel(r50, "#3c7a3b", false, |epoch| epoch.r50),
+    ])
 }
 
 fn draw(panels: &[Panel]) -> String {
@@ -142,7 +117,7 @@ impl Panel {
         }
     }
 
-    /// From what to what the panel goes; never of no height.
+    /// The range of the vertical axis, never empty.
     fn bounds(&self) -> (f64, f64) {
         let values = self.points.iter().map(|point| point.1);
         let low = values.clone().fold(f64::INFINITY, f64::min);
@@ -195,16 +170,16 @@ fn text(out: &mut String, x: f64, y: f64, anchor: &str, words: &str) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::history::{Epoch, Steps};
+    use super::super::history::Steps;
     use super::*;
 
-    fn lines() -> Vec<Line> {
+    fn lines() -> Vec<TrainEvent> {
         let steps = |i: u32| {
             let (epoch, loss) = (f64::from(i) / 5.0, 0.7 / f64::from(i));
-            Line::Steps(Steps { epoch, step: u64::from(i) * 10, loss, rate: 3e-4 })
+            TrainEvent::Steps(Steps { epoch, step: u64::from(i) * 10, loss, rate: 3e-4 })
         };
         let epoch = |i: u32, medr: f64| {
-            Line::Epoch(Epoch {
+            TrainEvent::Epoch(Epoch {
                 epoch: i as usize,
                 step: 50 * u64::from(i),
                 loss: 0.5,

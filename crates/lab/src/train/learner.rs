@@ -1,4 +1,4 @@
-//! What learns: an evaluator with Adam's two moments, on CPU or on a GPU.
+//! An evaluator with its optimiser, AdamW, on CPU or on a GPU.
 
 use std::borrow::Cow;
 
@@ -7,71 +7,63 @@ use rayon::prelude::*;
 use stitch_engine::evaluator::gpu::{Adam, Arithmetic, GpuError, GpuNetwork};
 use stitch_engine::evaluator::{Batch, Dropout, Evaluator, EvaluatorError, Labels, Tape};
 
-/// Adam's constants, as everybody has them.
 const BETA1: f64 = 0.9;
 const BETA2: f64 = 0.999;
 const EPS: f64 = 1e-8;
 
-/// Numbers that one core takes at a time: enough to be worth it, few enough to share evenly.
+/// Parameters that one core updates at a time; chosen by hand.
 const CHUNK: usize = 1 << 16;
 
-/// How far a step goes.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Pace {
-    /// Adam's rate.
+pub struct StepOptions {
     pub rate: f64,
-    /// The share of each weight that a step of rate 1 would take away (as in AdamW).
+    /// Weight decay: the share of each weight that a step of rate 1 would take away.
     pub decay: f64,
-    /// A longer gradient is shortened to this length; 0 for never.
+    /// Gradients are clipped to this norm; 0 for never.
     pub clip: f64,
 }
 
-impl Pace {
-    /// What a gradient of this squared length is multiplied by.
-    fn shortened(&self, squares: f64) -> f64 {
-        let length = squares.sqrt();
-        if self.clip > 0.0 && length > self.clip { self.clip / length } else { 1.0 }
+impl StepOptions {
+    /// What a gradient of this squared norm is multiplied by.
+    fn clip_factor(&self, squares: f64) -> f64 {
+        let norm = squares.sqrt();
+        if self.clip > 0.0 && norm > self.clip { self.clip / norm } else { 1.0 }
     }
 }
 
-/// Everything that learning changes.
-pub struct State<'a> {
-    /// The weights.
+/// Everything that a step changes.
+pub struct OptimiserState<'a> {
     pub weights: Cow<'a, [f32]>,
-    /// Adam's running mean of gradients.
+    /// Adam's first moment, the running mean of gradients.
     pub first: Cow<'a, [f32]>,
-    /// Adam's running mean of their squares.
+    /// Adam's second moment, the running mean of their squares.
     pub second: Cow<'a, [f32]>,
-    /// Steps taken.
     pub steps: u64,
 }
 
-/// An evaluator that learns.
 pub trait Learner {
-    /// Learns from one batch; its mean loss before that.
+    /// Trains on one batch; returns its mean loss before the update.
     fn step(
         &mut self,
         batch: &Batch,
         labels: &Labels,
-        pace: Pace,
+        options: StepOptions,
         dropout: Dropout,
     ) -> Result<f32, EvaluatorError>;
 
-    /// Where it stands.
-    fn state(&self) -> Result<State<'_>, EvaluatorError>;
+    fn state(&self) -> Result<OptimiserState<'_>, EvaluatorError>;
 
-    /// The evaluator as it is now.
     fn evaluator(&self) -> Result<Cow<'_, Evaluator>, EvaluatorError>;
 }
 
-/// How far one step of Adam goes: the rate and the correction of the second moment.
+/// The bias-corrected learning rate, and the factor of the square root of the second moment.
 fn adam(rate: f64, steps: u64) -> (f64, f64) {
     let steps = i32::try_from(steps).unwrap_or(i32::MAX);
     (rate / (1.0 - BETA1.powi(steps)), 1.0 / (1.0 - BETA2.powi(steps)).sqrt())
 }
 
-/// On CPU: weights, gradient and moments are one row of numbers each, gone over once a step.
-pub struct OnCpu {
+/// On CPU: weights, gradient and moments are one flat buffer each, updated in one pass.
+pub struct CpuLearner {
     evaluator: Evaluator,
     first: Vec<f32>,
     second: Vec<f32>,
@@ -80,9 +72,9 @@ pub struct OnCpu {
     steps: u64,
 }
 
-impl OnCpu {
-    /// Begins with this evaluator, or goes on from a state of it.
-    pub fn new(mut evaluator: Evaluator, state: Option<State<'_>>) -> Self {
+impl CpuLearner {
+    /// From the beginning, or from a state of this evaluator.
+    pub fn new(mut evaluator: Evaluator, state: Option<OptimiserState<'_>>) -> Self {
         let zeros = vec![0.0; evaluator.numbers().len()];
         let (tape, gradient) = (Tape::new(evaluator.network().config()), zeros.clone());
         let (first, second, steps) = match state {
@@ -95,14 +87,14 @@ impl OnCpu {
         Self { evaluator, first, second, gradient, tape, steps }
     }
 
-    fn adam(&mut self, pace: Pace) {
-        let (rate, correction) = adam(pace.rate, self.steps);
-        let squares = if pace.clip > 0.0 { squares(&self.gradient) } else { 0.0 };
-        let step = Step {
+    fn adam(&mut self, options: StepOptions) {
+        let (rate, correction) = adam(options.rate, self.steps);
+        let squares = if options.clip > 0.0 { squares(&self.gradient) } else { 0.0 };
+        let step = AdamStep {
             rate: rate as f32,
             correction: correction as f32,
-            kept: (1.0 - pace.rate * pace.decay) as f32,
-            shortened: pace.shortened(squares) as f32,
+            kept: (1.0 - options.rate * options.decay) as f32,
+            clip_factor: options.clip_factor(squares) as f32,
         };
         let weights = self.evaluator.numbers_mut().par_chunks_mut(CHUNK);
         let moments = self.first.par_chunks_mut(CHUNK).zip(self.second.par_chunks_mut(CHUNK));
@@ -110,7 +102,7 @@ impl OnCpu {
         all.for_each(|((weights, (first, second)), gradient)| {
             pulp::Arch::new().dispatch(
                 #[inline(always)]
-                || step.take(weights, first, second, gradient),
+                || step.update(weights, first, second, gradient),
             );
         });
     }
@@ -125,22 +117,22 @@ fn squares(numbers: &[f32]) -> f64 {
     numbers.par_chunks(CHUNK).map(one).collect::<Vec<_>>().iter().sum()
 }
 
-/// One step of Adam.
 #[derive(Clone, Copy)]
-struct Step {
+struct AdamStep {
     rate: f32,
     correction: f32,
+    /// What weight decay leaves of a weight.
     kept: f32,
-    shortened: f32,
+    clip_factor: f32,
 }
 
-impl Step {
+impl AdamStep {
     #[inline(always)]
-    fn take(self, weights: &mut [f32], first: &mut [f32], second: &mut [f32], gradient: &[f32]) {
+    fn update(self, weights: &mut [f32], first: &mut [f32], second: &mut [f32], gradient: &[f32]) {
         let (beta1, beta2, eps) = (BETA1 as f32, BETA2 as f32, EPS as f32);
         let moments = first.iter_mut().zip(second);
         for ((w, (m, v)), g) in weights.iter_mut().zip(moments).zip(gradient) {
-            let g = g * self.shortened;
+            let g = g * self.clip_factor;
             *m += (1.0 - beta1) * (g - *m);
             *v += (1.0 - beta2) * (g * g - *v);
             *w = *w * self.kept - self.rate * *m / (v.sqrt() * self.correction + eps);
@@ -148,23 +140,23 @@ impl Step {
     }
 }
 
-impl Learner for OnCpu {
+impl Learner for CpuLearner {
     fn step(
         &mut self,
         batch: &Batch,
         labels: &Labels,
-        pace: Pace,
+        options: StepOptions,
         dropout: Dropout,
     ) -> Result<f32, EvaluatorError> {
         let Self { evaluator, tape, gradient, .. } = self;
         let loss = evaluator.loss(batch, labels, dropout, tape, gradient);
         self.steps += 1;
-        self.adam(pace);
+        self.adam(options);
         Ok(loss)
     }
 
-    fn state(&self) -> Result<State<'_>, EvaluatorError> {
-        Ok(State {
+    fn state(&self) -> Result<OptimiserState<'_>, EvaluatorError> {
+        Ok(OptimiserState {
             weights: self.evaluator.numbers().into(),
             first: self.first.as_slice().into(),
             second: self.second.as_slice().into(),
@@ -177,20 +169,20 @@ impl Learner for OnCpu {
     }
 }
 
-/// On the first GPU: the same sums, and the same numbers left out, as on CPU.
+/// On the first GPU: the same sums and the same dropout as on CPU.
 #[cfg(feature = "cuda")]
-pub struct OnGpu {
+pub struct GpuLearner {
     evaluator: Evaluator,
     network: GpuNetwork,
     steps: u64,
 }
 
 #[cfg(feature = "cuda")]
-impl OnGpu {
-    /// Begins with this evaluator, or goes on from a state of it.
+impl GpuLearner {
+    /// From the beginning, or from a state of this evaluator.
     pub fn new(
         evaluator: Evaluator,
-        state: Option<State<'_>>,
+        state: Option<OptimiserState<'_>>,
         arithmetic: Arithmetic,
     ) -> Result<Self, GpuError> {
         let weights = state.as_ref().map_or(evaluator.numbers(), |state| &state.weights);
@@ -202,21 +194,21 @@ impl OnGpu {
 }
 
 #[cfg(feature = "cuda")]
-impl Learner for OnGpu {
+impl Learner for GpuLearner {
     fn step(
         &mut self,
         batch: &Batch,
         labels: &Labels,
-        pace: Pace,
+        options: StepOptions,
         dropout: Dropout,
     ) -> Result<f32, EvaluatorError> {
         self.steps += 1;
-        let (rate, correction) = adam(pace.rate, self.steps);
+        let (rate, correction) = adam(options.rate, self.steps);
         let adam = Adam {
             rate: rate as f32,
             correction: correction as f32,
-            kept: (1.0 - pace.rate * pace.decay) as f32,
-            clip: pace.clip as f32,
+            kept: (1.0 - options.rate * options.decay) as f32,
+            clip: options.clip as f32,
             beta1: BETA1 as f32,
             beta2: BETA2 as f32,
             eps: EPS as f32,
@@ -224,10 +216,15 @@ impl Learner for OnGpu {
         Ok(self.network.step(batch, labels, dropout, adam)?)
     }
 
-    fn state(&self) -> Result<State<'_>, EvaluatorError> {
+    fn state(&self) -> Result<OptimiserState<'_>, EvaluatorError> {
         let (first, second) = self.network.moments()?;
         let weights = self.network.numbers()?.into();
-        Ok(State { weights, first: first.into(), second: second.into(), steps: self.steps })
+        Ok(OptimiserState {
+            weights,
+            first: first.into(),
+            second: second.into(),
+            steps: self.steps,
+        })
     }
 
     fn evaluator(&self) -> Result<Cow<'_, Evaluator>, EvaluatorError> {
@@ -238,14 +235,14 @@ impl Learner for OnGpu {
 }
 
 #[cfg(test)]
-mod by_tensors;
+mod tensor_learner;
 
 #[cfg(test)]
 mod tests {
     use stitch_engine::encoder::EncoderId;
     use stitch_engine::evaluator::Config;
 
-    use super::by_tensors::OnDevice;
+    use super::tensor_learner::TensorLearner;
     use super::*;
 
     fn evaluator() -> Evaluator {
@@ -255,8 +252,8 @@ mod tests {
         Evaluator::fresh(config, 1).unwrap()
     }
 
-    fn pace(rate: f64) -> Pace {
-        Pace { rate, decay: 0.01, clip: 0.5 }
+    fn options(rate: f64) -> StepOptions {
+        StepOptions { rate, decay: 0.01, clip: 0.5 }
     }
 
     fn batch(number: usize) -> (Batch, Labels) {
@@ -266,15 +263,16 @@ mod tests {
     }
 
     #[test]
-    fn by_hand_and_by_tensors_learn_the_same() {
+    fn by_hand_and_tensor_learner_learn_the_same() {
         let mut learners: [Box<dyn Learner>; 2] = [
-            Box::new(OnCpu::new(evaluator(), None)),
-            Box::new(OnDevice::new(evaluator()).unwrap()),
+            Box::new(CpuLearner::new(evaluator(), None)),
+            Box::new(TensorLearner::new(evaluator()).unwrap()),
         ];
         for number in 0..5 {
             let (batch, labels) = batch(number);
-            let mut step =
-                |i: usize| learners[i].step(&batch, &labels, pace(1e-3), Dropout::none()).unwrap();
+            let mut step = |i: usize| {
+                learners[i].step(&batch, &labels, options(1e-3), Dropout::none()).unwrap()
+            };
             let (ours, theirs) = (step(0), step(1));
             assert!((ours - theirs).abs() < 1e-4, "{ours} {theirs}");
         }
@@ -292,10 +290,10 @@ mod tests {
 
     #[test]
     fn what_is_learnt_again_and_again_is_known() {
-        let mut learner = OnCpu::new(evaluator(), None);
+        let mut learner = CpuLearner::new(evaluator(), None);
         let (batch, labels) = batch(0);
         let mut step =
-            |seed| learner.step(&batch, &labels, pace(3e-3), Dropout::new(0.1, seed)).unwrap();
+            |seed| learner.step(&batch, &labels, options(3e-3), Dropout::new(0.1, seed)).unwrap();
         let first = step(0);
         let last = (1..150).map(&mut step).last().unwrap();
         assert!(last < 0.1 && last < first / 4.0, "{first} {last}");
@@ -303,19 +301,19 @@ mod tests {
 
     #[test]
     fn going_on_from_a_state_is_going_on() {
-        let learn = |learner: &mut OnCpu, steps: std::ops::Range<usize>| {
+        let learn = |learner: &mut CpuLearner, steps: std::ops::Range<usize>| {
             for number in steps {
                 let (batch, labels) = batch(number);
                 learner
-                    .step(&batch, &labels, pace(1e-3), Dropout::new(0.2, number as u64))
+                    .step(&batch, &labels, options(1e-3), Dropout::new(0.2, number as u64))
                     .unwrap();
             }
         };
-        let mut whole = OnCpu::new(evaluator(), None);
+        let mut whole = CpuLearner::new(evaluator(), None);
         learn(&mut whole, 0..6);
-        let mut begun = OnCpu::new(evaluator(), None);
+        let mut begun = CpuLearner::new(evaluator(), None);
         learn(&mut begun, 0..3);
-        let mut resumed = OnCpu::new(evaluator(), Some(begun.state().unwrap()));
+        let mut resumed = CpuLearner::new(evaluator(), Some(begun.state().unwrap()));
         learn(&mut resumed, 3..6);
         assert!(whole.evaluator.numbers() == resumed.evaluator.numbers());
         assert!(whole.second == resumed.second && whole.steps == resumed.steps);

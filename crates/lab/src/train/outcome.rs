@@ -1,4 +1,4 @@
-//! What a training ends with: the model's card, and what is known of it.
+//! The outcome of a training: the model's card with its metrics.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -10,26 +10,25 @@ use stitch_engine::files::hex;
 use stitch_engine::models::{Card, Role, Weights};
 
 use super::checkpoint::{self, Position, fingerprint};
-use super::held_out::{Ranks, Report};
-use super::{TrainError, Where};
+use super::held_out::{HeldOutReport, TestMetrics};
+use super::{TrainError, TrainOutput};
 use crate::collection::Collection;
 use crate::dataset::Split;
 
-/// How many titles the card names, so that a query finds the domain it belongs to.
-const TITLES: usize = 12;
+/// Titles on the card, by which a query finds its domain.
+const MAX_TITLES: usize = 12;
 
-/// A training that is done.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trained {
-    /// What was measured and how it came about, as the card has it.
+    /// Metrics and settings, as on the card.
     pub metrics: Map<String, Value>,
-    /// Whether it was done before this run.
+    /// Whether an earlier run completed it.
     pub done_before: bool,
 }
 
 impl Trained {
     pub(super) fn new(
-        (report, further): (Report, Vec<Ranks>),
+        (report, further): (HeldOutReport, Vec<TestMetrics>),
         position: Position,
         steps: u64,
         settings: Value,
@@ -38,10 +37,10 @@ impl Trained {
         if !further.is_empty() {
             metrics.insert("further".into(), json!(further));
         }
-        let figures = [
-            ("procedures", json!(report.procedures)),
-            ("evaluator", json!(report.evaluator)),
-            ("average_similarity", json!(report.average_similarity)),
+        let values = [
+            ("procedures", json!(report.metrics.procedures)),
+            ("evaluator", json!(report.metrics.evaluator)),
+            ("average_similarity", json!(report.metrics.average_similarity)),
             ("calibration", json!(report.calibration)),
             ("best_epoch", json!(position.best)),
             ("epochs", json!(position.epoch)),
@@ -50,19 +49,24 @@ impl Trained {
             ("fingerprint", json!(fingerprint(&settings))),
             ("settings", settings),
         ];
-        metrics.extend(figures.map(|(name, value)| (name.to_owned(), value)));
+        metrics.extend(values.map(|(name, value)| (name.to_owned(), value)));
         Self { metrics, done_before: false }
     }
 
-    pub(super) fn card(&self, evaluator: &Evaluator, all: &[&Collection], place: &Where) -> Card {
+    pub(super) fn card(
+        &self,
+        evaluator: &Evaluator,
+        collections: &[Collection],
+        output: &TrainOutput,
+    ) -> Card {
         let config = evaluator.config();
-        let folder = place.folder.file_name().unwrap_or_default().to_string_lossy();
+        let folder = output.folder.file_name().unwrap_or_default().to_string_lossy();
         Card {
             name: folder.into_owned(),
             role: Role::Evaluator,
-            about: all.first().map_or_else(String::new, |first| about(config, first)),
-            licence: place.licence.clone(),
-            data: all.iter().map(|of| data(of)).collect::<Vec<_>>().join(" | "),
+            about: about(config, &collections[0]),
+            licence: output.licence.clone(),
+            data: collections.iter().map(data).collect::<Vec<_>>().join(" | "),
             origin: "stitch train".into(),
             seed: self.metrics["settings"]["options"]["seed"].as_u64(),
             metrics: self.metrics.clone(),
@@ -71,7 +75,7 @@ impl Trained {
     }
 }
 
-/// What it judges, with the titles that most procedures have.
+/// The domain, with the most frequent tasks.
 fn about(config: &Config, of: &Collection) -> String {
     let mut tasks: BTreeMap<&str, usize> = BTreeMap::new();
     for instance in of.of_split(Split::Train) {
@@ -79,7 +83,7 @@ fn about(config: &Config, of: &Collection) -> String {
     }
     let mut tasks: Vec<(&str, usize)> = tasks.into_iter().collect();
     tasks.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-    let titles: Vec<&str> = tasks.into_iter().take(TITLES).map(|(task, _)| task).collect();
+    let titles: Vec<&str> = tasks.into_iter().take(MAX_TITLES).map(|(task, _)| task).collect();
     format!("Judges demonstrations of {}: {}", config.domain, titles.join("; "))
 }
 
@@ -102,12 +106,12 @@ fn data(of: &Collection) -> String {
     format!("{}; sha256 {}", parts.join("; "), data_hash(of))
 }
 
-/// What identifies the procedures and features that are learnt from and measured on.
+/// A hash of the procedures and features.
 pub(super) fn data_hash(of: &Collection) -> String {
     let mut hash = Sha256::new();
-    let mut numbers = |row: &[f32]| row.iter().for_each(|x| hash.update(x.to_le_bytes()));
-    numbers(of.pool.clip_features().as_slice());
-    of.instances.iter().for_each(|instance| numbers(instance.clip.as_slice()));
+    let mut add = |row: &[f32]| row.iter().for_each(|x| hash.update(x.to_le_bytes()));
+    add(of.pool.clip_features().as_slice());
+    of.instances.iter().for_each(|instance| add(instance.clip.as_slice()));
     for instance in &of.instances {
         hash.update([u8::from(instance.split == Split::Train)]);
         instance.truth.iter().for_each(|clip| hash.update(clip.0.to_le_bytes()));
@@ -116,15 +120,15 @@ pub(super) fn data_hash(of: &Collection) -> String {
     hex(&hash.finalize())
 }
 
-/// The outcome in a folder, if this very training has ended there. A model of another is an error: it
-/// must not be written over.
+/// The outcome in a folder, if this very training was completed there. A model of another is an error: it
+/// must not be overwritten.
 pub(super) fn read(folder: &Path, settings: &Value) -> Result<Option<Trained>, TrainError> {
     let own = json!(fingerprint(settings));
     match Card::read(folder) {
         Some(card) if card.metrics.get("fingerprint") == Some(&own) => {
             Ok(Some(Trained { metrics: card.metrics, done_before: true }))
         }
-        // The card is written last: without one the checkpoint says whose folder it is.
+        // The card is written last: without one the checkpoint identifies the training.
         None if folder.join(checkpoint::FILE).exists() => Ok(None),
         None if !folder.join(Weights::FILE).exists() => Ok(None),
         _ => Err(TrainError::Occupied { folder: folder.to_owned() }),

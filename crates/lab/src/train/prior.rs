@@ -1,24 +1,24 @@
-//! What the evaluator adds to its network's word, searched on the half of the held-out procedures that
-//! chooses: the weights of three numbers with which truths rank best.
+//! The prior that the evaluator adds to its network's logit: the weights of three inputs with which truths
+//! rank best, searched on the validation half.
 
-use stitch_engine::evaluator::{Evaluator, Prior, Told};
+use stitch_engine::evaluator::{Evaluator, Prior, SequenceStats};
 use stitch_engine::scorer::ScorerError;
 
 use super::held_out::HeldOut;
 use crate::suite::ranks::Rank;
 
-/// Weights that are tried, as parts of what the network's logit varies by.
+/// Weights that are tried, in units of the logit's spread; chosen by hand.
 const WEIGHTS: [f32; 11] = [0.0, 0.1, 0.2, 0.4, 0.7, 1.0, 1.5, 2.5, 4.0, 7.0, 12.0];
 
-/// How often all three are gone through.
+/// Rounds of coordinate descent.
 const ROUNDS: usize = 3;
 
 /// The candidates of one question.
-type Candidates = Vec<(f32, Told)>;
+type Candidates = Vec<(f32, SequenceStats)>;
 
-/// The best weights; no collection counts for more than another.
+/// The best weights; each collection counts the same.
 pub fn search(network: &Evaluator, held_out: &[HeldOut<'_>]) -> Result<Prior, ScorerError> {
-    let all = held_out.iter().map(|of| of.told(network)).collect::<Result<Vec<_>, _>>()?;
+    let all = held_out.iter().map(|of| of.prior_inputs(network)).collect::<Result<Vec<_>, _>>()?;
     Ok(best(&all))
 }
 
@@ -44,9 +44,9 @@ fn best(all: &[Vec<Candidates>]) -> Prior {
     prior(chosen)
 }
 
-/// For each number how many of it make what the logit varies by among the candidates of a question.
+/// For each input the ratio of the logit's standard deviation to its own, within questions.
 fn units(all: &[Vec<Candidates>]) -> [f32; 3] {
-    let spread = |of: &dyn Fn(&(f32, Told)) -> f32| -> f32 {
+    let spread = |of: &dyn Fn(&(f32, SequenceStats)) -> f32| -> f32 {
         let questions = all.iter().flatten().map(|question| deviation(question.iter().map(of)));
         let (sum, count) = questions.fold((0.0, 0), |(sum, count), d| (sum + d, count + 1));
         sum / count.max(1) as f32
@@ -71,7 +71,7 @@ fn deviation(numbers: impl Iterator<Item = f32> + Clone) -> f32 {
 fn cost(all: &[Vec<Candidates>], prior: &Prior) -> f64 {
     let of = |questions: &Vec<Candidates>| {
         let ranks = questions.iter().filter_map(|question| {
-            let scores: Vec<f32> = question.iter().map(|(l, told)| l + prior.of(told)).collect();
+            let scores: Vec<f32> = question.iter().map(|(l, told)| l + prior.logit(told)).collect();
             Some(Rank::of_first(&scores)?.expected().ln())
         });
         let (sum, count) = ranks.fold((0.0, 0), |(sum, count), rank| (sum + rank, count + 1));
@@ -86,7 +86,7 @@ mod tests {
 
     /// The truth first: the network prefers another, which changes its source more.
     fn question(changes: f32) -> Candidates {
-        let told = |similarity, changes| Told { similarity, changes, back: 0.0 };
+        let told = |similarity, changes| SequenceStats { similarity, changes, back: 0.0 };
         vec![(1.0, told(0.5, 0.0)), (1.5, told(0.5, changes)), (0.0, told(0.4, 0.0))]
     }
 

@@ -70,6 +70,6 @@ pub async fn read(
         }
         status => ApiError::new(status, rejected.body_text()),
     })?;
-    let found = recipe::read_procedure(&name, &bytes)?;
+    let found = recipe::read_procedure(&name, &bytes)?.procedure;
     Ok(Json(ProcedureText { title: found.title().into(), steps: found.steps().to_vec() }))
 }

@@ -1,8 +1,8 @@
 //! The CLIP family from its published folders: CLIP, SigLIP and SigLIP2 in Hugging Face's form,
-//! MobileCLIP in OpenCLIP's; safetensors, tokenizer and picture preparation included.
+//! MobileCLIP in OpenCLIP's; safetensors, tokenizer and image preprocessing included.
 
 mod preparation;
-mod mobile;
+pub mod open_clip;
 
 use std::path::Path;
 
@@ -10,91 +10,67 @@ use stitch_core::features::Features;
 use stitch_nn::TensorError;
 use stitch_nn::clip::config::Config;
 use stitch_nn::clip::image::Viewer;
-use stitch_nn::clip::mobile::Viewer as MobileViewer;
 use stitch_nn::clip::text::Reader;
 
 use self::preparation::Preparation;
-use super::wants::Wants;
-use super::{EncoderError, EncoderId, ImageTower, TextTower, TwoTowers};
-use crate::models::{Weights, WeightsError, hash_of};
+use super::spec::FrameSpec;
+use super::{EncoderError, EncoderId, ImageTower, TextTower, Towers, TwoTowers};
+use crate::models::{Store, Weights, WeightsError, hash_of};
 
-/// A network that sees, with the pictures it takes.
-struct Images<V> {
-    viewer: V,
-    wants: Wants,
+/// An image network with the frames it takes.
+struct Images<F> {
+    spec: FrameSpec,
+    dim: usize,
+    network: F,
 }
 
-impl ImageTower for Images<Viewer> {
-    fn wants(&self) -> &Wants {
-        &self.wants
+impl<F> ImageTower for Images<F>
+where
+    F: Fn(&[&[u8]]) -> Result<Vec<f32>, TensorError> + Send + Sync,
+{
+    fn spec(&self) -> &FrameSpec {
+        &self.spec
     }
 
     fn dim(&self) -> usize {
-        self.viewer.dim()
+        self.dim
     }
 
-    fn see(&self, pictures: &[&[u8]]) -> Result<Features, EncoderError> {
-        features(self.dim(), self.viewer.encode(pictures))
+    fn encode(&self, frames: &[&[u8]]) -> Result<Features, EncoderError> {
+        let rows = (self.network)(frames).map_err(WeightsError::from)?;
+        Ok(Features::new(self.dim, rows)?)
     }
-}
-
-impl ImageTower for Images<MobileViewer> {
-    fn wants(&self) -> &Wants {
-        &self.wants
-    }
-
-    fn dim(&self) -> usize {
-        self.viewer.dim()
-    }
-
-    fn see(&self, pictures: &[&[u8]]) -> Result<Features, EncoderError> {
-        features(self.dim(), self.viewer.encode(pictures))
-    }
-}
-
-fn features(dim: usize, rows: Result<Vec<f32>, TensorError>) -> Result<Features, EncoderError> {
-    Ok(Features::new(dim, rows.map_err(WeightsError::from)?)?)
 }
 
 impl TextTower for Reader {
-    fn read(&self, texts: &[&str]) -> Result<Features, EncoderError> {
-        Ok(Features::new(self.dim(), self.encode(texts)?)?)
+    fn encode(&self, texts: &[&str]) -> Result<Features, EncoderError> {
+        Ok(Features::new(self.dim(), Reader::encode(self, texts)?)?)
     }
 }
 
-/// Whether a folder holds a model of the family, by its files.
-pub fn is_one(folder: &Path) -> bool {
-    mobile::is_one(folder) || folder.join("config.json").is_file()
-}
-
-/// The encoder in a folder, called `name`.
-pub fn load(folder: &Path, name: &str) -> Result<TwoTowers, EncoderError> {
-    if mobile::is_one(folder) {
-        return mobile::load(folder, name);
-    }
+/// The encoder of a folder in Hugging Face's form.
+pub fn load(
+    folder: &Path,
+    name: &str,
+    towers: Towers,
+    _: &Store,
+) -> Result<TwoTowers, EncoderError> {
     let (config, family) = Config::read(folder)?;
     let weights = Weights::open(folder)?;
-    let (image, text) = (config.image(family), config.text(family));
-    if image.dim != text.dim {
-        let reason = format!("pictures have {} numbers, texts {}", image.dim, text.dim);
-        return Err(WeightsError::Config { path: folder.join("config.json"), reason }.into());
+    let (sizes, text) = (config.image(family), config.text(family));
+    let mut image: Option<Box<dyn ImageTower>> = None;
+    if towers == Towers::Both {
+        if sizes.dim != text.dim {
+            let reason = format!("pictures have {} numbers, texts {}", sizes.dim, text.dim);
+            return Err(WeightsError::Config { path: folder.join("config.json"), reason }.into());
+        }
+        let Preparation { spec, colours } = Preparation::read(folder, family, sizes.image)?;
+        let network = Viewer::load(&weights, family, sizes, colours)?;
+        let network = move |frames: &[&[u8]]| network.encode(frames);
+        image = Some(Box::new(Images { spec, dim: sizes.dim, network }));
     }
-    let preparation = Preparation::read(folder, family, image.image)?;
-    let viewer = Viewer::load(&weights, family, image, preparation.colours)?;
     let reader = Reader::load(folder, weights, family, &text)?;
     let weights = hash_of(folder, Weights::FILE)?;
-    let id = EncoderId { name: name.into(), dim: image.dim, weights };
-    Ok(TwoTowers::new(id, Box::new(Images { viewer, wants: preparation.wants }), Box::new(reader)))
-}
-
-/// The side that reads alone, its vectors' length and the hash of its weights: for features whose
-/// pictures were seen elsewhere.
-pub fn load_text(folder: &Path) -> Result<(Box<dyn TextTower>, usize, String), EncoderError> {
-    if mobile::is_one(folder) {
-        return mobile::load_text(folder);
-    }
-    let (config, family) = Config::read(folder)?;
-    let sizes = config.text(family);
-    let reader = Reader::load(folder, Weights::open(folder)?, family, &sizes)?;
-    Ok((Box::new(reader), sizes.dim, hash_of(folder, Weights::FILE)?))
+    let id = EncoderId { name: name.into(), dim: text.dim, weights };
+    Ok(TwoTowers::new(id, image, Box::new(reader)))
 }

@@ -1,4 +1,4 @@
-//! preprocessor_config.json: what is done to a picture before the tower sees it.
+//! preprocessor_config.json: image preprocessing of models in Hugging Face's form.
 
 use std::path::Path;
 
@@ -7,22 +7,20 @@ use serde_json::Value;
 use stitch_nn::clip::colours::Colours;
 use stitch_nn::clip::config::{Family, OPENAI_MEAN, OPENAI_STD};
 
-use crate::encoder::wants::{Filter, Fit, Wants};
+use crate::encoder::spec::FrameSpec;
+use crate::media::frames::{Filter, Fit};
 use crate::models::weights::{WeightsError, read_json};
 
-/// Pictures looked at in a second: these towers are large, and what is done changes slower.
+/// Frames encoded per second: these towers are large, and actions change slower.
 const FPS: u32 = 2;
 
-/// What is done to a picture before the tower sees it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Preparation {
-    /// Its shape, and how it gets it.
-    pub wants: Wants,
-    /// What its bytes become.
+    pub spec: FrameSpec,
     pub colours: Colours,
 }
 
-/// preprocessor_config.json, as far as it matters here.
+/// The fields of preprocessor_config.json that matter here.
 #[derive(Clone, Debug, Default, Deserialize)]
 struct Processor {
     size: Option<Value>,
@@ -43,7 +41,7 @@ struct Processors {
 }
 
 impl Preparation {
-    /// Reads preprocessor_config.json for a tower that takes square pictures of this size.
+    /// For a tower that takes square pictures of this size.
     pub fn read(folder: &Path, family: Family, size: usize) -> Result<Self, WeightsError> {
         let name = "preprocessor_config.json";
         let processor: Processor = if folder.join(name).exists() {
@@ -74,13 +72,13 @@ impl Preparation {
         let keeps_shape = processor.size.as_ref().is_some_and(|s| s.get("shortest_edge").is_some());
         let fit = if crops && (keeps_shape || clip) { Fit::Crop } else { Fit::Squash };
         let side = size as u32;
-        let wants = Wants::pictures((side, side), fit, filter, FPS);
-        Ok(processor.preparation(wants, clip))
+        let spec = FrameSpec::single((side, side), fit, filter, FPS);
+        Ok(processor.preparation(spec, clip))
     }
 }
 
 impl Processor {
-    fn preparation(&self, wants: Wants, clip: bool) -> Preparation {
+    fn preparation(&self, spec: FrameSpec, clip: bool) -> Preparation {
         let factor = match self.do_rescale {
             Some(false) => 1.0,
             _ => self.rescale_factor.unwrap_or(1.0 / 255.0),
@@ -93,7 +91,7 @@ impl Processor {
                 Colours::new(factor, mean, std)
             }
         };
-        Preparation { wants, colours }
+        Preparation { spec, colours }
     }
 }
 

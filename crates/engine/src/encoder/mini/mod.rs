@@ -1,36 +1,35 @@
-//! `mini`, the encoder that comes with the program: two small image towers side by side, and a head
-//! over the sentence model for each, trained into one space by `recipes/mini`.
+//! `mini`, the encoder that comes with the program: an ensemble of two small image towers, and for
+//! each a head of the sentence model, trained into one space by `recipes/mini`.
 
-mod eyes;
-mod heads;
+mod images;
+mod texts;
 
 use std::sync::Arc;
 
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
-use self::eyes::Eyes;
-use self::heads::Heads;
+use self::images::Images;
+use self::texts::Texts;
 use super::{EncoderError, EncoderId, TwoTowers};
 use crate::files::hex;
 use crate::models::weights::WeightsError;
 use crate::onnx::Runtime;
 use crate::sentence::SentenceEncoder;
 
-/// The name of the encoder that comes with the program.
 pub const NAME: &str = "mini";
 
 /// The image towers' files.
 const IMAGES: [&str; 2] = ["image1.onnx", "image2.onnx"];
 
 /// The files of a trained `mini`.
-pub struct Files {
+struct Files {
     config: Vec<u8>,
     images: [Vec<u8>; IMAGES.len()],
     text: Vec<u8>,
 }
 
-/// config.json, as far as it matters here.
+/// The fields of config.json that matter here.
 #[derive(Deserialize)]
 struct Config {
     name: String,
@@ -52,8 +51,7 @@ struct TextConfig {
 }
 
 impl Files {
-    /// Those that come with the program.
-    pub fn shipped() -> Self {
+    fn shipped() -> Self {
         Self {
             config: include_bytes!("../../../../../models/mini/config.json").to_vec(),
             images: [
@@ -64,7 +62,7 @@ impl Files {
         }
     }
 
-    /// What tells these weights, on top of these of the sentence model, from any others.
+    /// Identifies these weights on top of those of the sentence model.
     fn hash(&self, sentence_weights: &str) -> String {
         let mut hash = Sha256::new();
         hash.update(&self.config);
@@ -75,19 +73,19 @@ impl Files {
     }
 }
 
-/// The encoder in these files, over a sentence model whose weights have this SHA-256.
+/// The encoder over a sentence model whose weights have this SHA-256.
 pub fn load(
-    files: Files,
     runtime: &Runtime,
     sentences: Arc<SentenceEncoder>,
     sentence_weights: &str,
 ) -> Result<TwoTowers, EncoderError> {
+    let files = Files::shipped();
     let config: Config = serde_json::from_slice(&files.config).map_err(|error| {
         WeightsError::Config { path: "mini/config.json".into(), reason: error.to_string() }
     })?;
     let id =
         EncoderId { name: config.name, dim: config.dim, weights: files.hash(sentence_weights) };
-    let text = Heads::load(&files.text, (config.text.input_dim, config.dim), sentences)?;
-    let image = Eyes::load(files.images, runtime, &config.image, config.dim)?;
-    Ok(TwoTowers::new(id, Box::new(image), Box::new(text)))
+    let text = Texts::load(&files.text, (config.text.input_dim, config.dim), sentences)?;
+    let image = Images::load(files.images, runtime, &config.image, config.dim)?;
+    Ok(TwoTowers::new(id, Some(Box::new(image)), Box::new(text)))
 }

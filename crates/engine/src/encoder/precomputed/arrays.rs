@@ -1,107 +1,82 @@
-//! Rows of numbers from the files that other programs keep features in: npy, npz, HDF5,
-//! safetensors. Pickles are refused, never executed.
+//! Feature rows from npy, npz, HDF5 and safetensors files. Pickles are refused, never executed.
 
 use std::borrow::Cow;
 use std::fs::File;
 use std::io::{BufReader, Read};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use half::f16;
 use hdf5_reader::{Datatype, Hdf5File};
 use npyz::{DType, NpyFile, Order};
 
+use super::PrecomputedError;
 use crate::files::FileError;
-use crate::models::{Weights, WeightsError};
+use crate::models::Weights;
 
-/// The endings of files that are read.
 pub const ENDINGS: [&str; 5] = ["npy", "npz", "h5", "hdf5", "safetensors"];
 
-/// The most bytes of one array: two days at ten rows of 1,024 floats a second.
-const MOST_BYTES: u64 = 8 << 30;
+/// Limit of one array: two days at ten rows of 1,024 floats a second.
+const MAX_BYTES: u64 = 8 << 30;
 
-/// Rows of numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rows {
-    /// The length of a row.
     pub dim: usize,
-    /// Row after row.
     pub data: Vec<f32>,
 }
 
-/// Why a file gives no rows.
-#[derive(Debug, thiserror::Error)]
-pub enum ArrayError {
-    /// It could not be read.
-    #[error(transparent)]
-    File(#[from] FileError),
-    /// It is broken, or of another kind.
-    #[error("{}: {reason}", path.display())]
-    Unusable {
-        /// Which file.
-        path: PathBuf,
-        /// What is wrong with it.
-        reason: String,
-    },
-    /// The safetensors reader failed.
-    #[error(transparent)]
-    Weights(#[from] WeightsError),
-}
-
 /// The array of this name in the file, or the only one there is.
-pub fn read(path: &Path, key: Option<&str>) -> Result<Rows, ArrayError> {
+pub fn read(path: &Path, key: Option<&str>) -> Result<Rows, PrecomputedError> {
     let array = match ending(path).as_str() {
         "npy" => read_npy(path),
         "npz" => read_npz(path, key),
         "h5" | "hdf5" => read_hdf5(path, key),
         "safetensors" => read_safetensors(path, key),
-        _ => Err(ArrayError::Unusable {
-            path: path.into(),
-            reason: format!(
+        _ => Err(unusable(
+            path,
+            format!(
                 "features are read from {}; pickles (.pt, .pkl) can run any program and are never \
                  opened, save the array with numpy.save",
                 ENDINGS.join(", ")
             ),
-        }),
+        )),
     }?;
     array.rows(path)
 }
 
-/// The file's ending in small letters.
 pub fn ending(path: &Path) -> String {
     path.extension().unwrap_or_default().to_string_lossy().to_lowercase()
 }
 
-/// Numbers with their shape.
 struct Array {
     shape: Vec<usize>,
     data: Vec<f32>,
 }
 
 impl Array {
-    /// Two dimensions, once those of length 1 are left out; a single row may stay alone.
-    fn rows(self, path: &Path) -> Result<Rows, ArrayError> {
+    /// Dimensions of length 1 are ignored; two must be left, or one for a single row.
+    fn rows(self, path: &Path) -> Result<Rows, PrecomputedError> {
         let long: Vec<usize> = self.shape.iter().copied().filter(|length| *length != 1).collect();
         let dim = match (long.as_slice(), self.shape.last()) {
             ([_, dim] | [dim], _) if *dim > 0 => *dim,
             ([], Some(1)) => 1,
             _ => {
                 let reason = format!("the shape {:?} is not that of rows", self.shape);
-                return Err(ArrayError::Unusable { path: path.into(), reason });
+                return Err(unusable(path, reason));
             }
         };
         if let Some(at) = self.data.iter().position(|x| !x.is_finite()) {
             let reason = format!("row {} holds a number that is not finite", at / dim);
-            return Err(ArrayError::Unusable { path: path.into(), reason });
+            return Err(unusable(path, reason));
         }
         Ok(Rows { dim, data: self.data })
     }
 }
 
-fn unusable(path: &Path, reason: impl ToString) -> ArrayError {
-    ArrayError::Unusable { path: path.into(), reason: reason.to_string() }
+fn unusable(path: &Path, reason: impl ToString) -> PrecomputedError {
+    PrecomputedError::Unusable { path: path.into(), reason: reason.to_string() }
 }
 
-fn read_npy(path: &Path) -> Result<Array, ArrayError> {
+fn read_npy(path: &Path) -> Result<Array, PrecomputedError> {
     let file = File::open(path).map_err(FileError::at(path))?;
     let length = file.metadata().map_err(FileError::at(path))?.len();
     npy(BufReader::new(file), length).map_err(|reason| unusable(path, reason))
@@ -130,7 +105,7 @@ fn npy(reader: impl Read, length: u64) -> Result<Array, String> {
             return Err(format!("its numbers are of the kind {other}; f2, f4 and f8 are read"));
         }
     };
-    let wanted = bytes_of(&shape, size).filter(|wanted| *wanted <= length.min(MOST_BYTES));
+    let wanted = bytes_of(&shape, size).filter(|wanted| *wanted <= length.min(MAX_BYTES));
     let Some(wanted) = wanted else {
         return Err(format!("it is too short for its shape {shape:?}"));
     };
@@ -140,15 +115,15 @@ fn npy(reader: impl Read, length: u64) -> Result<Array, String> {
         return Err(format!("it ends after {} of {wanted} bytes", bytes.len()));
     }
     let data = floats(&bytes, size, big);
-    Ok(Array { data: if across { turned(&data, &shape) } else { data }, shape })
+    Ok(Array { data: if across { transposed(&data, &shape) } else { data }, shape })
 }
 
 fn bytes_of(shape: &[usize], size: u64) -> Option<u64> {
     shape.iter().try_fold(size, |product, length| product.checked_mul(*length as u64))
 }
 
-/// Columns one after the other to rows one after the other.
-fn turned(data: &[f32], shape: &[usize]) -> Vec<f32> {
+/// Column-major to row-major.
+fn transposed(data: &[f32], shape: &[usize]) -> Vec<f32> {
     let long: Vec<usize> = shape.iter().copied().filter(|length| *length != 1).collect();
     let [rows, dim] = long[..] else { return data.to_vec() };
     (0..rows * dim).map(|i| data[i % dim * rows + i / dim]).collect()
@@ -172,33 +147,31 @@ fn floats(bytes: &[u8], size: u64, big: bool) -> Vec<f32> {
     bytes.chunks_exact(size as usize).map(number).collect()
 }
 
-fn read_npz(path: &Path, key: Option<&str>) -> Result<Array, ArrayError> {
+fn read_npz(path: &Path, key: Option<&str>) -> Result<Array, PrecomputedError> {
     let file = File::open(path).map_err(FileError::at(path))?;
     let wrong = |reason: String| unusable(path, reason);
     let mut archive = zip::ZipArchive::new(BufReader::new(file))
         .map_err(|error| wrong(format!("not a whole npz file ({error})")))?;
     let names: Vec<String> = archive.file_names().flatten().map(Cow::into_owned).collect();
     let plain = |name: &String| name.strip_suffix(".npy").unwrap_or(name).to_owned();
-    let names: Vec<(String, String)> = names.into_iter().map(|n| (plain(&n), n)).collect();
-    let chosen = choose(names.iter().map(|(plain, _)| plain.as_str()), key).map_err(wrong)?;
-    let name = names.iter().find(|(plain, _)| *plain == chosen).map_or("", |(_, name)| name);
+    let chosen = choose(&names.iter().map(plain).collect::<Vec<_>>(), key).map_err(wrong)?;
+    let name = names.iter().find(|name| plain(name) == chosen).map_or("", |name| name);
     let member = archive.by_name(name).map_err(|error| wrong(error.to_string()))?;
     let length = member.size();
     npy(member, length).map_err(|reason| unusable(path, format!("{name}: {reason}")))
 }
 
-/// The name asked for, else the only one, else a usual one.
-fn choose<'a>(names: impl Iterator<Item = &'a str>, key: Option<&str>) -> Result<String, String> {
-    let names: Vec<&str> = names.collect();
+/// The name given, else the only one, else a usual one.
+fn choose(names: &[String], key: Option<&str>) -> Result<String, String> {
     let usual = ["features", "feats", "feature", "arr_0", "data"];
-    let chosen = match (key, names.as_slice()) {
-        (Some(key), _) => names.iter().find(|name| **name == key),
+    let chosen = match (key, names) {
+        (Some(key), _) => names.iter().find(|name| *name == key),
         (None, [only]) => Some(only),
-        (None, _) => names.iter().find(|name| usual.contains(name)),
+        (None, _) => names.iter().find(|name| usual.contains(&name.as_str())),
     };
-    let list = || names.iter().take(8).copied().collect::<Vec<_>>().join(", ");
+    let list = || names[..names.len().min(8)].join(", ");
     match (chosen, key) {
-        (Some(name), _) => Ok((*name).to_owned()),
+        (Some(name), _) => Ok(name.clone()),
         (None, Some(key)) => Err(format!("there is no array `{key}`; there are: {}", list())),
         (None, None) => Err(format!(
             "it holds {} arrays ({}); say which by `key` in features.toml",
@@ -208,16 +181,16 @@ fn choose<'a>(names: impl Iterator<Item = &'a str>, key: Option<&str>) -> Result
     }
 }
 
-fn read_hdf5(path: &Path, key: Option<&str>) -> Result<Array, ArrayError> {
+fn read_hdf5(path: &Path, key: Option<&str>) -> Result<Array, PrecomputedError> {
     let wrong =
         |error: hdf5_reader::error::Error| unusable(path, format!("not readable HDF5 ({error})"));
-    // Opened here first, so that a missing file is told as such.
+    // Opened here first, so that a missing file is reported as such.
     File::open(path).map_err(FileError::at(path))?;
     let file = Hdf5File::open(path).map_err(wrong)?;
     let (_, names) = file.root_group().and_then(|root| root.member_names()).map_err(wrong)?;
     let chosen = match key {
         Some(key) if key.contains('/') => key.to_owned(),
-        key => choose(names.iter().map(String::as_str), key).map_err(|r| unusable(path, r))?,
+        key => choose(&names, key).map_err(|reason| unusable(path, reason))?,
     };
     let dataset = file.dataset(&chosen).map_err(wrong)?;
     let Datatype::FloatingPoint { size, byte_order } = dataset.dtype() else {
@@ -225,7 +198,7 @@ fn read_hdf5(path: &Path, key: Option<&str>) -> Result<Array, ArrayError> {
     };
     let (size, big) = (u64::from(*size), format!("{byte_order:?}").starts_with("Big"));
     let shape: Vec<usize> = dataset.shape().iter().map(|length| *length as usize).collect();
-    if !matches!(size, 2 | 4 | 8) || bytes_of(&shape, size).is_none_or(|bytes| bytes > MOST_BYTES) {
+    if !matches!(size, 2 | 4 | 8) || bytes_of(&shape, size).is_none_or(|bytes| bytes > MAX_BYTES) {
         return Err(unusable(path, format!("`{chosen}` of {shape:?} numbers of {size} bytes")));
     }
     let bytes = dataset.read_raw_bytes().map_err(wrong)?;
@@ -235,10 +208,9 @@ fn read_hdf5(path: &Path, key: Option<&str>) -> Result<Array, ArrayError> {
     Ok(Array { data: floats(&bytes, size, big), shape })
 }
 
-fn read_safetensors(path: &Path, key: Option<&str>) -> Result<Array, ArrayError> {
+fn read_safetensors(path: &Path, key: Option<&str>) -> Result<Array, PrecomputedError> {
     let weights = Weights::open_file(path)?;
-    let names = weights.names();
-    let chosen = choose(names.iter().map(String::as_str), key).map_err(|r| unusable(path, r))?;
+    let chosen = choose(&weights.names(), key).map_err(|reason| unusable(path, reason))?;
     let shape = weights.shape(&chosen)?.to_vec();
     Ok(Array { data: weights.numbers(&chosen, &shape)?, shape })
 }

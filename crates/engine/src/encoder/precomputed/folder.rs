@@ -1,5 +1,5 @@
-//! A folder of features made elsewhere: a file per video by its name, or one file with an array per
-//! video; and `features.toml` beside them.
+//! A folder of precomputed features: a file per video, or one file with an array per video; and
+//! `features.toml`.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -7,92 +7,20 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
-use super::arrays::{self, ArrayError, Rows};
+use super::PrecomputedError;
+use super::arrays::{self, Rows};
 use crate::files::{FileError, hex};
 
-/// How much longer or shorter than the video its features may be, in seconds.
-const TOLERANCE: f64 = 1.0;
+/// By how much the lengths of a video and of its features may differ.
+const TOLERANCE_S: f64 = 1.0;
 
-/// What is wrong with features that came from elsewhere.
-#[derive(Debug, thiserror::Error)]
-pub enum PrecomputedError {
-    /// A file of the folder could not be read.
-    #[error(transparent)]
-    File(#[from] FileError),
-    /// `features.toml` cannot be understood.
-    #[error("{}: {reason}", path.display())]
-    Description {
-        /// Which file.
-        path: PathBuf,
-        /// What is wrong with it.
-        reason: String,
-    },
-    /// There is nothing in the folder.
-    #[error("{}: no features here; they are files such as VIDEO.npy, in {}", folder.display(),
-        arrays::ENDINGS.join(", "))]
-    Nothing {
-        /// The folder.
-        folder: PathBuf,
-    },
-    /// The rate is not known.
-    #[error("{}: how many rows a second has is not known; say it with --feature-rate, or as \
-        `rate = 1.0` in features.toml", folder.display())]
-    NoRate {
-        /// The folder.
-        folder: PathBuf,
-    },
-    /// The video has none.
-    #[error("there are no features of `{name}` in {}", folder.display())]
-    NoneOf {
-        /// The video's name without ending.
-        name: String,
-        /// The folder.
-        folder: PathBuf,
-    },
-    /// Rows have another length than those of the text side.
-    #[error("{}: rows of {found} numbers, where texts have {expected}; they are of another encoder, \
-        or `key` in features.toml names the wrong array", path.display())]
-    WrongDim {
-        /// Which file.
-        path: PathBuf,
-        /// The length of a row.
-        found: usize,
-        /// What it should be.
-        expected: usize,
-    },
-    /// The features are of another length than the video.
-    #[error("{}: {rows} rows at {rate} per second are {features_s:.1} s, but the video lasts \
-        {video_s:.1} s; say the right rate with --feature-rate, or make the features again",
-        path.display())]
-    WrongLength {
-        /// Which file.
-        path: PathBuf,
-        /// How many rows.
-        rows: usize,
-        /// How many a second has.
-        rate: f64,
-        /// How long that is.
-        features_s: f64,
-        /// How long the video is.
-        video_s: f64,
-    },
-    /// The library was opened without the folder.
-    #[error("features of videos are not computed here; index with --features DIR")]
-    TextsOnly,
-    /// A file holds no rows.
-    #[error(transparent)]
-    Array(#[from] ArrayError),
-}
-
-/// features.toml, or what was said on the command line.
+/// features.toml, or the options of the command line.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct About {
     /// Rows per second.
     pub rate: Option<f64>,
-    /// The length of a row.
     pub dim: Option<usize>,
-    /// The array's name in files that hold several.
     pub key: Option<String>,
 }
 
@@ -103,7 +31,6 @@ pub struct Folder {
     rate: f64,
     dim: Option<usize>,
     key: Option<String>,
-    /// Files by their name without ending.
     files: HashMap<String, PathBuf>,
     /// Files with an array per video, by the arrays' names.
     shared: HashMap<String, PathBuf>,
@@ -113,15 +40,15 @@ impl Folder {
     /// The description's name in a folder.
     pub const ABOUT: &str = "features.toml";
 
-    /// Finds the files. What is said here goes before what features.toml says.
-    pub fn open(folder: &Path, said: &About) -> Result<Self, PrecomputedError> {
+    /// Finds the files. `options` take precedence over features.toml.
+    pub fn open(folder: &Path, options: &About) -> Result<Self, PrecomputedError> {
         std::fs::read_dir(folder).map_err(FileError::at(folder))?;
         let written = read_about(folder)?;
-        let rate = said.rate.or(written.rate);
+        let rate = options.rate.or(written.rate);
         let rate = rate.ok_or_else(|| PrecomputedError::NoRate { folder: folder.into() })?;
         if !(rate.is_finite() && (1e-3..=1e3).contains(&rate)) {
             let reason = format!("{rate} rows per second; from 0.001 to 1000 can be");
-            return Err(PrecomputedError::Description { path: folder.join(Self::ABOUT), reason });
+            return Err(PrecomputedError::Unusable { path: folder.join(Self::ABOUT), reason });
         }
         let mut files = HashMap::new();
         walk(folder, 3, &mut files)?;
@@ -133,7 +60,7 @@ impl Folder {
             names.into_iter().map(|name| (name, path.clone())).collect::<Vec<_>>()
         });
         let shared = if files.len() <= 16 { shared.collect() } else { HashMap::new() };
-        let (dim, key) = (said.dim.or(written.dim), said.key.clone().or(written.key));
+        let (dim, key) = (options.dim.or(written.dim), options.key.clone().or(written.key));
         Ok(Self { folder: folder.into(), rate, dim, key, files, shared })
     }
 
@@ -142,7 +69,6 @@ impl Folder {
         self.rate
     }
 
-    /// The length of a row, where it was said.
     pub fn dim(&self) -> Option<usize> {
         self.dim
     }
@@ -152,7 +78,7 @@ impl Folder {
         self.files.get(name).or_else(|| self.shared.get(name)).map(PathBuf::as_path)
     }
 
-    /// What tells these features of a video from others: the file's bytes.
+    /// A hash of the name and of the file's bytes.
     pub fn content_of(&self, name: &str) -> Result<String, PrecomputedError> {
         let path = self.file_of(name).ok_or_else(|| self.none_of(name))?;
         let bytes = std::fs::read(path).map_err(FileError::at(path))?;
@@ -173,13 +99,13 @@ impl Folder {
         Ok((arrays::read(path, key)?, path))
     }
 
-    /// How long the features of a video say it is, in milliseconds.
+    /// The length of a video by its features.
     pub fn length_ms_of(&self, name: &str) -> Result<u64, PrecomputedError> {
         let (rows, _) = self.rows_of(name)?;
         Ok(((rows.data.len() / rows.dim) as f64 / self.rate * 1000.0).round() as u64)
     }
 
-    /// One row per second of a video that lasts so long, of `dim` numbers.
+    /// One row of `dim` numbers per second of a video of this length.
     pub fn seconds_of(
         &self,
         name: &str,
@@ -192,18 +118,17 @@ impl Folder {
             return Err(PrecomputedError::WrongDim { path, found: rows.dim, expected: dim });
         }
         let (features_s, video_s) = (count as f64 / self.rate, length_ms as f64 / 1000.0);
-        if (features_s - video_s).abs() > TOLERANCE.max(1.0 / self.rate) {
-            let rate = self.rate;
-            let rows = count;
+        if (features_s - video_s).abs() > TOLERANCE_S.max(1.0 / self.rate) {
+            let (rows, rate) = (count, self.rate);
             return Err(PrecomputedError::WrongLength { path, rows, rate, features_s, video_s });
         }
-        Ok(spread(&rows, self.rate, length_ms.div_ceil(1000) as usize))
+        Ok(resample(&rows, self.rate, length_ms.div_ceil(1000) as usize))
     }
 }
 
-/// The rows of a rate as rows of seconds: each second is the sum of the rows that lie in it, by how
-/// much of them does. A second after the last row has the last one.
-fn spread(rows: &Rows, rate: f64, seconds: usize) -> Vec<f32> {
+/// Resamples rows to one per second: the sum of the rows in it, weighted by overlap. A second after the
+/// last row has the last one.
+fn resample(rows: &Rows, rate: f64, seconds: usize) -> Vec<f32> {
     let count = rows.data.len() / rows.dim;
     let mut sums = vec![0.0; seconds * rows.dim];
     for (second, sum) in sums.chunks_exact_mut(rows.dim).enumerate() {
@@ -228,10 +153,10 @@ fn read_about(folder: &Path) -> Result<About, PrecomputedError> {
     }
     let text = std::fs::read_to_string(&path).map_err(FileError::at(&path))?;
     toml::from_str(&text)
-        .map_err(|error| PrecomputedError::Description { path, reason: error.to_string() })
+        .map_err(|error| PrecomputedError::Unusable { path, reason: error.to_string() })
 }
 
-/// The files with features in a folder and, some levels deep, the folders in it.
+/// The files with features in a folder and its subfolders, some levels deep.
 fn walk(
     folder: &Path,
     levels: usize,
@@ -266,11 +191,14 @@ mod tests {
     fn rows_of_any_rate_become_seconds() {
         // Rows are brought to length 1 first, so a second's sum is the time its rows cover.
         for (rate, count, seconds) in [(1.0, 5, 5), (2.0, 10, 5), (0.5, 3, 5), (4.0 / 3.0, 7, 5)] {
-            let spread = spread(&rows(count), rate, seconds);
-            assert_eq!(spread.len(), 2 * seconds, "{rate}");
-            assert!(spread.chunks(2).all(|row| row[0] > 0.0 && row[1] == 0.0), "{rate} {spread:?}");
+            let resampled = resample(&rows(count), rate, seconds);
+            assert_eq!(resampled.len(), 2 * seconds, "{rate}");
+            assert!(
+                resampled.chunks(2).all(|row| row[0] > 0.0 && row[1] == 0.0),
+                "{rate} {resampled:?}"
+            );
         }
-        assert_eq!(spread(&rows(1), 1.0, 2), [1.0, 0.0, 1.0, 0.0], "the last row stays");
-        assert!(spread(&Rows { dim: 2, data: vec![] }, 1.0, 1).iter().all(|x| *x == 0.0));
+        assert_eq!(resample(&rows(1), 1.0, 2), [1.0, 0.0, 1.0, 0.0], "the last row stays");
+        assert!(resample(&Rows { dim: 2, data: vec![] }, 1.0, 1).iter().all(|x| *x == 0.0));
     }
 }

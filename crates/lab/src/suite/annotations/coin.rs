@@ -1,7 +1,6 @@
 //! COIN: steps by video, as its authors give them (COIN.json: an object of videos under `database`) and
 //! as the splits for planning do (a list of objects with one video each).
 
-use std::collections::HashSet;
 use std::path::Path;
 
 use serde_json::{Map, Value};
@@ -10,7 +9,6 @@ use super::{AnnotatedVideo, Annotations, AnnotationsError, json};
 
 const KIND: &str = "annotations of COIN";
 
-/// Reads either form.
 pub fn read(path: &Path) -> Result<Annotations, AnnotationsError> {
     let root = json::read(path, KIND)?;
     let records: Vec<(&String, &Value)> = match (&root, root.get("database")) {
@@ -20,38 +18,26 @@ pub fn read(path: &Path) -> Result<Annotations, AnnotationsError> {
         }
         _ => return Err(json::wrong(path, KIND, "neither `database` nor a list")),
     };
-    let (mut read, mut seen) = (Annotations::default(), HashSet::new());
+    let mut read = Annotations::default();
     for (id, record) in records {
         match record.as_object() {
-            Some(record) => read_video(id, record, &mut read, &mut seen),
-            None => read.complain(id.clone(), "it is no object"),
+            Some(record) => read_video(id, record, &mut read),
+            None => read.report(id.clone(), "it is no object"),
         }
     }
     Ok(read)
 }
 
-fn read_video(
-    id: &str,
-    record: &Map<String, Value>,
-    read: &mut Annotations,
-    seen: &mut HashSet<String>,
-) {
+fn read_video(id: &str, record: &Map<String, Value>, read: &mut Annotations) {
     let mut video = AnnotatedVideo {
         id: id.into(),
         task: json::text(record, "class").unwrap_or_default().into(),
-        split: json::text(record, "subset").map(str::to_owned),
         length_ms: json::length(record.get("duration")),
         ..AnnotatedVideo::default()
     };
-    let steps = record.get("annotation").and_then(Value::as_array);
-    for step in steps.into_iter().flatten() {
-        let text = step.get("label").and_then(Value::as_str).unwrap_or_default();
-        match json::pair(step.get("segment")) {
-            Some((from, to)) => read.add_step(&mut video, text, from, to),
-            None => read.complain(id, format!("`{text}` has no segment")),
-        }
-    }
-    read.take(video, seen);
+    let segment = |step: &Value| json::pair(step.get("segment"));
+    read.add_json_steps(&mut video, record.get("annotation"), "label", segment, "segment");
+    read.add(video);
 }
 
 #[cfg(test)]
@@ -80,7 +66,7 @@ mod tests {
             assert_eq!((read.videos.len(), read.steps()), (1, 2));
             let video = &read.videos[0];
             assert_eq!((video.task.as_str(), video.length_ms), ("BoilEggs", Some(60_500)));
-            assert_eq!(read.odd.len(), 2, "{:?}", read.odd);
+            assert_eq!(read.issues.len(), 2, "{:?}", read.issues);
         }
         let told = read_text("{}").unwrap_err().to_string();
         assert!(told.contains("not annotations of COIN"), "{told}");

@@ -1,13 +1,13 @@
 //! CrossTask: steps of videos of named tasks. Read from one JSON list (a video of a task each), or from
 //! the authors' folder: `tasks_primary.txt` and `annotations/TASK_VIDEO.csv`.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::path::Path;
 
 use serde_json::{Map, Value};
 use stitch_engine::files::FileError;
 
-use super::{AnnotatedVideo, Annotations, AnnotationsError, csv, json};
+use super::{AnnotatedVideo, Annotations, AnnotationsError, json, tables};
 
 const KIND: &str = "annotations of CrossTask";
 
@@ -18,33 +18,26 @@ pub fn read(path: &Path) -> Result<Annotations, AnnotationsError> {
     }
     let root = json::read(path, KIND)?;
     let list = root.as_array().ok_or_else(|| json::wrong(path, KIND, "it is no list"))?;
-    let (mut read, mut seen) = (Annotations::default(), HashSet::new());
+    let mut read = Annotations::default();
     for (number, record) in list.iter().enumerate() {
         match record.as_object() {
-            Some(record) => read_video(record, &mut read, &mut seen),
-            None => read.complain(format!("record {}", number + 1), "it is no object"),
+            Some(record) => read_video(record, &mut read),
+            None => read.report(format!("record {}", number + 1), "it is no object"),
         }
     }
     Ok(read)
 }
 
-fn read_video(record: &Map<String, Value>, read: &mut Annotations, seen: &mut HashSet<String>) {
+fn read_video(record: &Map<String, Value>, read: &mut Annotations) {
     let mut video = AnnotatedVideo {
         id: json::text(record, "video_id").unwrap_or_default().into(),
         task: json::text(record, "task").unwrap_or_default().into(),
         length_ms: json::length(record.get("duration")),
         ..AnnotatedVideo::default()
     };
-    let steps = record.get("steps").and_then(Value::as_array);
-    for step in steps.into_iter().flatten() {
-        let text = step.get("step").and_then(Value::as_str).unwrap_or_default();
-        let at = |key: &str| step.get(key).and_then(Value::as_f64);
-        match at("start").zip(at("end")) {
-            Some((from, to)) => read.add_step(&mut video, text, from, to),
-            None => read.complain(video.id.clone(), format!("`{text}` has no times")),
-        }
-    }
-    read.take(video, seen);
+    let times = |step: &Value| step.get("start")?.as_f64().zip(step.get("end")?.as_f64());
+    read.add_json_steps(&mut video, record.get("steps"), "step", times, "times");
+    read.add(video);
 }
 
 /// What a task is called, and its steps by number.
@@ -54,34 +47,30 @@ fn read_folder(folder: &Path) -> Result<Annotations, AnnotationsError> {
     let list = folder.join("tasks_primary.txt");
     let text = std::fs::read_to_string(&list).map_err(FileError::at(&list))?;
     let tasks = tasks(&text);
-    let annotations = folder.join("annotations");
-    let entries = std::fs::read_dir(&annotations).map_err(FileError::at(&annotations))?;
-    let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
-    paths.sort();
-    let (mut read, mut seen) = (Annotations::default(), HashSet::new());
-    for path in paths.iter().filter(|path| path.extension().is_some_and(|end| end == "csv")) {
+    let mut read = Annotations::default();
+    for path in tables::csv_files(&folder.join("annotations"))? {
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let known = name.split_once('_').and_then(|(task, id)| Some((tasks.get(task)?, id)));
         let Some(((task, steps), id)) = known else {
-            read.complain(name, "its name is not TASK_VIDEO with a task of tasks_primary.txt");
+            read.report(name, "its name is not TASK_VIDEO with a task of tasks_primary.txt");
             continue;
         };
-        let text = std::fs::read_to_string(path).map_err(FileError::at(path))?;
+        let text = std::fs::read_to_string(&path).map_err(FileError::at(&path))?;
         let mut video =
             AnnotatedVideo { id: id.into(), task: task.clone(), ..AnnotatedVideo::default() };
         read_rows(&text, steps, &mut video, &mut read);
-        read.take(video, &mut seen);
+        read.add(video);
     }
     Ok(read)
 }
 
 fn read_rows(text: &str, steps: &[String], video: &mut AnnotatedVideo, read: &mut Annotations) {
-    for row in csv::rows(text) {
-        let number = |at: usize| row.get(at).and_then(|value| value.trim().parse::<f64>().ok());
+    for row in tables::rows(text) {
+        let number = |at: usize| tables::value(&row, at).parse::<f64>().ok();
         let step = number(0).and_then(|number| steps.get((number as usize).wrapping_sub(1)));
         match (step, number(1), number(2)) {
             (Some(step), Some(from), Some(to)) => read.add_step(video, step, from, to),
-            _ => read.complain(video.id.clone(), format!("`{}` is no step", row.join(","))),
+            _ => read.report(video.id.clone(), format!("`{}` is no step", tables::line(&row))),
         }
     }
 }
@@ -113,7 +102,7 @@ mod tests {
         std::fs::write(&file, text).unwrap();
         let found = read(&file).unwrap();
         assert_eq!((found.videos.len(), found.steps()), (1, 2));
-        let said: Vec<&str> = found.odd.iter().map(|odd| odd.reason.as_str()).collect();
+        let said: Vec<&str> = found.issues.iter().map(|odd| odd.reason.as_str()).collect();
         let expected = [
             "from 9 s to 9 s is no time",
             "its steps are not in the order of their times",
@@ -127,6 +116,6 @@ mod tests {
         std::fs::write(folder.path().join("annotations/7_a_b.csv"), rows).unwrap();
         std::fs::write(folder.path().join("annotations/8_x.csv"), "").unwrap();
         let found = read(folder.path()).unwrap();
-        assert_eq!((found.videos[0].id.as_str(), found.steps(), found.odd.len()), ("a_b", 2, 2));
+        assert_eq!((found.videos[0].id.as_str(), found.steps(), found.issues.len()), ("a_b", 2, 2));
     }
 }

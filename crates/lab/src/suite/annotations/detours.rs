@@ -9,32 +9,27 @@ use serde_json::{Map, Value, json};
 use stitch_core::clip::Span;
 
 use super::{AnnotatedVideo, Annotations, AnnotationsError, json as reading};
-use crate::suite::plain::set::Complaint;
+use crate::suite::plain::{DataIssue, milliseconds};
 
 const KIND: &str = "a list of detours";
 
-/// A detour.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Detour {
     /// The video that is watched.
     pub from: String,
     /// Until when, in milliseconds.
     pub time_ms: u64,
-    /// What is asked.
     pub question: String,
     /// The video that answers.
     pub to: String,
-    /// Where.
     pub window: Span,
 }
 
-/// Detours, and what in their file is odd.
+/// The detours of a file, in its order, and what could not be used.
 #[derive(Clone, Debug, Default)]
 pub struct Detours {
-    /// In the file's order.
     pub detours: Vec<Detour>,
-    /// What could not be used.
-    pub odd: Vec<Complaint>,
+    pub issues: Vec<DataIssue>,
 }
 
 /// Reads COIN-Detours (video1, video1_startends, video2, video2_startends, conversations) or the form of
@@ -50,7 +45,7 @@ pub fn read(path: &Path) -> Result<Detours, AnnotationsError> {
             Err(reason) => {
                 let place = record.get("id").and_then(reading::name);
                 let place = place.unwrap_or_else(|| format!("record {}", number + 1));
-                read.odd.push(Complaint { place, reason: reason.into() });
+                read.issues.push(DataIssue { place, reason: reason.into() });
             }
         }
     }
@@ -67,13 +62,12 @@ fn read_detour(record: &Map<String, Value>) -> Result<Detour, &'static str> {
     let time = time.and_then(|time| time.as_f64().or_else(|| Some(reading::pair(Some(time))?.1)));
     let window = first(&["video2_startends", "window", "target_window", "detour_window"]);
     let window = reading::pair(window).ok_or("it has no window")?;
-    let ms = |seconds: f64| {
-        (0.0..=172_800.0).contains(&seconds).then(|| (seconds * 1000.0).round() as u64)
-    };
-    let window = ms(window.0).zip(ms(window.1)).and_then(|(from, to)| Span::new(from, to));
+    let window = milliseconds(window.0)
+        .zip(milliseconds(window.1))
+        .and_then(|(from, to)| Span::new(from, to));
     Ok(Detour {
         from: from.ok_or("it does not say which video is watched")?,
-        time_ms: time.and_then(ms).ok_or("it does not say until when")?,
+        time_ms: time.and_then(milliseconds).ok_or("it does not say until when")?,
         question: question(record).ok_or("it asks nothing")?,
         to: to.ok_or("it does not say which video answers")?,
         window: window.ok_or("its window is empty")?,
@@ -94,7 +88,6 @@ fn question(record: &Map<String, Value>) -> Option<String> {
 /// A procedure from a detour: the steps by video and number there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DetourProcedure {
-    /// The question.
     pub title: String,
     /// Each step's text, video, and number among the video's steps.
     pub steps: Vec<(String, String, usize)>,
@@ -181,14 +174,14 @@ mod tests {
             {"id": "odd", "video1": "a"}, 4]"#;
         std::fs::write(&path, text).unwrap();
         let found = read(&path).unwrap();
-        assert_eq!((found.detours.len(), found.odd.len()), (2, 2));
+        assert_eq!((found.detours.len(), found.issues.len()), (2, 2));
         assert_eq!(found.detours[0].question, "Can I use honey instead?");
         let annotations = Annotations {
             videos: vec![
                 video("a", &[("boil", 2, 8), ("pour", 9, 14), ("sugar", 15, 20)]),
                 video("b", &[("boil", 1, 9), ("honey", 22, 29), ("drink", 30, 40)]),
             ],
-            odd: Vec::new(),
+            ..Annotations::default()
         };
         let (made, lost) = procedures(&found.detours, &annotations);
         let steps: Vec<_> =

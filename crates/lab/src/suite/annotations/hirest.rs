@@ -1,7 +1,6 @@
 //! HiREST: for each prompt videos with the bounds of a moment and of its steps; and the categories of
 //! prompts, where they lie beside the splits.
 
-use std::collections::HashSet;
 use std::path::Path;
 
 use serde_json::Value;
@@ -10,22 +9,24 @@ use super::{AnnotatedVideo, Annotations, AnnotationsError, json};
 
 const KIND: &str = "a split of HiREST";
 
-/// Reads one split. Videos without steps, which most are, are no odd ones here.
+/// Reads one split. Most videos have no steps; that is no issue here.
 pub fn read(path: &Path) -> Result<Annotations, AnnotationsError> {
     let root = json::read(path, KIND)?;
     let prompts = root.as_object().ok_or_else(|| json::wrong(path, KIND, "it is no object"))?;
     let beside = path.with_file_name("categories.json");
     let categories = if beside.is_file() { json::read(&beside, KIND)? } else { Value::Null };
-    let (mut read, mut seen) = (Annotations::default(), HashSet::new());
+    let mut read = Annotations::default();
     for (prompt, videos) in prompts {
         let Some(videos) = videos.as_object() else {
-            read.complain(prompt.clone(), "its videos are no object");
+            read.report(prompt.clone(), "its videos are no object");
             continue;
         };
         let domain = categories["prompt_to_cat"][prompt.as_str()].as_str();
         for (name, record) in videos {
-            let steps = record.get("steps").and_then(Value::as_array);
-            let Some(steps) = steps.filter(|steps| !steps.is_empty()) else { continue };
+            let steps = record.get("steps");
+            if steps.and_then(Value::as_array).is_none_or(Vec::is_empty) {
+                continue;
+            }
             let mut video = AnnotatedVideo {
                 id: name.strip_suffix(".mp4").unwrap_or(name).into(),
                 task: prompt.clone(),
@@ -33,14 +34,9 @@ pub fn read(path: &Path) -> Result<Annotations, AnnotationsError> {
                 length_ms: json::length(record.get("v_duration")),
                 ..AnnotatedVideo::default()
             };
-            for step in steps {
-                let text = step.get("heading").and_then(Value::as_str).unwrap_or_default();
-                match json::pair(step.get("absolute_bounds")) {
-                    Some((from, to)) => read.add_step(&mut video, text, from, to),
-                    None => read.complain(name.clone(), format!("`{text}` has no bounds")),
-                }
-            }
-            read.take(video, &mut seen);
+            let bounds = |step: &Value| json::pair(step.get("absolute_bounds"));
+            read.add_json_steps(&mut video, steps, "heading", bounds, "bounds");
+            read.add(video);
         }
     }
     Ok(read)
@@ -64,7 +60,7 @@ mod tests {
         let categories = r#"{"prompt_to_cat": {"Make a Kite": "Crafts"}}"#;
         std::fs::write(folder.path().join("categories.json"), categories).unwrap();
         let found = read(&path).unwrap();
-        assert_eq!((found.videos.len(), found.steps(), found.odd.len()), (1, 2, 2));
+        assert_eq!((found.videos.len(), found.steps(), found.issues.len()), (1, 2, 2));
         let video = &found.videos[0];
         assert_eq!((video.id.as_str(), video.domain.as_deref()), ("a", Some("Crafts")));
         assert_eq!(video.steps[0].text, "Cut the paper");

@@ -6,19 +6,18 @@ use serde_json::{Map, Value};
 use stitch_engine::files::FileError;
 
 use super::AnnotationsError;
+use crate::suite::plain::milliseconds;
 
-/// The JSON in a file.
 pub fn read(path: &Path, kind: &'static str) -> Result<Value, AnnotationsError> {
     let bytes = std::fs::read(path).map_err(FileError::at(path))?;
     serde_json::from_slice(&bytes).map_err(|error| wrong(path, kind, error))
 }
 
-/// The file is of another kind.
+/// The error for a file of another kind.
 pub fn wrong(path: &Path, kind: &'static str, reason: impl ToString) -> AnnotationsError {
     AnnotationsError::Format { path: path.into(), kind, reason: reason.to_string() }
 }
 
-/// The text under a name.
 pub fn text<'a>(object: &'a Map<String, Value>, key: &str) -> Option<&'a str> {
     object.get(key)?.as_str()
 }
@@ -32,14 +31,12 @@ pub fn name(value: &Value) -> Option<String> {
     }
 }
 
-/// Two numbers in a list.
 pub fn pair(value: Option<&Value>) -> Option<(f64, f64)> {
     let both = value?.as_array()?;
     Some((both.first()?.as_f64()?, both.get(1)?.as_f64()?))
 }
 
-/// Seconds as milliseconds, where they can be a video's length.
+/// Seconds as milliseconds, where they can be the length of a video.
 pub fn length(seconds: Option<&Value>) -> Option<u64> {
-    let seconds = seconds?.as_f64()?;
-    (0.0..=172_800.0).contains(&seconds).then(|| (seconds * 1000.0).round() as u64)
+    milliseconds(seconds?.as_f64()?)
 }

@@ -1,9 +1,9 @@
 //! Published annotations of instructional videos, each by its own reader: who shows which step where.
 //!
-//! What is odd in a file is told and left out, and never stops a reader. Read annotations can be written
-//! in the plain format, to be measured on with one's own features.
+//! What cannot be used in a file is reported and left out, and never stops a reader. Annotations can be
+//! written in the plain format, to be measured on with one's own features.
 
-pub mod csv;
+mod tables;
 mod json;
 pub mod coin;
 pub mod crosstask;
@@ -16,117 +16,107 @@ pub mod detours;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use serde_json::json;
+use serde_json::{Value, json};
 use stitch_core::clip::Span;
 use stitch_engine::files::FileError;
 
-use super::plain::set::Complaint;
+use super::plain::{DataIssue, milliseconds};
 
-/// A video and its steps.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AnnotatedVideo {
-    /// Its name, mostly YouTube's.
+    /// Mostly the id on YouTube.
     pub id: String,
-    /// What it makes.
     pub task: String,
-    /// The part of the data it belongs to, as the set calls it.
-    pub split: Option<String>,
     /// The set's own word for its field.
     pub domain: Option<String>,
-    /// How long it lasts, where that is known.
     pub length_ms: Option<u64>,
-    /// Its steps, in the set's order.
+    /// In the set's order.
     pub steps: Vec<AnnotatedStep>,
 }
 
-/// A step, and where it is where that is known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AnnotatedStep {
-    /// What is done.
     pub text: String,
-    /// When.
     pub span: Option<Span>,
 }
 
-/// What a set holds, and what in it is odd.
+/// The videos of a set, in its order, and what could not be used or is not what it should be.
 #[derive(Clone, Debug, Default)]
 pub struct Annotations {
-    /// The videos, in the set's order.
     pub videos: Vec<AnnotatedVideo>,
-    /// What could not be used, or is not what it should be.
-    pub odd: Vec<Complaint>,
+    pub issues: Vec<DataIssue>,
+    /// Task and id of each video so far.
+    seen: HashSet<(String, String)>,
 }
 
 /// Why a set cannot be read at all.
 #[derive(Debug, thiserror::Error)]
 pub enum AnnotationsError {
-    /// A file could not be read.
     #[error(transparent)]
     File(#[from] FileError),
-    /// A file is of another kind.
     #[error("{}: not {kind} ({reason})", path.display())]
-    Format {
-        /// Which file.
-        path: PathBuf,
-        /// What it should be.
-        kind: &'static str,
-        /// What is wrong with it.
-        reason: String,
-    },
-    /// There is no reader of that name.
+    Format { path: PathBuf, kind: &'static str, reason: String },
     #[error("`{kind}` is no set that can be read; {known} are")]
-    Unknown {
-        /// What was asked for.
-        kind: String,
-        /// What there is.
-        known: String,
-    },
+    Unknown { kind: String, known: String },
 }
 
 impl Annotations {
-    /// How many steps there are.
     pub fn steps(&self) -> usize {
         self.videos.iter().map(|video| video.steps.len()).sum()
     }
 
-    /// Notes that something is odd.
-    pub fn complain(&mut self, place: impl Into<String>, reason: impl Into<String>) {
-        self.odd.push(Complaint { place: place.into(), reason: reason.into() });
+    fn report(&mut self, place: impl Into<String>, reason: impl Into<String>) {
+        self.issues.push(DataIssue { place: place.into(), reason: reason.into() });
     }
 
-    /// Notes what is odd about a video as a whole, and keeps it unless it came before.
-    fn take(&mut self, video: AnnotatedVideo, seen: &mut HashSet<String>) {
-        if !seen.insert(format!("{}\n{}", video.task, video.id)) {
-            return self.complain(video.id, "it came before; it is left out");
+    /// Adds a video with steps that is new.
+    fn add(&mut self, video: AnnotatedVideo) {
+        if !self.seen.insert((video.task.clone(), video.id.clone())) {
+            return self.report(video.id, "it came before; it is left out");
         }
         if video.steps.is_empty() {
-            return self.complain(video.id, "it has no usable step");
+            return self.report(video.id, "it has no usable step");
         }
-        let starts: Vec<u64> =
-            video.steps.iter().filter_map(|step| Some(step.span?.start())).collect();
+        let starts = video.steps.iter().filter_map(|step| Some(step.span?.start()));
         if !starts.is_sorted() {
-            self.complain(video.id.clone(), "its steps are not in the order of their times");
+            self.report(video.id.clone(), "its steps are not in the order of their times");
         }
         self.videos.push(video);
     }
 
-    /// Adds a step from seconds; one that is empty, or beyond its video, is told and left out.
+    /// Adds a step from seconds, unless it is empty or beyond its video.
     fn add_step(&mut self, video: &mut AnnotatedVideo, text: &str, from: f64, to: f64) {
         let place = format!("{}, step {}", video.id, video.steps.len() + 1);
-        let ms = |seconds: f64| {
-            (0.0..=172_800.0).contains(&seconds).then(|| (seconds * 1000.0).round() as u64)
-        };
-        let span = ms(from).zip(ms(to)).and_then(|(from, to)| Span::new(from, to));
-        let Some(span) = span else {
-            return self.complain(place, format!("from {from} s to {to} s is no time"));
+        let ends = milliseconds(from).zip(milliseconds(to));
+        let Some(span) = ends.and_then(|(from, to)| Span::new(from, to)) else {
+            return self.report(place, format!("from {from} s to {to} s is no time"));
         };
         if video.length_ms.is_some_and(|length| span.start() >= length) {
-            return self.complain(place, format!("{span} is after the video's end"));
+            return self.report(place, format!("{span} is after the video's end"));
         }
         if text.trim().is_empty() {
-            return self.complain(place, "it has no text");
+            return self.report(place, "it has no text");
         }
         video.steps.push(AnnotatedStep { text: text.trim().to_owned(), span: Some(span) });
+    }
+
+    /// Adds the steps of a list in JSON, whose text is under `text_key`. `times` gives seconds; `missing`
+    /// says what a step without them lacks.
+    fn add_json_steps(
+        &mut self,
+        video: &mut AnnotatedVideo,
+        steps: Option<&Value>,
+        text_key: &str,
+        times: fn(&Value) -> Option<(f64, f64)>,
+        missing: &str,
+    ) {
+        for step in steps.and_then(Value::as_array).into_iter().flatten() {
+            let text = step.get(text_key).and_then(Value::as_str).unwrap_or_default();
+            match times(step) {
+                Some((from, to)) => self.add_step(video, text, from, to),
+                None => self.report(video.id.clone(), format!("`{text}` has no {missing}")),
+            }
+        }
     }
 
     /// The videos as lines of the plain format.
@@ -189,10 +179,9 @@ mod tests {
         read.add_step(&mut video, "Drink", 9.0, 9.0);
         read.add_step(&mut video, " ", 10.0, 11.0);
         read.add_step(&mut video, "Wash", 30.0, 31.0);
-        let mut seen = HashSet::new();
-        read.take(video.clone(), &mut seen);
-        read.take(video, &mut seen);
-        let said: Vec<&str> = read.odd.iter().map(|odd| odd.reason.as_str()).collect();
+        read.add(video.clone());
+        read.add(video);
+        let said: Vec<&str> = read.issues.iter().map(|issue| issue.reason.as_str()).collect();
         let expected = [
             "from 9 s to 9 s is no time",
             "it has no text",
@@ -203,7 +192,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join(Set::FILE), read.to_plain()).unwrap();
         let set = Set::open(folder.path(), Needs::Text).unwrap();
-        assert!(set.complaints.is_empty() && set.unread.is_empty());
+        assert!(set.issues.is_empty() && set.unread.is_empty());
         assert_eq!(set.videos[0].steps[1].span, Span::new(5500, 9000));
         assert_eq!(set.videos[0].length_ms, Some(20_000));
     }

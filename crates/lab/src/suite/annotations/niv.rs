@@ -1,36 +1,32 @@
 //! NIV (Alayrac et al., 2016): a file per video, `TASK_NUMBER.csv`, with a step and its times a line.
 
-use std::collections::HashSet;
 use std::path::Path;
 
 use stitch_engine::files::FileError;
 
-use super::{AnnotatedVideo, Annotations, AnnotationsError, csv};
+use super::{AnnotatedVideo, Annotations, AnnotationsError, tables};
 
 /// Reads a folder of such files, or the folder above it.
 pub fn read(path: &Path) -> Result<Annotations, AnnotationsError> {
     let below = path.join("csvs");
     let folder = if below.is_dir() { below.as_path() } else { path };
-    let entries = std::fs::read_dir(folder).map_err(FileError::at(folder))?;
-    let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
-    paths.sort();
-    let (mut read, mut seen) = (Annotations::default(), HashSet::new());
-    for path in paths.iter().filter(|path| path.extension().is_some_and(|end| end == "csv")) {
+    let mut read = Annotations::default();
+    for path in tables::csv_files(folder)? {
         let id = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let task = id.rsplit_once('_').map_or(id.as_str(), |(task, _)| task);
         let task = task.replace('_', " ");
-        let bytes = std::fs::read(path).map_err(FileError::at(path))?;
+        let bytes = std::fs::read(&path).map_err(FileError::at(&path))?;
         let mut video = AnnotatedVideo { id: id.clone(), task, ..AnnotatedVideo::default() };
-        for row in csv::rows(&String::from_utf8_lossy(&bytes)) {
-            let number = |at: usize| row.get(at).and_then(|value| value.trim().parse().ok());
-            match (row.first(), number(1), number(2)) {
+        for row in tables::rows(&String::from_utf8_lossy(&bytes)) {
+            let number = |at: usize| tables::value(&row, at).parse().ok();
+            match (row.get(0), number(1), number(2)) {
                 (Some(text), Some(from), Some(to)) => {
                     read.add_step(&mut video, &text.to_lowercase(), from, to);
                 }
-                _ => read.complain(id.clone(), format!("`{}` is no step", row.join(","))),
+                _ => read.report(id.clone(), format!("`{}` is no step", tables::line(&row))),
             }
         }
-        read.take(video, &mut seen);
+        read.add(video);
     }
     Ok(read)
 }
@@ -49,7 +45,7 @@ mod tests {
         write("repot_0001.csv", "PUT SOIL,0.04,2.96\nPLACE PLANT,7.0,9.5\n");
         write("repot_0002.csv", "PUT SOIL\n");
         let found = read(folder.path()).unwrap();
-        assert_eq!((found.videos.len(), found.steps(), found.odd.len()), (1, 2, 2));
+        assert_eq!((found.videos.len(), found.steps(), found.issues.len()), (1, 2, 2));
         assert_eq!(found.videos[0].task, "repot");
         assert_eq!(found.videos[0].steps[0].text, "put soil");
     }

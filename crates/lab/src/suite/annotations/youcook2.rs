@@ -1,6 +1,5 @@
 //! YouCook2: segments and sentences by video.
 
-use std::collections::HashSet;
 use std::path::Path;
 
 use serde_json::Value;
@@ -9,30 +8,22 @@ use super::{AnnotatedVideo, Annotations, AnnotationsError, json};
 
 const KIND: &str = "annotations of YouCook2";
 
-/// Reads the authors' file.
 pub fn read(path: &Path) -> Result<Annotations, AnnotationsError> {
     let root = json::read(path, KIND)?;
     let videos = root.get("database").and_then(Value::as_object);
     let videos = videos.ok_or_else(|| json::wrong(path, KIND, "it has no `database`"))?;
-    let (mut read, mut seen) = (Annotations::default(), HashSet::new());
+    let mut read = Annotations::default();
     for (id, record) in videos {
         let mut video = AnnotatedVideo {
             id: id.clone(),
             task: record.get("recipe_type").and_then(json::name).unwrap_or_default(),
-            split: record.get("subset").and_then(json::name),
             domain: Some("cooking".into()),
             length_ms: json::length(record.get("duration")),
             ..AnnotatedVideo::default()
         };
-        let steps = record.get("annotations").and_then(Value::as_array);
-        for step in steps.into_iter().flatten() {
-            let text = step.get("sentence").and_then(Value::as_str).unwrap_or_default();
-            match json::pair(step.get("segment")) {
-                Some((from, to)) => read.add_step(&mut video, text, from, to),
-                None => read.complain(id.clone(), format!("`{text}` has no segment")),
-            }
-        }
-        read.take(video, &mut seen);
+        let segment = |step: &Value| json::pair(step.get("segment"));
+        read.add_json_steps(&mut video, record.get("annotations"), "sentence", segment, "segment");
+        read.add(video);
     }
     Ok(read)
 }
@@ -51,7 +42,7 @@ mod tests {
             {"segment": "x", "id": 1, "sentence": "pour"}]}, "w": {"annotations": []}}}"#;
         std::fs::write(&path, text).unwrap();
         let found = read(&path).unwrap();
-        assert_eq!((found.videos.len(), found.steps(), found.odd.len()), (1, 1, 2));
+        assert_eq!((found.videos.len(), found.steps(), found.issues.len()), (1, 1, 2));
         assert_eq!(found.videos[0].task, "101");
         std::fs::write(&path, "[]").unwrap();
         assert!(read(&path).is_err());

@@ -7,34 +7,13 @@
 //! which starts from the step's own text. Before the first clip stands a learnt start. The pairs are
 //! the consecutive clips of the training procedures.
 
-use stitch_core::cover::Sequence;
-use stitch_core::pool::Pool;
-use stitch_engine::scorer::{Query, Scorer, ScorerError};
+use super::Training;
+use super::fusion::{Form, Predictor};
+use crate::suite::MeasureError;
 
-use super::fusion::{Form, Fusion, Predictor};
-use super::{BaselineError, Training};
-
-/// g(v_{i-1}, r_i) against v_i.
-pub struct Covr(Predictor);
-
-impl Scorer for Covr {
-    fn name(&self) -> &str {
-        "covr"
-    }
-
-    fn score(
-        &self,
-        query: &Query,
-        pool: &Pool,
-        candidates: &[Sequence],
-    ) -> Result<Vec<f32>, ScorerError> {
-        let predicted = self.0.predict(query, pool, candidates)?;
-        Ok(predicted.into_iter().map(|(cosine, _)| cosine).collect())
-    }
-}
-
-/// Trained on consecutive clips.
-pub fn train(training: &Training<'_>) -> Result<Covr, BaselineError> {
-    let form = Form { past: 1, hard_negatives: Some(0.5), window: false };
-    Ok(Covr(Predictor::new(Fusion::train(training, form)?, training.pool)?))
+/// Trained on consecutive clips: g(v_{i-1}, r_i) against v_i.
+pub fn train(training: &Training<'_>) -> Result<Predictor, MeasureError> {
+    let score = |cosine: f32, _: f32| cosine;
+    let form = Form { name: "covr", past: 1, hard_negatives: Some(0.5), window: false, score };
+    Predictor::train(training, form)
 }

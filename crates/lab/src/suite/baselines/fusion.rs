@@ -1,5 +1,5 @@
-//! A small cross-attention transformer: the text of a step looks at the clips that came before and
-//! predicts the next clip's embedding. CoVR and VidDetours are trained forms of it.
+//! A small cross-attention transformer: the text of a step attends to the clips before it and predicts the
+//! next clip's embedding. CoVR and VidDetours are forms of it.
 
 use std::collections::HashMap;
 
@@ -12,49 +12,42 @@ use stitch_core::clip::ClipId;
 use stitch_core::cover::Sequence;
 use stitch_core::features::Features;
 use stitch_core::pool::Pool;
-use stitch_engine::scorer::{Query, ScorerError};
+use stitch_engine::scorer::{Query, Scorer, ScorerError};
 
 use super::Training;
 use super::measures::shown;
+use crate::suite::MeasureError;
 
-/// The length of a token inside.
+// All chosen by hand.
+/// The length of a token.
 const WIDTH: usize = 128;
 const HEADS: usize = 4;
-
-/// How many predictions are compared with one another in training.
 const BATCH: usize = 64;
+/// Smaller batches have too few negatives.
+const MIN_BATCH: usize = 4;
 const EPOCHS: usize = 12;
-
-/// The most training steps, so that a large set takes no longer than a middling one.
-const MOST_STEPS: usize = 210;
-const RATE: f64 = 1e-3;
-
-/// How sharply a prediction chooses among clips.
+/// Limits the time that a large set takes.
+const MAX_TRAINING_STEPS: usize = 210;
+const LEARNING_RATE: f64 = 1e-3;
+/// Of the contrastive softmax.
 pub const TEMPERATURE: f64 = 0.07;
+/// Parts of a video that the window head distinguishes.
+const PLACES: usize = 10;
 
-/// Into how many places a video is divided for the window head.
-pub const PLACES: usize = 10;
-
-/// What is left of a batch too small to compare anything.
-const SMALLEST: usize = 4;
-
-/// The network failed.
-#[derive(Debug, thiserror::Error)]
-#[error("a baseline's network failed: {0}")]
-pub struct FusionError(#[from] candle_core::Error);
-
-/// What a form of the network is.
 #[derive(Clone, Copy, Debug)]
 pub struct Form {
-    /// How many clips before the step it looks at.
+    /// In reports.
+    pub name: &'static str,
+    /// Clips before the step that it attends to.
     pub past: usize,
-    /// Whether close wrong clips count more in the loss, and by how much.
+    /// HN-NCE's β: how much more similar negatives weigh in the loss.
     pub hard_negatives: Option<f64>,
     /// Whether it also predicts where in its video the next clip is.
     pub window: bool,
+    /// The score of a candidate from its mean cosine and the mean log-probability of its places.
+    pub score: fn(f32, f32) -> f32,
 }
 
-/// A linear layer.
 struct Linear {
     weight: Tensor, // [in, out]
     bias: Tensor,   // [out]
@@ -66,14 +59,13 @@ impl Linear {
     }
 }
 
-/// The network.
-pub struct Fusion {
+struct Fusion {
     form: Form,
     dim: usize,
     clip: Linear,   // e -> d
     text: Linear,   // e -> d
     start: Tensor,  // [1, d]: stands before the first clip
-    place: Tensor,  // [past, d]: how long ago a clip was
+    place: Tensor,  // [past, d]: position embedding, the latest clip first
     query: Linear,  // d -> d
     key: Linear,    // d -> d
     value: Linear,  // d -> d
@@ -85,13 +77,12 @@ pub struct Fusion {
     variables: Vec<Var>,
 }
 
-/// Draws variables from a seed.
-struct Fresh {
+struct Initialiser {
     random: ChaCha8Rng,
     variables: Vec<Var>,
 }
 
-impl Fresh {
+impl Initialiser {
     fn tensor(&mut self, shape: (usize, usize), bound: f32) -> candle_core::Result<Tensor> {
         let count = shape.0 * shape.1;
         let numbers: Vec<f32> =
@@ -108,7 +99,7 @@ impl Fresh {
     }
 }
 
-/// A prediction to learn: the clips before, by row; the step; the clip that comes, and its place.
+/// A training sample: the clips before, by row; the step; the next clip, and its place.
 struct Sample<'a> {
     past: Vec<Option<usize>>,
     text: &'a [f32],
@@ -118,8 +109,9 @@ struct Sample<'a> {
 }
 
 impl Fusion {
-    fn fresh(dim: usize, form: Form, seed: u64) -> candle_core::Result<Self> {
-        let mut fresh = Fresh { random: ChaCha8Rng::seed_from_u64(seed), variables: Vec::new() };
+    fn init(dim: usize, form: Form, seed: u64) -> candle_core::Result<Self> {
+        let mut fresh =
+            Initialiser { random: ChaCha8Rng::seed_from_u64(seed), variables: Vec::new() };
         let d = WIDTH;
         let mut network = Self {
             form,
@@ -134,7 +126,7 @@ impl Fusion {
             out: fresh.linear(d, d, 1.0)?,
             up: fresh.linear(d, 2 * d, 1.0)?,
             down: fresh.linear(2 * d, d, 1.0)?,
-            // Small at first, so that training begins where the step's own text stands.
+            // Small at first, so that training begins at the step's own text.
             last: fresh.linear(d, dim, 0.1)?,
             window: fresh.linear(d, PLACES, 0.1)?,
             variables: Vec::new(),
@@ -171,29 +163,28 @@ impl Fusion {
         Ok((unit(&(text + self.last.forward(&x)?)?)?, self.window.forward(&x)?))
     }
 
-    /// Trains on the consecutive clips of procedures.
-    pub fn train(training: &Training<'_>, form: Form) -> Result<Self, FusionError> {
+    fn train(training: &Training<'_>, form: Form) -> candle_core::Result<Self> {
         let pool = training.pool;
-        let network = Self::fresh(pool.clip_features().dim(), form, training.seed)?;
+        let network = Self::init(pool.clip_features().dim(), form, training.seed)?;
         let places = places(pool);
         let mut samples = samples(training, &places, form.past);
-        if samples.len() < SMALLEST {
+        if samples.len() < MIN_BATCH {
             return Ok(network);
         }
-        let params = ParamsAdamW { lr: RATE, weight_decay: 0.01, ..ParamsAdamW::default() };
+        let params =
+            ParamsAdamW { lr: LEARNING_RATE, weight_decay: 0.01, ..ParamsAdamW::default() };
         let mut optimiser = AdamW::new(network.variables.clone(), params)?;
         let mut random = ChaCha8Rng::seed_from_u64(training.seed ^ 1);
         let per_epoch = samples.len().div_ceil(BATCH);
-        let steps = (EPOCHS * per_epoch).min(MOST_STEPS);
+        let steps = (EPOCHS * per_epoch).min(MAX_TRAINING_STEPS);
         let mut done = 0;
         while done < steps {
             samples.shuffle(&mut random);
-            for batch in samples.chunks(BATCH).filter(|batch| batch.len() >= SMALLEST) {
+            for batch in samples.chunks(BATCH).filter(|batch| batch.len() >= MIN_BATCH) {
                 let loss = network.loss(batch, pool.clip_features())?;
-                // Half a cosine: fast at first, still at the end.
-                let share = done as f64 / steps as f64;
-                optimiser
-                    .set_learning_rate(RATE * 0.5 * (1.0 + (share * std::f64::consts::PI).cos()));
+                let share = done as f64 / steps as f64; // cosine schedule
+                let factor = 0.5 * (1.0 + (share * std::f64::consts::PI).cos());
+                optimiser.set_learning_rate(LEARNING_RATE * factor);
                 optimiser.backward_step(&loss)?;
                 done += 1;
             }
@@ -211,8 +202,9 @@ impl Fusion {
         let (past, mask) = self.with_start(before, batch.iter().map(|sample| &sample.past[..]))?;
         let (found, window) = self.predict(&text, &past, &mask)?;
         let cosines = (found.matmul(&wanted.t()?)? / TEMPERATURE)?; // [B, B]
-        let cosines = cosines.add(&apart(batch)?)?;
-        let loss = (self.contrast(&cosines)? + self.contrast(&cosines.t()?.contiguous()?)?)?;
+        let cosines = cosines.add(&same_mask(batch)?)?;
+        let loss =
+            (self.contrastive(&cosines)? + self.contrastive(&cosines.t()?.contiguous()?)?)?;
         if !self.form.window {
             return Ok(loss);
         }
@@ -221,15 +213,15 @@ impl Fusion {
         loss + candle_nn::loss::cross_entropy(&window, &places)?
     }
 
-    /// How surely each row finds the one on the diagonal; close others count more where that is asked.
-    fn contrast(&self, cosines: &Tensor) -> candle_core::Result<Tensor> {
+    /// The contrastive loss of rows against the diagonal, HN-NCE where hard negatives weigh more.
+    fn contrastive(&self, cosines: &Tensor) -> candle_core::Result<Tensor> {
         let b = cosines.dim(0)?;
         let eye = Tensor::eye(b, DType::F32, &Device::Cpu)?;
         let own = (cosines * &eye)?.sum(1)?; // [B]
         let weighed = match self.form.hard_negatives {
             None => cosines.clone(),
             Some(beta) => {
-                // log of (B - 1) · softmax(β s) over the others; the own one keeps its weight.
+                // log of (B - 1) · softmax(β s) over the negatives; the positive keeps its weight.
                 let others = ((cosines.detach() * beta)? - (&eye * 1e9)?)?;
                 let all = others.log_sum_exp(1)?.unsqueeze(1)?;
                 let weights = (others.broadcast_sub(&all)? + ((b - 1) as f64).ln())?;
@@ -240,7 +232,7 @@ impl Fusion {
         (weighed.log_sum_exp(1)? - own)?.mean_all()
     }
 
-    /// The start in the place of what came before everything; what is further away is masked.
+    /// The start embedding before the first clip; places before that are masked.
     fn with_start<'a>(
         &self,
         past: Tensor,
@@ -250,7 +242,7 @@ impl Fusion {
         let b = past.dim(0)? / p;
         let (mut starts, mut masks) = (Vec::new(), Vec::new());
         for before in clips {
-            // The latest comes first, so the first that is missing is where the start stands.
+            // The latest comes first, so the start is at the first that is missing.
             let first = before.iter().position(Option::is_none);
             for at in 0..p {
                 starts.push(f32::from(u8::from(first == Some(at))));
@@ -264,7 +256,7 @@ impl Fusion {
     }
 }
 
-/// A trained network with the clips it is asked about.
+/// A trained network with the clips of a pool.
 pub struct Predictor {
     network: Fusion,
     /// Every clip, projected; the last row is zero. \[N + 1, d\]
@@ -272,37 +264,36 @@ pub struct Predictor {
     places: Vec<usize>,
 }
 
-/// For each candidate, the mean cosine of predictions and clips, and the mean log-probability of
-/// their places.
-pub type Predicted = Vec<(f32, f32)>;
-
 impl Predictor {
-    /// Of a network, for these clips.
-    pub fn new(network: Fusion, pool: &Pool) -> Result<Self, FusionError> {
+    pub fn train(training: &Training<'_>, form: Form) -> Result<Self, MeasureError> {
+        Ok(Self::new(Fusion::train(training, form)?, training.pool)?)
+    }
+
+    fn new(network: Fusion, pool: &Pool) -> candle_core::Result<Self> {
         let clips = pool.clip_features();
-        let all = Tensor::from_slice(clips.as_slice(), (clips.len(), clips.dim()), &Device::Cpu)
-            .map_err(FusionError)?;
+        let all = Tensor::from_slice(clips.as_slice(), (clips.len(), clips.dim()), &Device::Cpu)?;
         let table = network.clip.forward(&all)?.detach();
         let nothing = Tensor::zeros((1, WIDTH), DType::F32, &Device::Cpu)?;
         let table = Tensor::cat(&[table, nothing], 0)?;
         Ok(Self { network, table, places: places(pool) })
     }
 
-    /// What the network thinks of candidates. A step after the same clips is predicted once.
-    pub fn predict(
+    /// For each candidate the mean cosine of predictions and clips, and the mean log-probability of
+    /// their places. A step after the same clips is predicted once.
+    fn predict(
         &self,
         query: &Query,
         pool: &Pool,
         candidates: &[Sequence],
-    ) -> Result<Predicted, ScorerError> {
+    ) -> Result<Vec<(f32, f32)>, ScorerError> {
         query.check(pool, candidates, self.network.dim)?;
-        let mut asked = Asked::default();
+        let mut inputs = Inputs::default();
         let past = self.network.form.past;
         let numbers: Vec<Vec<(usize, ClipId)>> =
-            candidates.iter().map(|candidate| asked.add(candidate, past)).collect();
-        let answered = self.answer(&asked, query);
+            candidates.iter().map(|candidate| inputs.add(candidate, past)).collect();
+        let outputs = self.forward(&inputs, query);
         let (found, window) =
-            answered.map_err(|e| ScorerError::Failed(Box::new(FusionError(e))))?;
+            outputs.map_err(|e| ScorerError::Failed(Box::new(MeasureError::Network(e))))?;
         let (dim, clips) = (self.network.dim, pool.clip_features());
         let one = |steps: &Vec<(usize, ClipId)>| {
             let (mut cosines, mut places) = (0.0, 0.0);
@@ -317,17 +308,17 @@ impl Predictor {
         Ok(numbers.iter().map(one).collect())
     }
 
-    /// Predictions, row after row, and logarithms of the places' probabilities.
-    fn answer(&self, asked: &Asked, query: &Query) -> candle_core::Result<(Vec<f32>, Vec<f32>)> {
+    /// Predictions, row after row, and log-probabilities of the places.
+    fn forward(&self, inputs: &Inputs, query: &Query) -> candle_core::Result<(Vec<f32>, Vec<f32>)> {
         let p = self.network.form.past;
         let nothing = self.places.len() as u32;
         let text =
-            rows(asked.keys.iter().map(|(step, _)| query.clip.row(*step)), self.network.dim)?;
-        let before = asked.keys.iter().flat_map(|(_, past)| past);
+            rows(inputs.keys.iter().map(|(step, _)| query.clip.row(*step)), self.network.dim)?;
+        let before = inputs.keys.iter().flat_map(|(_, past)| past);
         let before: Vec<u32> = before.map(|clip| clip.map_or(nothing, |row| row as u32)).collect();
-        debug_assert_eq!(before.len(), p * asked.keys.len());
+        debug_assert_eq!(before.len(), p * inputs.keys.len());
         let before = self.table.index_select(&Tensor::new(before, &Device::Cpu)?, 0)?;
-        let clips = asked.keys.iter().map(|(_, past)| &past[..]);
+        let clips = inputs.keys.iter().map(|(_, past)| &past[..]);
         let (past, mask) = self.network.with_start(before, clips)?;
         let (found, window) = self.network.predict(&text, &past, &mask)?;
         let window = candle_nn::ops::log_softmax(&window, D::Minus1)?;
@@ -335,18 +326,35 @@ impl Predictor {
     }
 }
 
+impl Scorer for Predictor {
+    fn name(&self) -> &str {
+        self.network.form.name
+    }
+
+    fn score(
+        &self,
+        query: &Query,
+        pool: &Pool,
+        candidates: &[Sequence],
+    ) -> Result<Vec<f32>, ScorerError> {
+        let predicted = self.predict(query, pool, candidates)?;
+        let score = self.network.form.score;
+        Ok(predicted.into_iter().map(|(cosine, place)| score(cosine, place)).collect())
+    }
+}
+
 /// A step and the clips shown before it, the latest first.
 type Key = (usize, Vec<Option<usize>>);
 
-/// Every different question to the network once.
+/// Every distinct input of the network once.
 #[derive(Default)]
-struct Asked {
+struct Inputs {
     numbers: HashMap<Key, usize>,
     keys: Vec<Key>,
 }
 
-impl Asked {
-    /// The questions of a candidate, each with the clip that came.
+impl Inputs {
+    /// The inputs of a candidate by number, each with the next clip.
     fn add(&mut self, candidate: &Sequence, past: usize) -> Vec<(usize, ClipId)> {
         let mut before: Vec<usize> = Vec::new();
         let mut numbers = Vec::new();
@@ -364,7 +372,7 @@ impl Asked {
     }
 }
 
-/// The last of these, the latest first, with nothing where there are too few.
+/// The last of these, the latest first, padded with none.
 fn latest(before: &[usize], past: usize) -> Vec<Option<usize>> {
     let found = before.iter().rev().map(|row| Some(*row));
     found.chain(std::iter::repeat(None)).take(past).collect()
@@ -401,8 +409,8 @@ fn places(pool: &Pool) -> Vec<usize> {
     pool.clips().iter().map(place).collect()
 }
 
-/// Keeps samples of the same clip or the same words from being held against each other.
-fn apart(batch: &[Sample<'_>]) -> candle_core::Result<Tensor> {
+/// -1e9 for pairs of samples of the same clip or the same words, which are no negatives.
+fn same_mask(batch: &[Sample<'_>]) -> candle_core::Result<Tensor> {
     let pairs = batch.iter().enumerate().flat_map(|(i, a)| {
         batch.iter().enumerate().map(move |(j, b)| {
             let same = i != j && (a.clip == b.clip || a.words == b.words);
@@ -445,7 +453,13 @@ mod tests {
             questions: Vec::new(),
             seed: 1,
         };
-        let form = Form { past: 3, hard_negatives: Some(0.5), window: true };
+        let form = Form {
+            name: "test",
+            past: 3,
+            hard_negatives: Some(0.5),
+            window: true,
+            score: |cosine, _| cosine,
+        };
         // On so few videos it learns these; what it does on others is what `stitch eval` measures.
         let learnt: Vec<_> = training.instances.iter().map(|at| &made.instances[*at]).collect();
         let fit = |network: Fusion| {
@@ -462,7 +476,7 @@ mod tests {
             let sums = learnt.iter().map(one).fold((0.0, 0.0), |a, b| (a.0 + b.0, a.1 + b.1));
             (sums.0 / learnt.len() as f32, sums.1 / learnt.len() as f32)
         };
-        let before = fit(Fusion::fresh(16, form, 1).unwrap());
+        let before = fit(Fusion::init(16, form, 1).unwrap());
         let after = fit(Fusion::train(&training, form).unwrap());
         assert!(after.0 > before.0, "{before:?} {after:?}");
         assert!(after.1 > before.1 + 0.5, "{before:?} {after:?}");

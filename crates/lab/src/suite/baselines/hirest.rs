@@ -13,13 +13,14 @@ use stitch_core::clip::{ClipId, VideoId};
 use stitch_core::cover::Sequence;
 use stitch_core::features::{Features, similarity};
 use stitch_core::pool::Pool;
-use stitch_engine::scorer::{Query, ScorerError};
+use stitch_engine::scorer::Query;
 
-use super::measures::{by_video, mean, mean_row, pooled, shown, step_similarity};
-use super::mix::{Measures, Mixed};
-use super::{BaselineError, Training};
+use super::Training;
+use super::measures::{mean, shown, step_similarity};
+use super::weighted::{Measures, Weighted};
+use crate::rows::{clips_by_video, mean_row};
+use crate::suite::MeasureError;
 
-/// Video, moment, step.
 pub struct Hirest {
     videos: HashMap<VideoId, Vec<f32>>,
     /// For each clip the mean of it and the clips before and after it.
@@ -27,10 +28,9 @@ pub struct Hirest {
 }
 
 impl Hirest {
-    /// For these clips.
     pub fn new(pool: &Pool) -> Self {
         let rows = pool.clip_features();
-        let own = by_video(pool);
+        let own = clips_by_video(pool);
         let mut moments = vec![0.0; rows.len() * rows.dim()];
         for clips in own.values() {
             for (at, clip) in clips.iter().enumerate() {
@@ -39,24 +39,19 @@ impl Hirest {
                 moments[place..place + rows.dim()].copy_from_slice(&mean_row(rows, around));
             }
         }
-        let mut kept = Features::empty(rows.dim());
-        moments.chunks(rows.dim()).for_each(|row| kept.push(row));
+        let mut normalised = Features::empty(rows.dim());
+        moments.chunks(rows.dim()).for_each(|row| normalised.push(row));
         let videos = own.iter().map(|(video, clips)| (*video, mean_row(rows, clips)));
-        Self { videos: videos.collect(), moments: kept }
+        Self { videos: videos.collect(), moments: normalised }
     }
 }
 
 impl Measures for Hirest {
-    fn name(&self) -> &str {
-        "hirest"
-    }
-
-    fn count(&self) -> usize {
-        3
-    }
+    const NAME: &str = "hirest";
+    const COUNT: usize = 3;
 
     fn measure(&self, query: &Query, pool: &Pool, candidates: &[Sequence]) -> Vec<Vec<f32>> {
-        let whole = pooled(query.clip);
+        let whole = query.clip.mean_of(0..query.clip.len());
         let of_video = |row: &Vec<f32>| similarity(&whole, row);
         let videos: HashMap<VideoId, f32> =
             self.videos.iter().map(|(video, row)| (*video, of_video(row))).collect();
@@ -73,8 +68,6 @@ impl Measures for Hirest {
     }
 }
 
-/// With the mix that serves these questions best.
-pub fn train(training: &Training<'_>) -> Result<Mixed<Hirest>, BaselineError> {
-    let searched: Result<_, ScorerError> = Mixed::search(Hirest::new(training.pool), training);
-    Ok(searched?)
+pub fn train(training: &Training<'_>) -> Result<Weighted<Hirest>, MeasureError> {
+    Ok(Weighted::fit(Hirest::new(training.pool), training)?)
 }

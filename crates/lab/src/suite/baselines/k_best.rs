@@ -6,23 +6,18 @@
 
 use stitch_core::cover::{Sequence, source_changes, steps_back};
 use stitch_core::pool::Pool;
-use stitch_engine::scorer::{Query, ScorerError};
+use stitch_engine::scorer::Query;
 
+use super::Training;
 use super::measures::step_similarity;
-use super::mix::{Measures, Mixed};
-use super::{BaselineError, Training};
+use super::weighted::{Measures, Weighted};
+use crate::suite::MeasureError;
 
-/// Similarity, changes, steps back.
 pub struct KBest;
 
 impl Measures for KBest {
-    fn name(&self) -> &str {
-        "k-best"
-    }
-
-    fn count(&self) -> usize {
-        3
-    }
+    const NAME: &str = "k-best";
+    const COUNT: usize = 3;
 
     fn measure(&self, query: &Query, pool: &Pool, candidates: &[Sequence]) -> Vec<Vec<f32>> {
         let one = |candidate: &Sequence| {
@@ -35,8 +30,6 @@ impl Measures for KBest {
     }
 }
 
-/// With prices that serve these questions best.
-pub fn train(training: &Training<'_>) -> Result<Mixed<KBest>, BaselineError> {
-    let searched: Result<_, ScorerError> = Mixed::search(KBest, training);
-    Ok(searched?)
+pub fn train(training: &Training<'_>) -> Result<Weighted<KBest>, MeasureError> {
+    Ok(Weighted::fit(KBest, training)?)
 }

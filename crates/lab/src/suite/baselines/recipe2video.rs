@@ -17,48 +17,46 @@ use stitch_core::cover::Sequence;
 use stitch_core::features::{Features, similarity};
 use stitch_core::pool::Pool;
 use stitch_core::words::stems;
-use stitch_engine::scorer::{Query, ScorerError};
+use stitch_engine::scorer::Query;
 
+use super::Training;
 use super::measures::{mean, shown, step_similarity};
-use super::mix::{Measures, Mixed};
-use super::{BaselineError, Training};
+use super::weighted::{Measures, Weighted};
+use crate::suite::MeasureError;
 
-/// How many texts a picture finds.
-const FOUND: usize = 5;
-
-/// The most texts among which it looks.
-const BANK: usize = 2000;
-
-/// How sharply a clip chooses among a recipe's steps.
+// Chosen by hand.
+/// Texts that are retrieved for a picture,
+const RETRIEVED: usize = 5;
+/// from at most so many.
+const MAX_BANK: usize = 2000;
+/// Of the softmax over a recipe's steps.
 const TEMPERATURE: f32 = 0.05;
 
-/// Relevance, coverage, consistency.
 pub struct Recipe2Video {
-    /// How rare a word is.
-    rarity: HashMap<String, f32>,
-    unknown: f32,
-    /// For each clip the words that are said in it, and those that its picture finds.
-    said: Vec<HashSet<String>>,
-    found: Vec<HashSet<String>>,
+    /// Inverse document frequency of words.
+    idf: HashMap<String, f32>,
+    unknown_idf: f32,
+    /// For each clip the words of its narration, and those of the texts retrieved for its picture.
+    narration: Vec<HashSet<String>>,
+    retrieved: Vec<HashSet<String>>,
 }
 
 impl Recipe2Video {
-    /// For these clips, looking up pictures among the texts of the training part.
     pub fn new(training: &Training<'_>) -> Self {
         let (words, rows) = bank(training);
         let mut counts: HashMap<String, f32> = HashMap::new();
         words.iter().flatten().for_each(|word| *counts.entry(word.clone()).or_default() += 1.0);
         let all = words.len() as f32 + 1.0;
-        let rarity = counts.into_iter().map(|(word, count)| (word, (all / count).ln())).collect();
+        let idf = counts.into_iter().map(|(word, count)| (word, (all / count).ln())).collect();
         let pool = training.pool;
-        let said = pool.clips().iter().map(|clip| stems(&clip.text)).collect();
+        let narration = pool.clips().iter().map(|clip| stems(&clip.text)).collect();
         let features = pool.clip_features();
-        let found = (0..pool.len()).into_par_iter();
-        let found = found.map(|row| find(features.row(row), &rows, &words)).collect();
-        Self { rarity, unknown: all.ln(), said, found }
+        let clips = (0..pool.len()).into_par_iter();
+        let retrieved = clips.map(|row| retrieve(features.row(row), &rows, &words)).collect();
+        Self { idf, unknown_idf: all.ln(), narration, retrieved }
     }
 
-    /// How surely the clip finds its step; how much of the step is said in it, and seen in it.
+    /// The log-probability of the clip's own step, and how much of the step narration and picture cover.
     fn of_clip(
         &self,
         query: &Query,
@@ -70,12 +68,12 @@ impl Recipe2Video {
         let covered = |by: &[HashSet<String>]| {
             by.get(clip.row()).map_or(0.0, |found| self.coverage(words, found))
         };
-        [finds_its_step(query, pool, step, clip), covered(&self.said), covered(&self.found)]
+        [step_log_prob(query, pool, step, clip), covered(&self.narration), covered(&self.retrieved)]
     }
 
-    /// The share of the step's words, by rarity, that are among these.
+    /// The share of the step's words, weighted by idf, that are among these.
     fn coverage(&self, step: &HashSet<String>, words: &HashSet<String>) -> f32 {
-        let weight = |word: &String| self.rarity.get(word).copied().unwrap_or(self.unknown);
+        let weight = |word: &String| self.idf.get(word).copied().unwrap_or(self.unknown_idf);
         let all: f32 = step.iter().map(weight).sum();
         let covered: f32 = step.intersection(words).map(weight).sum();
         if all > 0.0 { covered / all } else { 0.0 }
@@ -86,7 +84,7 @@ impl Recipe2Video {
 fn bank(training: &Training<'_>) -> (Vec<HashSet<String>>, Features) {
     let dim = training.pool.clip_features().dim();
     let all: usize = training.instances().map(|instance| instance.texts.len()).sum();
-    let every = all.div_ceil(BANK).max(1);
+    let every = all.div_ceil(MAX_BANK).max(1);
     let steps = training.instances().flat_map(|i| i.texts.iter().zip(i.clip.rows()));
     let (mut words, mut rows) = (Vec::new(), Features::empty(dim));
     for (text, row) in steps.step_by(every).filter(|(_, row)| row.len() == dim) {
@@ -97,18 +95,18 @@ fn bank(training: &Training<'_>) -> (Vec<HashSet<String>>, Features) {
 }
 
 /// The words of the texts that are most similar to a picture.
-fn find(picture: &[f32], rows: &Features, words: &[HashSet<String>]) -> HashSet<String> {
+fn retrieve(picture: &[f32], rows: &Features, words: &[HashSet<String>]) -> HashSet<String> {
     let mut all: Vec<(f32, usize)> =
         rows.rows().map(|row| similarity(picture, row)).zip(0..).collect();
-    let most = FOUND.min(all.len());
+    let most = RETRIEVED.min(all.len());
     if most < all.len() {
         all.select_nth_unstable_by(most, |a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
     }
     all[..most].iter().flat_map(|(_, at)| words[*at].iter().cloned()).collect()
 }
 
-/// How surely a clip finds its own step among all of the recipe's.
-fn finds_its_step(query: &Query, pool: &Pool, own: usize, clip: ClipId) -> f32 {
+/// The log-probability of a clip's own step among all of the recipe's.
+fn step_log_prob(query: &Query, pool: &Pool, own: usize, clip: ClipId) -> f32 {
     let row = pool.clip_features().row(clip.row());
     let value = |step: usize| similarity(query.clip.row(step), row) / TEMPERATURE;
     let values: Vec<f32> = (0..query.clip.len()).map(value).collect();
@@ -118,13 +116,8 @@ fn finds_its_step(query: &Query, pool: &Pool, own: usize, clip: ClipId) -> f32 {
 }
 
 impl Measures for Recipe2Video {
-    fn name(&self) -> &str {
-        "recipe2video"
-    }
-
-    fn count(&self) -> usize {
-        6
-    }
+    const NAME: &str = "recipe2video";
+    const COUNT: usize = 6;
 
     fn measure(&self, query: &Query, pool: &Pool, candidates: &[Sequence]) -> Vec<Vec<f32>> {
         let words: Vec<HashSet<String>> = query.texts.iter().map(|text| stems(text)).collect();
@@ -136,25 +129,23 @@ impl Measures for Recipe2Video {
                 let found = known.entry((step, clip.row())).or_insert_with(of);
                 sums.iter_mut().zip(found).for_each(|(sum, x)| *sum += *x);
             }
-            let [finds, said, seen] = sums.map(|sum| sum / candidate.0.len().max(1) as f32);
+            let [log_prob, narration, retrieved] =
+                sums.map(|sum| sum / candidate.0.len().max(1) as f32);
             let alike = alike(pool, candidate);
             let relevance = step_similarity(query, pool, candidate);
             let abrupt = alike.iter().copied().fold(1.0, f32::min);
-            vec![relevance, finds, said, seen, mean(alike.into_iter()), abrupt]
+            vec![relevance, log_prob, narration, retrieved, mean(alike.into_iter()), abrupt]
         };
         candidates.iter().map(&mut one).collect()
     }
 }
 
-/// How similar each clip is to the next.
 fn alike(pool: &Pool, candidate: &Sequence) -> Vec<f32> {
     let row = |clip: ClipId| pool.clip_features().row(clip.row());
     let pairs = shown(candidate).zip(shown(candidate).skip(1));
     pairs.map(|((_, a), (_, b))| similarity(row(a), row(b))).collect()
 }
 
-/// With the weights that serve these questions best.
-pub fn train(training: &Training<'_>) -> Result<Mixed<Recipe2Video>, BaselineError> {
-    let searched: Result<_, ScorerError> = Mixed::search(Recipe2Video::new(training), training);
-    Ok(searched?)
+pub fn train(training: &Training<'_>) -> Result<Weighted<Recipe2Video>, MeasureError> {
+    Ok(Weighted::fit(Recipe2Video::new(training), training)?)
 }

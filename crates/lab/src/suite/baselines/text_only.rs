@@ -1,9 +1,9 @@
-//! Text-only: the transcript decides.
+//! Text-only: similarity of steps and narration.
 //!
-//! Faithful: the mean over steps of the cosine of the sentence features of what is said in the clip
-//! and of the step; no picture is looked at. Adapted: a clip in which nothing is said scores what its
-//! video says on average, and a video without a word scores the mean of all clips, so that silence is
-//! neither praised nor punished. In a set without narration all candidates are equal to it.
+//! Faithful: the mean over steps of the cosine of the sentence features of the clip's narration and of the
+//! step; pictures are not used. Adapted: a clip without narration scores the mean of its video, and a video
+//! without narration the mean of all clips, so that silence neither helps nor harms. In a set without
+//! narration all candidates score the same.
 
 use std::collections::HashMap;
 
@@ -13,27 +13,27 @@ use stitch_core::features::similarity;
 use stitch_core::pool::Pool;
 use stitch_engine::scorer::{Query, Scorer, ScorerError};
 
-use super::measures::{by_video, mean, shown};
+use super::measures::{mean, shown};
+use crate::rows::clips_by_video;
 
-/// Compares steps with what is said.
 pub struct TextOnly {
-    /// The clips of each video that something is said in, by row.
+    /// The clips of each video with narration, by row.
     spoken: HashMap<VideoId, Vec<usize>>,
     all: Vec<usize>,
 }
 
 impl TextOnly {
-    /// For these clips, whose texts are what is said in them.
+    /// The texts of the clips are their narration.
     pub fn new(pool: &Pool) -> Self {
         let rows = pool.text_features();
         let speaks = |row: &usize| rows.row(*row).iter().any(|x| *x != 0.0);
-        let own = by_video(pool).into_iter().map(|(video, clips)| {
+        let own = clips_by_video(pool).into_iter().map(|(video, clips)| {
             (video, clips.iter().map(|clip| clip.row()).filter(speaks).collect())
         });
         Self { spoken: own.collect(), all: (0..rows.len()).filter(speaks).collect() }
     }
 
-    /// What each clip scores for each step, for the clips that candidates have.
+    /// `overall`: what a clip of a video without narration scores.
     fn fit(&self, query: &Query, pool: &Pool, step: usize, row: usize, overall: f32) -> f32 {
         let cosine = |row: usize| similarity(query.text.row(step), pool.text_features().row(row));
         if pool.text_features().row(row).iter().any(|x| *x != 0.0) {

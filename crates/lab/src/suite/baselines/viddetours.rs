@@ -9,38 +9,16 @@
 //! trained on the procedures of the training part; where detour annotations are read, their procedures
 //! are among them.
 
-use stitch_core::cover::Sequence;
-use stitch_core::pool::Pool;
-use stitch_engine::scorer::{Query, Scorer, ScorerError};
+use super::Training;
+use super::fusion::{Form, Predictor, TEMPERATURE};
+use crate::suite::MeasureError;
 
-use super::fusion::{Form, Fusion, Predictor, TEMPERATURE};
-use super::{BaselineError, Training};
-
-/// How many past clips are looked at.
+/// Past clips that the network sees.
 const PAST: usize = 6;
 
-/// h(v_1..v_{i-1}, r_i) against v_i, and the place of v_i.
-pub struct VidDetours(Predictor);
-
-impl Scorer for VidDetours {
-    fn name(&self) -> &str {
-        "viddetours"
-    }
-
-    fn score(
-        &self,
-        query: &Query,
-        pool: &Pool,
-        candidates: &[Sequence],
-    ) -> Result<Vec<f32>, ScorerError> {
-        let predicted = self.0.predict(query, pool, candidates)?;
-        let likely = |(cosine, place): (f32, f32)| cosine / TEMPERATURE as f32 + place;
-        Ok(predicted.into_iter().map(likely).collect())
-    }
-}
-
-/// Trained on whole procedures.
-pub fn train(training: &Training<'_>) -> Result<VidDetours, BaselineError> {
-    let form = Form { past: PAST, hard_negatives: None, window: true };
-    Ok(VidDetours(Predictor::new(Fusion::train(training, form)?, training.pool)?))
+/// Trained on whole procedures: h(v_1..v_{i-1}, r_i) against v_i, and the place of v_i.
+pub fn train(training: &Training<'_>) -> Result<Predictor, MeasureError> {
+    let score = |cosine: f32, place: f32| cosine / TEMPERATURE as f32 + place;
+    let form = Form { name: "viddetours", past: PAST, hard_negatives: None, window: true, score };
+    Predictor::train(training, form)
 }

@@ -1,7 +1,7 @@
-//! Which text goes with which picture: one after the other, and all of them at once.
+//! Assignment of texts to pictures: greedily in order, and optimally as a whole.
 
-/// Sums of similarities that differ by less are equal: they are made of numbers of seven digits.
-const EQUAL: f64 = 1e-6;
+/// Sums of similarities that differ by less are equal: f32 has seven digits.
+const EPSILON: f64 = 1e-6;
 
 /// Whether every row gets its own column when the rows, first to last, take the largest entry among
 /// the columns that are still free. A tie is no preference.
@@ -21,7 +21,7 @@ pub fn best_is_in_order(table: &[Vec<f64>]) -> bool {
         other[forbidden][forbidden] = -1e6;
         let best = best(&other);
         // One row alone has no other column to go to.
-        best[forbidden] == forbidden || total(table, &best) < in_order - EQUAL
+        best[forbidden] == forbidden || total(table, &best) < in_order - EPSILON
     })
 }
 
@@ -29,9 +29,9 @@ fn total(table: &[Vec<f64>], columns: &[usize]) -> f64 {
     columns.iter().enumerate().map(|(row, column)| table[row][*column]).sum()
 }
 
-/// The one-to-one assignment with the largest sum: for each row its column. This is the Hungarian
-/// method with potentials, one row added at a time; a square table.
-pub fn best(table: &[Vec<f64>]) -> Vec<usize> {
+/// The one-to-one assignment with the largest sum: for each row of a square table its column. The
+/// Hungarian method with potentials, one row added at a time.
+fn best(table: &[Vec<f64>]) -> Vec<usize> {
     let n = table.len();
     // Row 0 and column 0 stand for "none yet"; the rest counts from 1.
     let (mut of_rows, mut of_columns) = (vec![0.0; n + 1], vec![0.0; n + 1]);
@@ -107,7 +107,7 @@ mod tests {
             prop_assert!((total(&table, &best(&table)) - largest).abs() < 1e-9);
             let own: Vec<usize> = (0..table.len()).collect();
             let mut others = all.iter().filter(|order| **order != own);
-            let in_order = others.all(|order| total(&table, order) < total(&table, &own) - EQUAL);
+            let in_order = others.all(|order| total(&table, order) < total(&table, &own) - EPSILON);
             prop_assert_eq!(best_is_in_order(&table), in_order);
         }
     }

@@ -1,6 +1,6 @@
 //! Search-space reduction: the share of truths among the first K candidates, for the greedy covers, the
-//! exact K best, clips by chance and the edited nearest neighbour. A sequence that nothing tells from the
-//! truth counts as the truth.
+//! exact K best, random clips and the edited nearest neighbour. A sequence that is as right as the truth by
+//! the annotations counts as the truth.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -18,87 +18,80 @@ use stitch_engine::demonstrate::Options;
 use stitch_engine::progress::Progress;
 
 use crate::collection::{Collection, Instance};
-use crate::suite::distractors::{Distractors, DistractorsError};
+use crate::suite::MeasureError;
+use crate::suite::distractors::Distractors;
 use crate::suite::metrics::{Estimate, ratio};
 use crate::suite::test_set::TestSet;
 
-/// At how many candidates the share is taken.
-pub const CANDIDATES: [usize; 9] = [1, 2, 5, 10, 20, 50, 100, 200, 400];
+/// The values of K.
+const CANDIDATES: [usize; 9] = [1, 2, 5, 10, 20, 50, 100, 200, 400];
 
-/// The ways of making candidates, in the order of tables.
+/// The methods of making candidates, in the order of tables.
 pub const WAYS: [&str; 4] = ["greedy cover", "exact K-best", "edited nearest neighbour", "random"];
 
-/// The curves of one set.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Capture {
     /// Of which procedures: `mixed` or `whole videos`.
     pub of: String,
-    /// How many there are.
     pub procedures: usize,
-    /// How many candidates each point is of.
+    /// K of each point.
     pub candidates: Vec<usize>,
-    /// For each way the share of truths at each point.
+    /// For each method the share of truths at each point.
     pub curves: BTreeMap<String, Vec<Estimate>>,
 }
 
 impl Capture {
-    /// The share that a way captures with so many candidates.
+    /// The share of truths of a method among so many candidates.
     pub fn at(&self, way: &str, candidates: usize) -> Option<Estimate> {
         let at = self.candidates.iter().position(|found| *found == candidates)?;
         self.curves.get(way)?.get(at).copied()
     }
 }
 
-/// The curves of the measured procedures, mixed ones and whole videos apart.
+/// The curves of the measured procedures of a set; `of` names them.
 pub fn capture(
     set: &TestSet,
+    of: &str,
     seed: u64,
     progress: &dyn Progress,
-) -> Result<Vec<Capture>, DistractorsError> {
+) -> Result<Capture, MeasureError> {
     let calibration = Calibration::of(&set.encoder.name);
-    let making = Distractors::new(&set.collection, calibration, seed);
-    // What alone would be a gap beside a sure match is no match: the paper's threshold.
+    let distractors = Distractors::new(&set.collection, calibration, seed);
+    // The paper's threshold, against the best clip of the step.
     let margin = -calibration.both.threshold.ln();
-    let mut found = Vec::new();
-    for (of, whole) in [("mixed", false), ("whole videos", true)] {
-        let kind = |at: &usize| set.is_whole(&set.collection.instances[*at]) == whole;
-        let instances: Vec<usize> = set.measured().into_iter().filter(kind).collect();
-        if instances.is_empty() {
-            continue;
-        }
-        progress.begin(&format!("capturing {of}"), instances.len() as u64);
-        let one = |at: &usize| {
-            progress.check()?;
-            let instance = &set.collection.instances[*at];
-            let map = making.step_map_within(instance, margin)?;
-            let places = places(instance, &map, &set.collection, seed ^ *at as u64);
-            progress.advance(1);
-            Ok((set.source(instance), places))
-        };
-        let places: Result<Vec<_>, DistractorsError> = instances.par_iter().map(one).collect();
-        found.push(curves(of, &places?, seed));
-    }
-    Ok(found)
+    let measured = set.measured();
+    progress.begin(&format!("capturing {of}"), measured.len() as u64);
+    let one = |at: &usize| {
+        progress.check()?;
+        let instance = &set.collection.instances[*at];
+        let map = distractors.step_map(instance)?.within(margin);
+        let captured = captured(instance, &map, &set.collection, seed ^ *at as u64);
+        progress.advance(1);
+        Ok((set.source(instance), captured))
+    };
+    let captured: Result<Vec<_>, MeasureError> = measured.par_iter().map(one).collect();
+    Ok(curves(of, &captured?, seed))
 }
 
-/// For each way and each point whether the truth is among the candidates. The greedy covers are not the first of a longer list, so they are asked for at each point.
-type Places = Vec<Vec<bool>>;
+/// For each method and each K whether the truth is among the candidates. The greedy covers for K are not
+/// the first K of a longer list, so they are made for each K.
+type Captured = Vec<Vec<bool>>;
 
-fn places(instance: &Instance, map: &StepMap, collection: &Collection, seed: u64) -> Places {
+fn captured(instance: &Instance, map: &StepMap, collection: &Collection, seed: u64) -> Captured {
     let (pool, costs) = (&collection.pool, Options::default().k_best);
     let right = |clips: &[ClipId]| collection.is_found(&instance.truth, clips);
     let whole = |found: Sequence| found.0.into_iter().collect::<Option<Vec<ClipId>>>();
     let among = |found: Vec<Sequence>| found.into_iter().filter_map(whole).any(|c| right(&c));
     let covers = CANDIDATES.map(|count| among(greedy(map, pool, count, &costs))).to_vec();
     let most = CANDIDATES[CANDIDATES.len() - 1];
-    let best = k_best(map, pool, most, &costs).into_iter().map(|found| found.sequence);
+    let best = k_best(map, pool, most, &costs).into_iter();
     let best = best.map(whole).position(|clips| clips.is_some_and(|clips| right(&clips)));
     let nearest = nearest_edited(map, pool, most).iter().position(|clips| right(clips));
-    let chance = by_chance(map, most, seed).iter().position(|clips| right(clips));
+    let random = random_clips(map, most, seed).iter().position(|clips| right(clips));
     let within = |place: Option<usize>| {
         CANDIDATES.map(|count| place.is_some_and(|place| place < count)).to_vec()
     };
-    vec![covers, within(best), within(nearest), within(chance)]
+    vec![covers, within(best), within(nearest), within(random)]
 }
 
 /// The videos that show the most steps, then the most likely ones; each with its best clips, and with
@@ -113,8 +106,8 @@ fn nearest_edited(map: &StepMap, pool: &Pool, most: usize) -> Vec<Vec<ClipId>> {
         }
     }
     let key = |shown: &[Option<Match>]| {
-        let worth: f32 = shown.iter().flatten().map(|found| found.worth).sum();
-        (shown.iter().flatten().count(), worth)
+        let sum: f32 = shown.iter().flatten().map(|found| found.worth).sum();
+        (shown.iter().flatten().count(), sum)
     };
     let mut videos: Vec<(VideoId, Vec<Option<Match>>)> = own.into_iter().collect();
     videos.sort_by(|(a, x), (b, y)| {
@@ -128,8 +121,8 @@ fn nearest_edited(map: &StepMap, pool: &Pool, most: usize) -> Vec<Vec<ClipId>> {
     videos.into_iter().take(most).filter_map(edited).collect()
 }
 
-/// For each step one of its matches, whichever.
-fn by_chance(map: &StepMap, most: usize, seed: u64) -> Vec<Vec<ClipId>> {
+/// For each step a random one of its matches; distinct sequences.
+fn random_clips(map: &StepMap, most: usize, seed: u64) -> Vec<Vec<ClipId>> {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let mut seen = HashSet::new();
     let mut draw = |_| -> Option<Vec<ClipId>> {
@@ -139,12 +132,12 @@ fn by_chance(map: &StepMap, most: usize, seed: u64) -> Vec<Vec<ClipId>> {
     drawn.filter(|clips| seen.insert(clips.clone())).take(most).collect()
 }
 
-fn curves(of: &str, places: &[(VideoId, Places)], seed: u64) -> Capture {
+fn curves(of: &str, captured: &[(VideoId, Captured)], seed: u64) -> Capture {
     let point = |way: usize, at: usize| {
         let mut clusters: BTreeMap<VideoId, (f64, f64)> = BTreeMap::new();
-        for (source, places) in places {
+        for (source, captured) in captured {
             let (hits, all) = clusters.entry(*source).or_default();
-            *hits += f64::from(u8::from(places[way][at]));
+            *hits += f64::from(u8::from(captured[way][at]));
             *all += 1.0;
         }
         ratio(&clusters.into_values().collect::<Vec<_>>(), 2000, seed)
@@ -153,7 +146,7 @@ fn curves(of: &str, places: &[(VideoId, Places)], seed: u64) -> Capture {
     let curves = WAYS.iter().enumerate().map(|(way, name)| ((*name).to_owned(), curve(way)));
     Capture {
         of: of.into(),
-        procedures: places.len(),
+        procedures: captured.len(),
         candidates: CANDIDATES.to_vec(),
         curves: curves.collect(),
     }
@@ -176,13 +169,12 @@ mod tests {
             (vec![String::new(); count], Features::new(DIM, vec![0.0; DIM * count]).unwrap());
         let encoder = EncoderId { name: "x".into(), dim: DIM, weights: String::new() };
         let set = TestSet::new("made", made, said, encoder).unwrap();
-        let found = capture(&set, 1, &Silent).unwrap();
-        assert_eq!(found.len(), 1);
-        let share = |way: &str, count: usize| found[0].at(way, count).unwrap().value;
+        let found = capture(&set, "whole videos", 1, &Silent).unwrap();
+        let share = |way: &str, count: usize| found.at(way, count).unwrap().value;
         assert_eq!(share("greedy cover", 100), 1.0);
         assert!(share("random", 100) < 0.5);
         for way in WAYS.iter().skip(1) {
-            let curve = &found[0].curves[*way];
+            let curve = &found.curves[*way];
             assert!(curve.is_sorted_by(|a, b| a.value <= b.value), "{way}");
         }
     }

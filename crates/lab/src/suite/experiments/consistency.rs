@@ -1,5 +1,5 @@
-//! Subject consistency at transitions: how alike the last picture of a clip and the first of the next
-//! are, max(0, cos), in what each method puts first.
+//! Subject consistency at transitions: the similarity, max(0, cos), of the last picture of a clip and the
+//! first of the next, in the candidate that each method ranks first.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -16,32 +16,32 @@ use crate::suite::test_set::TestSet;
 
 /// The first and the last picture of each clip, by row.
 pub struct Edges {
+    by: &'static str,
     first: Features,
     last: Features,
 }
 
-/// How consistent the answers are.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Consistency {
-    /// What the pictures at the edges are: `seconds`, or `clips` where no more is known.
+    /// What the edges are: `seconds`, or `clips` where only the mean of a clip is known.
     pub by: String,
-    /// Of the truths.
     pub truth: Estimate,
-    /// Of what each method puts first.
+    /// Of the candidate that each method ranks first.
     pub methods: BTreeMap<String, Estimate>,
 }
 
 impl Edges {
-    /// Of clips of which nothing more than their mean is known.
+    /// Where only the mean of each clip is known.
     pub fn of_clips(set: &TestSet) -> Self {
         let clips = set.seen.clip_features();
-        Self { first: clips.clone(), last: clips.clone() }
+        Self { by: "clips", first: clips.clone(), last: clips.clone() }
     }
 
-    /// Of a library's clips: their first and last seconds.
+    /// The first and last seconds of each clip.
     pub fn of_library(set: &TestSet, library: &Library) -> Result<Self, LibraryError> {
         let dim = set.seen.clip_features().dim();
-        let mut edges = Self { first: Features::empty(dim), last: Features::empty(dim) };
+        let (first, last) = (Features::empty(dim), Features::empty(dim));
+        let mut edges = Self { by: "seconds", first, last };
         let mut known: BTreeMap<u32, Features> = BTreeMap::new();
         for (row, clip) in set.seen.clips().iter().enumerate() {
             let seconds = match known.entry(clip.video.0) {
@@ -70,8 +70,7 @@ impl Edges {
     }
 }
 
-/// Of the truths and of what each method puts first.
-pub fn consistency(found: &Comparison, edges: &Edges, by: &str, seed: u64) -> Consistency {
+pub fn consistency(found: &Comparison, edges: &Edges, seed: u64) -> Consistency {
     let of = |first: &dyn Fn(usize) -> usize| {
         let questions = found.questions.iter().enumerate();
         let sums: Vec<_> =
@@ -82,5 +81,5 @@ pub fn consistency(found: &Comparison, edges: &Edges, by: &str, seed: u64) -> Co
         .methods
         .iter()
         .map(|method| (method.name.clone(), of(&|at| method.outcomes[at].first)));
-    Consistency { by: by.into(), methods: methods.collect(), truth: of(&|_| 0) }
+    Consistency { by: edges.by.into(), methods: methods.collect(), truth: of(&|_| 0) }
 }

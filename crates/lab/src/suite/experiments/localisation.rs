@@ -1,5 +1,4 @@
-//! How well steps are found in a video whose truth is known: Drop-DTW, plain DTW, and cutting the video
-//! into equal parts.
+//! Temporal localisation of steps in videos with known spans: Drop-DTW, plain DTW, and equal parts.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -7,19 +6,18 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 use stitch_core::align::{AlignOptions, Costs, drop_dtw};
 use stitch_core::features::Features;
-use stitch_engine::encoder::{Encoder, EncoderError};
-use stitch_engine::index::localise::LocaliseOptions;
-use stitch_engine::library::{Library, LibraryError};
+use stitch_engine::encoder::Encoder;
+use stitch_engine::index::spans::COSTS;
+use stitch_engine::library::Library;
 
+use crate::dataset::DatasetError;
 use crate::suite::made_up::file_name;
 use crate::suite::metrics::{Estimate, ratio};
 use stitch_world::truth::Truth;
 
-/// A video, its steps and where they are.
-pub struct Known {
-    /// The steps' texts.
+pub struct LocatedVideo {
     pub texts: Vec<String>,
-    /// The same by F_M.
+    /// The steps by F_M.
     pub steps: Features,
     /// Every second by F_M.
     pub seconds: Features,
@@ -27,46 +25,31 @@ pub struct Known {
     pub truth: Vec<Range<usize>>,
 }
 
-/// How well a way finds steps.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Quality {
-    /// Share of seconds that are given their step, or none where there is none.
+    /// Share of seconds with the right step, or rightly none.
     pub frame_accuracy: Estimate,
-    /// Mean of intersection over union of found and true seconds, step by step.
+    /// Mean intersection over union of found and true seconds of a step.
     pub iou: Estimate,
-    /// Share of steps whose middle second is one that shows them.
+    /// Share of steps whose found middle second shows them.
     pub recall: Estimate,
 }
 
-/// All ways on the same videos.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Localisation {
-    /// How many videos.
     pub videos: usize,
-    /// How many steps.
     pub steps: usize,
-    /// What each way reaches.
+    /// By method.
     pub ways: BTreeMap<String, Quality>,
 }
 
-/// Why nothing was measured.
-#[derive(Debug, thiserror::Error)]
-pub enum LocalisationError {
-    /// The library cannot be read.
-    #[error(transparent)]
-    Library(#[from] LibraryError),
-    /// The steps cannot be encoded.
-    #[error(transparent)]
-    Encoder(#[from] EncoderError),
-}
-
-/// The videos of a made-up library that is indexed, with the spans of its truth.
+/// The videos of an indexed made-up library, with the spans of its truth.
 pub fn made_up(
     truth: &Truth,
     library: &Library,
     encoder: &dyn Encoder,
-) -> Result<Vec<Known>, LocalisationError> {
-    let mut known = Vec::new();
+) -> Result<Vec<LocatedVideo>, DatasetError> {
+    let mut located = Vec::new();
     for record in library.videos()? {
         let name = file_name(&record.path);
         let Some(video) = truth.videos.iter().find(|video| video.file == name) else { continue };
@@ -78,29 +61,33 @@ pub fn made_up(
             from..(((end_ms + 500) / 1000) as usize).max(from + 1).min(seconds.len().max(from + 1))
         };
         let spans = video.steps.iter().map(|step| range(step.start_ms, step.end_ms)).collect();
-        known.push(Known { steps: encoder.encode_text(&read)?, texts, seconds, truth: spans });
+        located.push(LocatedVideo {
+            steps: encoder.encode_text(&read)?,
+            texts,
+            seconds,
+            truth: spans,
+        });
     }
-    Ok(known)
+    Ok(located)
 }
 
 type Found = Vec<Option<Range<usize>>>;
 
-/// A way to find steps, by name.
-type Way = (&'static str, fn(&Known) -> Found);
+type LocateMethod = (&'static str, fn(&LocatedVideo) -> Found);
 
-/// What each way reaches on these videos. All are told the steps in their order, and nothing else.
-pub fn localise(videos: &[Known], seed: u64) -> Localisation {
-    let ways: [Way; 3] =
+/// Every method on these videos; all get the steps in their order, and nothing else.
+pub fn localise(videos: &[LocatedVideo], seed: u64) -> Localisation {
+    let ways: [LocateMethod; 3] =
         [("Drop-DTW", by_drop_dtw), ("plain DTW", by_dtw), ("equal parts", by_equal_parts)];
-    let quality = |way: fn(&Known) -> Found| {
-        let judged: Vec<Judged> = videos.iter().map(|video| judge(video, &way(video))).collect();
-        let of = |part: fn(&Judged) -> (f64, f64)| {
-            ratio(&judged.iter().map(part).collect::<Vec<_>>(), 2000, seed)
+    let quality = |way: fn(&LocatedVideo) -> Found| {
+        let counts: Vec<Counts> = videos.iter().map(|video| count(video, &way(video))).collect();
+        let of = |part: fn(&Counts) -> (f64, f64)| {
+            ratio(&counts.iter().map(part).collect::<Vec<_>>(), 2000, seed)
         };
         Quality {
-            frame_accuracy: of(|j| (j.right, j.seconds)),
-            iou: of(|j| (j.overlap, j.steps)),
-            recall: of(|j| (j.hit, j.steps)),
+            frame_accuracy: of(|c| (c.right, c.seconds)),
+            iou: of(|c| (c.overlap, c.steps)),
+            recall: of(|c| (c.hit, c.steps)),
         }
     };
     Localisation {
@@ -110,38 +97,38 @@ pub fn localise(videos: &[Known], seed: u64) -> Localisation {
     }
 }
 
-fn costs(video: &Known) -> Option<Costs> {
-    let options = LocaliseOptions::default().costs;
-    Costs::from_features(&video.steps, &video.seconds, &video.texts, &options).ok()
+fn costs(video: &LocatedVideo) -> Option<Costs> {
+    Costs::from_features(&video.steps, &video.seconds, &video.texts, &COSTS).ok()
 }
 
-fn by_drop_dtw(video: &Known) -> Found {
+fn by_drop_dtw(video: &LocatedVideo) -> Found {
     let found = costs(video).and_then(|c| drop_dtw(&c, &AlignOptions::default()).ok());
-    found.map_or_else(|| vec![None; video.texts.len()], |found| found.spans().to_vec())
+    found.map_or_else(|| vec![None; video.texts.len()], |found| found.spans)
 }
 
-/// Every second belongs to a step: dropping one costs more than anything else together.
-fn by_dtw(video: &Known) -> Found {
-    let dear = |costs: Costs| {
+/// Plain DTW: dropping a second costs more than all matches together.
+fn by_dtw(video: &LocatedVideo) -> Found {
+    let without_drops = |costs: Costs| {
         let (steps, seconds) = (costs.steps(), costs.seconds());
         let cells = (0..steps).flat_map(|step| (0..seconds).map(move |second| (step, second)));
         let matching: Vec<f64> = cells.map(|(step, at)| costs.matching(step, at)).collect();
         let all: f64 = matching.iter().sum();
         Costs::new(matching, vec![1.0 + 2.0 * all.abs(); seconds]).ok()
     };
-    let found = costs(video).and_then(dear);
+    let found = costs(video).and_then(without_drops);
     let found = found.and_then(|costs| drop_dtw(&costs, &AlignOptions::default()).ok());
-    found.map_or_else(|| vec![None; video.texts.len()], |found| found.spans().to_vec())
+    found.map_or_else(|| vec![None; video.texts.len()], |found| found.spans)
 }
 
-fn by_equal_parts(video: &Known) -> Found {
+fn by_equal_parts(video: &LocatedVideo) -> Found {
     let (steps, seconds) = (video.texts.len(), video.seconds.len());
     let edge = |step: usize| step * seconds / steps.max(1);
     (0..steps).map(|step| Some(edge(step)..edge(step + 1))).collect()
 }
 
+/// Of one video; `overlap` is a sum of intersections over unions.
 #[derive(Debug, PartialEq)]
-struct Judged {
+struct Counts {
     seconds: f64,
     right: f64,
     steps: f64,
@@ -149,7 +136,7 @@ struct Judged {
     hit: f64,
 }
 
-fn judge(video: &Known, found: &Found) -> Judged {
+fn count(video: &LocatedVideo, found: &Found) -> Counts {
     let label = |ranges: &dyn Fn(usize) -> Option<Range<usize>>, second: usize| {
         (0..video.truth.len()).find(|step| ranges(*step).is_some_and(|r| r.contains(&second)))
     };
@@ -164,7 +151,7 @@ fn judge(video: &Known, found: &Found) -> Judged {
         hit += f64::from(u8::from(truth.contains(&((found.start + found.end) / 2))));
     }
     let (seconds, steps) = (video.seconds.len() as f64, video.truth.len() as f64);
-    Judged { seconds, right: right as f64, steps, overlap, hit }
+    Counts { seconds, right: right as f64, steps, overlap, hit }
 }
 
 #[cfg(test)]
@@ -172,7 +159,7 @@ mod tests {
     use super::*;
 
     /// Ten seconds: nothing, step 0, nothing, step 1.
-    fn video() -> Known {
+    fn video() -> LocatedVideo {
         let rows = |kinds: &[usize]| {
             // What shows no step is unlike both.
             let hot = |kind: &usize| match *kind {
@@ -181,7 +168,7 @@ mod tests {
             };
             Features::new(3, kinds.iter().flat_map(|k| -> Vec<f32> { hot(k) }).collect()).unwrap()
         };
-        Known {
+        LocatedVideo {
             texts: vec!["a".into(), "b".into()],
             steps: rows(&[0, 1]),
             seconds: rows(&[2, 2, 0, 0, 0, 2, 2, 1, 1, 2]),
@@ -192,12 +179,12 @@ mod tests {
     #[test]
     fn what_is_right_is_counted_second_by_second_and_step_by_step() {
         let video = video();
-        let exact = judge(&video, &vec![Some(2..5), Some(7..9)]);
-        let all = Judged { seconds: 10.0, right: 10.0, steps: 2.0, overlap: 2.0, hit: 2.0 };
+        let exact = count(&video, &vec![Some(2..5), Some(7..9)]);
+        let all = Counts { seconds: 10.0, right: 10.0, steps: 2.0, overlap: 2.0, hit: 2.0 };
         assert_eq!(exact, all);
-        let none = judge(&video, &vec![None, Some(2..5)]);
+        let none = count(&video, &vec![None, Some(2..5)]);
         assert_eq!((none.right, none.overlap, none.hit), (5.0, 0.0, 0.0));
-        let halves = judge(&video, &by_equal_parts(&video));
+        let halves = count(&video, &by_equal_parts(&video));
         assert_eq!((halves.right, halves.hit), (5.0, 2.0));
     }
 

@@ -1,51 +1,28 @@
 //! The list of a set in the plain format: `videos.jsonl`, a video with its steps on each line, and the
-//! pictures in `images.tar` or in folders. What cannot be used is noted and left out.
+//! pictures in `images.tar` or in folders. What cannot be used is reported and left out.
 
 use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 
-use serde::Serialize;
 use serde_json::{Map, Value};
 use stitch_core::clip::Span;
 use stitch_engine::files::FileError;
 
-use super::tar::{Tar, TarError};
+use super::tar::TarIndex;
+use super::{DataIssue, SetError, milliseconds};
 
-/// The longest picture file that is read.
-const LONGEST_PICTURE: u64 = 256 << 20;
+const MAX_PICTURE_BYTES: u64 = 256 << 20;
 
-/// Columns that are read or known to say nothing about the pictures.
-const COLUMNS: &[&str] = &[
-    "video",
-    "id",
-    "video_id",
-    "group",
-    "steps",
-    "text",
-    "texts",
-    "sentence",
-    "caption",
-    "image",
-    "images",
-    "picture",
-    "pictures",
-    "frame",
-    "frames",
-    "start",
-    "end",
-    "segment",
-    "narration",
-    "label",
-    "asr",
-    "recipe_type",
-    "task",
-    "class",
-    "activity",
-    "title",
-    "domain",
-    "duration",
-    "length",
-];
+// Columns that are read, the first that is present counts.
+const ID_KEYS: &[&str] = &["video", "video_id", "id", "group"];
+const TASK_KEYS: &[&str] = &["task", "recipe_type", "class", "activity"];
+const LENGTH_KEYS: &[&str] = &["duration", "length"];
+const TEXT_KEYS: &[&str] = &["text", "texts", "sentence", "caption"];
+const IMAGE_KEYS: &[&str] = &["image", "images", "picture", "pictures", "frame", "frames"];
+const NARRATION_KEYS: &[&str] = &["narration", "asr"];
+const OTHER_KEYS: &[&str] = &["steps", "start", "end", "segment", "label", "title", "domain"];
+const COLUMNS: [&[&str]; 7] =
+    [ID_KEYS, TASK_KEYS, LENGTH_KEYS, TEXT_KEYS, IMAGE_KEYS, NARRATION_KEYS, OTHER_KEYS];
 
 /// What a step must have beside its text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,64 +33,28 @@ pub enum Needs {
     Text,
 }
 
-/// Why there is no set.
-#[derive(Debug, thiserror::Error)]
-pub enum SetError {
-    /// A file of the set could not be read.
-    #[error(transparent)]
-    File(#[from] FileError),
-    /// The archive of pictures is broken.
-    #[error("{}: {reason}", path.display())]
-    Archive {
-        /// The archive.
-        path: PathBuf,
-        /// What is wrong with it.
-        reason: String,
-    },
-}
-
-/// Something that could not be used, and why.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Complaint {
-    /// A line, a video, a step or a picture.
-    pub place: String,
-    /// What is wrong with it.
-    pub reason: String,
-}
-
-/// The first of what was complained about, as lines under an error.
-pub fn first(complaints: &[Complaint]) -> String {
-    let said = complaints.iter().take(3).map(|c| format!("\n  {}: {}", c.place, c.reason));
-    said.collect()
-}
-
 /// Videos with their steps, and where their pictures are.
 #[derive(Debug)]
 pub struct Set {
-    /// The set's folder.
     pub folder: PathBuf,
-    /// The videos, in the order of the file.
+    /// In the order of the file.
     pub videos: Vec<VideoSteps>,
-    /// What could not be used so far.
-    pub complaints: Vec<Complaint>,
-    /// Columns that nobody here reads.
+    pub issues: Vec<DataIssue>,
+    /// Columns of the list that are not read.
     pub unread: BTreeSet<String>,
-    archives: Vec<Tar>,
+    archives: Vec<TarIndex>,
     needs: Needs,
 }
 
-/// A video's usable steps and what is known of it.
+/// A video's usable steps and what its line says of it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct VideoSteps {
-    /// Its name.
     pub id: String,
-    /// What it is called, where that is said.
     pub title: Option<String>,
-    /// What it makes, where that is said: videos that make the same have the same task.
+    /// What it makes: videos that make the same have the same task.
     pub task: Option<String>,
-    /// Cooking, woodworking and so on, where that is said.
+    /// Cooking, woodworking and so on.
     pub domain: Option<String>,
-    /// How long it lasts, where that is said.
     pub length_ms: Option<u64>,
     /// How many steps its line lists, usable or not.
     pub listed: usize,
@@ -121,20 +62,16 @@ pub struct VideoSteps {
     pub steps: Vec<PlainStep>,
 }
 
-/// A step as the list has it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PlainStep {
     /// Its place among the listed steps of its video, from 0.
     pub number: usize,
-    /// What is done.
     pub text: String,
-    /// The names of its pictures.
+    /// Names of its pictures.
     pub images: Vec<String>,
-    /// Where in the video it is, where that is said.
     pub span: Option<Span>,
-    /// What is said meanwhile, where that is known.
     pub narration: Option<String>,
-    /// What the step is called in every video that shows it, where that is said.
+    /// What the step is called in every video that shows it.
     pub label: Option<String>,
 }
 
@@ -157,25 +94,21 @@ impl Set {
         let mut set = Self {
             folder,
             videos: Vec::new(),
-            complaints: Vec::new(),
+            issues: Vec::new(),
             unread: BTreeSet::new(),
             archives,
             needs,
         };
-        set.complain_of_archives();
+        if set.archives.iter().any(|tar| tar.truncated) {
+            set.report("the archive of pictures", "it is cut short; copy it again");
+        }
         set.read_lines(&String::from_utf8_lossy(&bytes));
         Ok(set)
     }
 
-    fn complain_of_archives(&mut self) {
-        if self.archives.iter().any(|tar| tar.cut_short) {
-            self.complain("the archive of pictures", "it is cut short; copy it again");
-        }
-    }
-
     /// Notes that something cannot be used.
-    pub fn complain(&mut self, place: impl Into<String>, reason: impl ToString) {
-        self.complaints.push(Complaint { place: place.into(), reason: reason.to_string() });
+    pub fn report(&mut self, place: impl Into<String>, reason: impl ToString) {
+        self.issues.push(DataIssue { place: place.into(), reason: reason.to_string() });
     }
 
     fn read_lines(&mut self, text: &str) {
@@ -184,7 +117,7 @@ impl Set {
         for (number, line) in lines.filter(|(_, line)| !line.trim().is_empty()) {
             let place = format!("line {}", number + 1);
             match serde_json::from_str::<Map<String, Value>>(line) {
-                Err(error) => self.complain(place, format!("not an object of JSON: {error}")),
+                Err(error) => self.report(place, format!("not an object of JSON: {error}")),
                 Ok(object) => self.read_video(&object, &place, &mut seen),
             }
         }
@@ -195,12 +128,12 @@ impl Set {
         if !object.contains_key("steps") {
             return self.read_lone_step(object, place);
         }
-        let id = name(object).unwrap_or_else(|| place.to_owned());
+        let id = word(object, ID_KEYS).unwrap_or_else(|| place.to_owned());
         if !seen.insert(id.clone()) {
-            return self.complain(place, format!("the video `{id}` came before; it is left out"));
+            return self.report(place, format!("the video `{id}` came before; it is left out"));
         }
         let Some(steps) = object["steps"].as_array() else {
-            return self.complain(id, "`steps` is no list");
+            return self.report(id, "`steps` is no list");
         };
         let mut video = read_facts(object, id);
         video.listed = steps.len();
@@ -210,12 +143,12 @@ impl Set {
             match read_step(&step, number, video.length_ms, self.needs) {
                 Ok(step) => video.steps.push(step),
                 Err(reason) => {
-                    self.complain(format!("{}, step {}", video.id, number + 1), reason);
+                    self.report(format!("{}, step {}", video.id, number + 1), reason);
                 }
             }
         }
         match video.steps.is_empty() {
-            true => self.complain(video.id, "it has no usable step"),
+            true => self.report(video.id, "it has no usable step"),
             false => self.videos.push(video),
         }
     }
@@ -225,10 +158,10 @@ impl Set {
         let step = match read_step(object, 0, None, self.needs) {
             Ok(step) => step,
             Err(reason) => {
-                return self.complain(place, format!("neither `steps` nor a step: {reason}"));
+                return self.report(place, format!("neither `steps` nor a step: {reason}"));
             }
         };
-        let id = name(object).unwrap_or_else(|| place.to_owned());
+        let id = word(object, ID_KEYS).unwrap_or_else(|| place.to_owned());
         if !self.videos.iter().rev().any(|video| video.id == id) {
             self.videos.push(read_facts(object, id.clone()));
         }
@@ -240,7 +173,8 @@ impl Set {
     }
 
     fn note_columns(&mut self, object: &Map<String, Value>) {
-        let unread = object.keys().filter(|key| !COLUMNS.contains(&key.as_str()));
+        let unread =
+            object.keys().filter(|key| !COLUMNS.iter().any(|keys| keys.contains(&key.as_str())));
         self.unread.extend(unread.cloned());
     }
 
@@ -249,14 +183,15 @@ impl Set {
         let places = [self.folder.join(image), self.folder.join("images").join(image)];
         if let Some(path) = places.iter().find(|path| path.is_file()) {
             let length = path.metadata().map_err(|error| error.to_string())?.len();
-            if length > LONGEST_PICTURE {
+            if length > MAX_PICTURE_BYTES {
                 return Err(format!("it has {length} bytes, more than a picture should"));
             }
             return std::fs::read(path).map_err(|error| error.to_string());
         }
         for tar in &self.archives {
             if let Some(member) = tar.find(image) {
-                let bytes = tar.read(member, LONGEST_PICTURE).map_err(|error| error.to_string())?;
+                let bytes =
+                    tar.read(member, MAX_PICTURE_BYTES).map_err(|error| error.to_string())?;
                 return bytes.ok_or_else(|| "it is longer than a picture should be".into());
             }
         }
@@ -278,15 +213,10 @@ fn list_in(folder: &Path) -> PathBuf {
 }
 
 /// `images.tar` first.
-fn archives(folder: &Path) -> Result<Vec<Tar>, SetError> {
+fn archives(folder: &Path) -> Result<Vec<TarIndex>, SetError> {
     let mut paths = with_extension(folder, "tar");
     paths.sort_by_key(|path| (!path.ends_with("images.tar"), path.clone()));
-    let open = |path: &PathBuf| match Tar::open(path) {
-        Ok(tar) => Ok(tar),
-        Err(TarError::File(error)) => Err(error.into()),
-        Err(error) => Err(SetError::Archive { path: path.clone(), reason: error.to_string() }),
-    };
-    paths.iter().map(open).collect()
+    paths.iter().map(|path| TarIndex::open(path)).collect()
 }
 
 fn with_extension(folder: &Path, extension: &str) -> Vec<PathBuf> {
@@ -296,10 +226,6 @@ fn with_extension(folder: &Path, extension: &str) -> Vec<PathBuf> {
         paths.filter(|path| path.extension().is_some_and(|found| found == extension)).collect();
     paths.sort();
     paths
-}
-
-fn name(object: &Map<String, Value>) -> Option<String> {
-    word(object, &["video", "video_id", "id", "group"])
 }
 
 /// The word or number under the first of these names that is there.
@@ -312,11 +238,11 @@ fn word(object: &Map<String, Value>, keys: &[&str]) -> Option<String> {
 }
 
 fn read_facts(object: &Map<String, Value>, id: String) -> VideoSteps {
-    let seconds = ["duration", "length"].iter().find_map(|key| object.get(*key)?.as_f64());
+    let seconds = LENGTH_KEYS.iter().find_map(|key| object.get(*key)?.as_f64());
     VideoSteps {
         id,
         title: word(object, &["title"]),
-        task: word(object, &["task", "recipe_type", "class", "activity"]),
+        task: word(object, TASK_KEYS),
         domain: word(object, &["domain"]),
         length_ms: seconds.and_then(milliseconds),
         ..VideoSteps::default()
@@ -329,16 +255,16 @@ fn read_step(
     length_ms: Option<u64>,
     needs: Needs,
 ) -> Result<PlainStep, String> {
-    let texts = strings(step, &["text", "texts", "sentence", "caption"]);
-    let images = strings(step, &["image", "images", "picture", "pictures", "frame", "frames"]);
+    let texts = strings(step, TEXT_KEYS);
+    let images = strings(step, IMAGE_KEYS);
     let text = texts.into_iter().find(|text| !text.trim().is_empty());
     let text = text.ok_or("it has no text")?.trim().to_owned();
     if images.is_empty() && needs == Needs::Pictures {
         return Err("it names no picture".into());
     }
-    // Pictures speak for themselves; where a step stands in its video matters to procedures only.
+    // Without procedures the span of a step does not matter.
     let span = if needs == Needs::Text { read_span(step, length_ms)? } else { None };
-    let narration = strings(step, &["narration", "asr"]).join(" ");
+    let narration = strings(step, NARRATION_KEYS).join(" ");
     let narration = Some(narration).filter(|said| !said.trim().is_empty());
     let label = strings(step, &["label"]).into_iter().find(|label| !label.trim().is_empty());
     Ok(PlainStep { number, text, images, span, narration, label })
@@ -356,17 +282,12 @@ fn read_span(step: &Map<String, Value>, length_ms: Option<u64>) -> Result<Option
     let span = ends.and_then(|(from, to)| Span::new(from, to));
     let span = span.ok_or_else(|| format!("its span, from {from} s to {to} s, is empty"))?;
     match length_ms {
-        // A second of grace: lengths are rounded here and there.
+        // Tolerates lengths that were rounded to a second.
         Some(length) if span.end() > length + 1000 => {
             Err(format!("its span ends at {to} s, the video at {:.1} s", length as f64 / 1000.0))
         }
         _ => Ok(Some(span)),
     }
-}
-
-/// Seconds of a video as milliseconds; none for what cannot be a time in one.
-fn milliseconds(seconds: f64) -> Option<u64> {
-    (0.0..=172_800.0).contains(&seconds).then(|| (seconds * 1000.0).round() as u64)
 }
 
 /// The strings under the first of these names that holds any, be it one or a list.
@@ -411,7 +332,7 @@ mod tests {
         let found: Vec<_> = video.steps.iter().map(|step| (step.number, step.span)).collect();
         assert_eq!(found, [(0, Span::new(1000, 5500)), (1, Span::new(7000, 9000)), (5, None)]);
         assert_eq!(video.steps[0].narration.as_deref(), Some("now we chop"));
-        let said: Vec<&str> = set.complaints.iter().map(|c| c.reason.as_str()).collect();
+        let said: Vec<&str> = set.issues.iter().map(|c| c.reason.as_str()).collect();
         let expected = [
             "its span ends at 99 s, the video at 30.0 s",
             "its span, from 3 s to 3 s, is empty",
@@ -440,7 +361,7 @@ not json
         assert_eq!(found, [("v", 1), ("7", 1), ("g", 2)]);
         assert_eq!(set.videos[1].steps[0].images, ["a", "b"]);
         let said: Vec<String> =
-            set.complaints.iter().map(|c| format!("{}: {}", c.place, c.reason)).collect();
+            set.issues.iter().map(|c| format!("{}: {}", c.place, c.reason)).collect();
         let expected = [
             "line 3: the video `v` came before; it is left out",
             "7, step 2: it has no text",

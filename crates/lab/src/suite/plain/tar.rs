@@ -1,4 +1,4 @@
-//! A tar archive read where it lies: names, places and lengths first, members one by one after.
+//! A tar archive read in place: names, offsets and lengths first, then single members.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -7,243 +7,122 @@ use std::path::{Path, PathBuf};
 
 use stitch_engine::files::FileError;
 
-/// Headers and contents begin at multiples of this.
-const BLOCK: u64 = 512;
+use super::SetError;
 
-/// The longest name or note that is read.
-const LONGEST_NOTE: u64 = 1 << 20;
+/// Length of a header in bytes; a complete archive ends with at least one block of zeros.
+const BLOCK_BYTES: u64 = 512;
 
-/// An archive's table of contents.
+/// The table of contents of an archive.
 #[derive(Clone, Debug)]
-pub struct Tar {
+pub struct TarIndex {
     path: PathBuf,
     members: HashMap<String, Member>,
-    /// Whether it ends in the middle of a member.
-    pub cut_short: bool,
+    /// Whether the file ends before the archive does; `members` has those that are complete.
+    pub truncated: bool,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug)]
 struct Member {
     start: u64,
     length: u64,
 }
 
-/// Why an archive has no table of contents.
-#[derive(Debug, thiserror::Error)]
-pub enum TarError {
-    /// It could not be read.
-    #[error(transparent)]
-    File(#[from] FileError),
-    /// It is no tar archive.
-    #[error("{}: not a tar archive (the header at byte {at} is wrong); unpack it and give the \
-        folder instead", path.display())]
-    NotTar {
-        /// Which file.
-        path: PathBuf,
-        /// Where it went wrong.
-        at: u64,
-    },
-}
-
-/// One header of 512 bytes, as far as it matters.
-struct Header {
-    name: String,
-    length: u64,
-    kind: u8,
-}
-
-impl Tar {
-    /// Reads the table of contents.
-    pub fn open(path: &Path) -> Result<Self, TarError> {
-        let keep = |error| FileError::at(path)(error);
-        let mut file = File::open(path).map_err(keep)?;
-        let end = file.metadata().map_err(keep)?.len();
-        let mut tar = Self { path: path.to_owned(), members: HashMap::new(), cut_short: false };
-        let (mut at, mut long_name, mut long_length) = (0, None, None);
-        while let Some(block) = block(&mut file, at, end).map_err(keep)? {
-            if block.iter().all(|byte| *byte == 0) {
-                return Ok(tar);
-            }
-            let Some(header) = Header::read(&block) else {
-                return Err(TarError::NotTar { path: path.to_owned(), at });
+impl TarIndex {
+    pub fn open(path: &Path) -> Result<Self, SetError> {
+        let file = File::open(path).map_err(FileError::at(path))?;
+        let file_length = file.metadata().map_err(FileError::at(path))?.len();
+        let not_tar = |error: io::Error| SetError::Archive { path: path.into(), reason: error };
+        let mut archive = tar::Archive::new(file);
+        let mut members = HashMap::new();
+        let mut end = 0u64;
+        for entry in archive.entries_with_seek().map_err(not_tar)? {
+            let entry = match entry {
+                Err(_) if end.saturating_add(BLOCK_BYTES) > file_length => break,
+                entry => entry.map_err(not_tar)?,
             };
-            let length = long_length.take().unwrap_or(header.length);
-            let start = at + BLOCK;
-            let Some(next) =
-                after(start, length).filter(|next| start + length <= end && *next > at)
-            else {
-                break;
-            };
-            match header.kind {
-                b'L' => long_name = Some(text(&note(&mut file, start, length).map_err(keep)?)),
-                b'x' => {
-                    let note = note(&mut file, start, length).map_err(keep)?;
-                    long_name = extended(&note, "path").or(long_name);
-                    long_length = extended(&note, "size").and_then(|size| size.parse().ok());
-                }
-                b'0' | 0 | b'7' => {
-                    let name = long_name.take().unwrap_or(header.name);
-                    tar.members.insert(plain(&name), Member { start, length });
-                }
-                _ => long_name = None,
+            let (start, length) = (entry.raw_file_position(), entry.size());
+            let member_end = start.saturating_add(length);
+            end = member_end.checked_next_multiple_of(BLOCK_BYTES).unwrap_or(u64::MAX);
+            let kind = entry.header().entry_type();
+            if member_end <= file_length && (kind.is_file() || kind.is_contiguous()) {
+                let name = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
+                members.insert(relative(&name).to_owned(), Member { start, length });
             }
-            at = next;
         }
-        tar.cut_short = true;
-        Ok(tar)
+        let truncated = end.saturating_add(BLOCK_BYTES) > file_length;
+        Ok(Self { path: path.to_owned(), members, truncated })
     }
 
-    /// How many files it holds.
-    pub fn len(&self) -> usize {
-        self.members.len()
-    }
-
-    /// Whether it holds no file.
-    pub fn is_empty(&self) -> bool {
-        self.members.is_empty()
-    }
-
-    /// The member that a set means by this name: itself, under `images/`, or the only one that ends
-    /// with it.
+    /// The member that a set refers to by this name: itself, under `images/`, or the only one whose
+    /// path ends with it.
     pub fn find(&self, name: &str) -> Option<&str> {
-        let name = plain(name);
-        let exact = [name.clone(), format!("images/{name}")];
-        for name in &exact {
-            if let Some((found, _)) = self.members.get_key_value(name) {
-                return Some(found);
-            }
+        let name = relative(name);
+        let exact = self.members.get_key_value(name);
+        let exact = exact.or_else(|| self.members.get_key_value(&format!("images/{name}")));
+        if let Some((found, _)) = exact {
+            return Some(found);
         }
-        let ending = format!("/{name}");
-        let mut ends = self.members.keys().filter(|member| member.ends_with(&ending));
-        ends.next().filter(|_| ends.next().is_none()).map(String::as_str)
+        let suffix = format!("/{name}");
+        let mut matching = self.members.keys().filter(|member| member.ends_with(&suffix));
+        matching.next().filter(|_| matching.next().is_none()).map(String::as_str)
     }
 
-    /// The bytes of a member, at most so many; none if there is no such member or it is longer.
-    pub fn read(&self, member: &str, most: u64) -> io::Result<Option<Vec<u8>>> {
-        let Some(Member { start, length }) = self.members.get(member).copied() else {
-            return Ok(None);
-        };
-        if length > most {
-            return Ok(None);
-        }
+    /// The bytes of a member; none if there is no such member or it has more than `max_bytes`.
+    pub fn read(&self, member: &str, max_bytes: u64) -> io::Result<Option<Vec<u8>>> {
+        let member = self.members.get(member).filter(|member| member.length <= max_bytes);
+        let Some(Member { start, length }) = member.copied() else { return Ok(None) };
         let mut file = File::open(&self.path)?;
-        note(&mut file, start, length).map(Some)
+        file.seek(SeekFrom::Start(start))?;
+        let mut bytes = Vec::new();
+        file.take(length).read_to_end(&mut bytes)?;
+        Ok(Some(bytes))
     }
 }
 
-/// Where the next header is; none beyond any file's end.
-fn after(start: u64, length: u64) -> Option<u64> {
-    start.checked_add(length)?.checked_next_multiple_of(BLOCK)
-}
-
-fn block(file: &mut File, at: u64, end: u64) -> io::Result<Option<[u8; BLOCK as usize]>> {
-    if at.checked_add(BLOCK).is_none_or(|stop| stop > end) {
-        return Ok(None);
-    }
-    let mut block = [0; BLOCK as usize];
-    file.seek(SeekFrom::Start(at))?;
-    file.read_exact(&mut block)?;
-    Ok(Some(block))
-}
-
-fn note(file: &mut File, start: u64, length: u64) -> io::Result<Vec<u8>> {
-    file.seek(SeekFrom::Start(start))?;
-    let mut bytes = Vec::new();
-    file.take(length).read_to_end(&mut bytes)?;
-    Ok(bytes)
-}
-
-impl Header {
-    /// None if the checksum is wrong: then these are no bytes of a header.
-    fn read(block: &[u8; BLOCK as usize]) -> Option<Self> {
-        let sum: u64 = block[..148].iter().chain(&block[156..]).map(|byte| u64::from(*byte)).sum();
-        let sum = sum + 8 * u64::from(b' ');
-        let kind = block[156];
-        let length = number(&block[124..136])?;
-        let is_note = matches!(kind, b'L' | b'x' | b'g' | b'K');
-        if number(&block[148..156])? != sum || (is_note && length > LONGEST_NOTE) {
-            return None;
-        }
-        let (name, prefix) = (text(&block[..100]), text(&block[345..500]));
-        let ustar = &block[257..263] == b"ustar\0" && !prefix.is_empty();
-        let name = if ustar { format!("{prefix}/{name}") } else { name };
-        Some(Self { name, length, kind })
-    }
-}
-
-/// Octal digits, or a binary number marked by its highest bit.
-fn number(field: &[u8]) -> Option<u64> {
-    if field.first().is_some_and(|first| first & 0x80 != 0) {
-        let tail = field.get(field.len().checked_sub(8)?..)?;
-        return Some(tail.iter().fold(0, |sum, byte| sum << 8 | u64::from(*byte)));
-    }
-    let digits = text(field);
-    let digits = digits.trim();
-    if digits.is_empty() { Some(0) } else { u64::from_str_radix(digits, 8).ok() }
-}
-
-/// Up to the first zero byte.
-fn text(bytes: &[u8]) -> String {
-    let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
-    String::from_utf8_lossy(&bytes[..end]).into_owned()
-}
-
-/// A value of an extended header, whose lines are `LENGTH KEY=VALUE`.
-fn extended(note: &[u8], key: &str) -> Option<String> {
-    let note = String::from_utf8_lossy(note);
-    let value = |line: &str| {
-        let (found, value) = line.split_once(' ')?.1.split_once('=')?;
-        (found == key).then(|| value.to_owned())
-    };
-    note.lines().find_map(value)
-}
-
-/// A name without `./` before it.
-fn plain(name: &str) -> String {
+/// A name without leading `/` and `./`.
+fn relative(name: &str) -> &str {
     let mut name = name.trim_start_matches('/');
     while let Some(rest) = name.strip_prefix("./") {
         name = rest.trim_start_matches('/');
     }
-    name.to_owned()
+    name
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+mod tests {
     use super::*;
 
-    /// An archive of these files, written by the rules of the format.
-    pub fn archive(files: &[(&str, &[u8])]) -> Vec<u8> {
-        let mut bytes = Vec::new();
+    fn archive(files: &[(&str, &[u8])]) -> Vec<u8> {
+        let mut builder = tar::Builder::new(Vec::new());
         for (name, content) in files {
-            bytes.extend(member(name, content, b'0'));
+            let mut header = tar::Header::new_gnu();
+            header.set_size(content.len() as u64);
+            builder.append_data(&mut header, name, *content).unwrap();
         }
-        bytes.extend([0; 1024]);
-        bytes
+        builder.into_inner().unwrap()
     }
 
-    fn member(name: &str, content: &[u8], kind: u8) -> Vec<u8> {
-        let mut header = [0; 512];
-        header[..name.len()].copy_from_slice(name.as_bytes());
-        header[124..135].copy_from_slice(format!("{:011o}", content.len()).as_bytes());
-        header[156] = kind;
-        header[148..156].fill(b' ');
-        let sum: u64 = header.iter().map(|byte| u64::from(*byte)).sum();
-        header[148..155].copy_from_slice(format!("{sum:06o}\0").as_bytes());
-        let mut bytes = [&header[..], content].concat();
+    fn member(name: &str, content: &[u8], kind: tar::EntryType) -> Vec<u8> {
+        let mut header = tar::Header::new_ustar();
+        header.set_path(name).unwrap();
+        header.set_size(content.len() as u64);
+        header.set_entry_type(kind);
+        header.set_cksum();
+        let mut bytes = [header.as_bytes(), content].concat();
         bytes.resize(bytes.len().next_multiple_of(512), 0);
         bytes
     }
 
-    fn opened(bytes: &[u8]) -> Result<Tar, TarError> {
+    fn opened(bytes: &[u8]) -> Result<TarIndex, SetError> {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), bytes).unwrap();
-        Tar::open(&file.into_temp_path().keep().unwrap())
+        TarIndex::open(&file.into_temp_path().keep().unwrap())
     }
 
     #[test]
     fn members_are_found_and_read() {
         let tar = opened(&archive(&[("images/a/1.png", b"one"), ("./b/2.png", b"")])).unwrap();
-        assert_eq!(tar.len(), 2);
+        assert_eq!(tar.members.len(), 2);
         assert_eq!(tar.find("a/1.png"), Some("images/a/1.png"));
         assert_eq!(tar.find("./images/a/1.png"), Some("images/a/1.png"));
         assert_eq!(tar.find("2.png"), Some("b/2.png"), "the only one of that name");
@@ -255,25 +134,25 @@ pub(super) mod tests {
     #[test]
     fn long_names_of_both_kinds_are_read() {
         let long = format!("images/{}/1.png", "x".repeat(120));
-        let gnu = [member("././@LongLink", long.as_bytes(), b'L'), member("short", b"1", b'0')];
-        assert!(opened(&gnu.concat()).unwrap().find(&long).is_some());
+        assert!(opened(&archive(&[(&long, b"1")])).unwrap().find(&long).is_some());
         let pax = format!("{} path={long}\n", long.len() + 10);
-        let pax = [member("PaxHeaders/1", pax.as_bytes(), b'x'), member("short", b"1", b'0')];
+        let pax = member("PaxHeaders/1", pax.as_bytes(), tar::EntryType::XHeader);
+        let pax = [pax, member("short", b"1", tar::EntryType::Regular)];
         assert!(opened(&pax.concat()).unwrap().find(&long).is_some());
     }
 
     #[test]
     fn broken_archives_are_told_or_give_what_is_whole() {
-        assert!(matches!(opened(&[7; 2048]), Err(TarError::NotTar { at: 0, .. })));
-        assert!(opened(b"").unwrap().is_empty());
+        assert!(matches!(opened(&[7; 2048]), Err(SetError::Archive { .. })));
+        assert!(opened(b"").unwrap().members.is_empty());
         let mut bytes = archive(&[("a", b"1"), ("b", &[2; 2000])]);
         bytes.truncate(2048);
         let tar = opened(&bytes).unwrap();
-        assert_eq!((tar.len(), tar.cut_short), (1, true));
+        assert_eq!((tar.members.len(), tar.truncated), (1, true));
         // A length beyond the file, and one that overflows.
         let mut huge = archive(&[("a", b"1")]);
         huge[124] = 0xff;
         huge[125..136].fill(0xff);
-        assert!(matches!(opened(&huge), Err(TarError::NotTar { .. })), "its checksum is off");
+        assert!(matches!(opened(&huge), Err(SetError::Archive { .. })), "its checksum is off");
     }
 }

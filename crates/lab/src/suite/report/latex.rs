@@ -1,10 +1,9 @@
 //! The report for papers: tables in LaTeX, for the package booktabs.
 
-use super::Report;
-use super::cells::{Cell, Table, tables};
+use super::EvaluationReport;
+use super::tables::{Cell, Table, tables};
 
-/// All tables.
-pub fn latex(report: &Report) -> String {
+pub fn latex(report: &EvaluationReport) -> String {
     let mut text = format!(
         "% stitch {}, seed {}; \\usepackage{{booktabs}}; intervals of 95 % in small type\n",
         report.version, report.seed
@@ -30,8 +29,8 @@ fn of_table(table: &Table) -> String {
     text += "    \\midrule\n";
     table.rows.iter().for_each(|row| text += &line(row.iter().map(cell).collect()));
     text += "    \\bottomrule\n  \\end{tabular}\n";
-    for under in &table.under {
-        text += &format!("  % {}\n", under.replace('\n', " "));
+    for note in &table.notes {
+        text += &format!("  % {}\n", note.replace('\n', " "));
     }
     text + "\\end{table}\n"
 }

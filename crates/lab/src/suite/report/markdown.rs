@@ -1,10 +1,9 @@
 //! The report for people: tables in Markdown.
 
-use super::Report;
-use super::cells::{Cell, Table, tables};
+use super::EvaluationReport;
+use super::tables::{Cell, Table, tables};
 
-/// The whole report.
-pub fn markdown(report: &Report) -> String {
+pub fn markdown(report: &EvaluationReport) -> String {
     let mut text =
         format!("# What was measured\n\nstitch {}, seed {}.\n", report.version, report.seed);
     if !report.notes.is_empty() {
@@ -29,10 +28,10 @@ fn of_table(table: &Table) -> String {
     let right = std::iter::repeat_n("---:", table.head.len().saturating_sub(1));
     text += &line(std::iter::once("---").chain(right).map(str::to_owned).collect());
     table.rows.iter().for_each(|row| text += &line(row.iter().map(cell).collect()));
-    if !table.under.is_empty() {
+    if !table.notes.is_empty() {
         text += "\n";
     }
-    table.under.iter().for_each(|under| text += &format!("{under}\n"));
+    table.notes.iter().for_each(|note| text += &format!("{note}\n"));
     text
 }
 

@@ -1,7 +1,6 @@
-//! What was measured, as files: JSON for programs, Markdown for people, LaTeX for papers, and one page
-//! of HTML with its plots inside.
+//! The report of all experiments as files: JSON, Markdown, LaTeX, and one HTML page with plots.
 
-mod cells;
+mod tables;
 mod markdown;
 mod latex;
 mod plot;
@@ -16,64 +15,51 @@ use super::compare::Comparison;
 use super::experiments::capture::Capture;
 use super::experiments::consistency::Consistency;
 use super::experiments::localisation::Localisation;
-use super::ranks::{Figures, Intervals};
+use super::metrics::Estimate;
+use super::ranks::RankMetrics;
 
-/// Everything that was measured.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Report {
-    /// The program's version.
+pub struct EvaluationReport {
     pub version: String,
-    /// The seed of everything.
     pub seed: u64,
     /// One for each set, domain and kind of procedures.
     pub sections: Vec<Section>,
-    /// How well steps are found in videos, where the truth is known.
     pub localisation: Option<Localisation>,
-    /// What the evaluator loses when it is trained on less.
     pub ablations: Vec<Ablation>,
-    /// What a reader must know, worst first.
+    /// Limitations of the results, the worst first.
     pub notes: Vec<String>,
 }
 
 /// One set, or a domain of it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Section {
-    /// The set.
     pub set: String,
-    /// The domain, where the set is divided.
+    /// Where the set is divided by domain.
     pub domain: Option<String>,
     /// `mixed` procedures or `whole videos`.
     pub of: String,
-    /// Every method.
     pub comparison: Comparison,
-    /// How many truths are among K candidates.
     pub capture: Vec<Capture>,
-    /// How consistent the answers are at transitions.
     pub consistency: Option<Consistency>,
 }
 
-/// A table of evaluators that were trained differently.
+/// Evaluators that were trained differently.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Ablation {
-    /// What is left out.
+    /// What varies.
     pub title: String,
-    /// What it was measured on.
     pub on: String,
-    /// One evaluator each.
     pub rows: Vec<AblationRow>,
 }
 
-/// One evaluator of an ablation.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct AblationRow {
-    /// How it was trained.
     pub name: String,
-    /// Its figures.
-    pub figures: Figures,
-    /// Their intervals.
-    pub intervals: Intervals,
-    /// How much they exceed those of the last row, procedure by procedure.
-    pub against_last: Option<super::ranks::Difference>,
+    pub figures: RankMetrics,
+    /// 95 % intervals.
+    pub intervals: RankMetrics<[f64; 2]>,
+    /// How much its metrics exceed those of the last row, procedure by procedure.
+    pub against_last: Option<RankMetrics<Estimate>>,
 }
 
 impl Section {
@@ -85,9 +71,9 @@ impl Section {
     }
 }
 
-impl Report {
-    /// Writes report.json, report.md, tables.tex and index.html into a folder, which is made if need
-    /// be; their paths.
+impl EvaluationReport {
+    /// Writes report.json, report.md, tables.tex and index.html into a folder, which is created if need
+    /// be; returns their paths.
     pub fn write(&self, folder: &Path) -> Result<Vec<PathBuf>, FileError> {
         std::fs::create_dir_all(folder).map_err(FileError::at(folder))?;
         let json = serde_json::to_string_pretty(self).unwrap_or_default();
@@ -113,19 +99,18 @@ mod tests {
 
     use super::*;
     use crate::suite::compare::Method;
-    use crate::suite::distractors::Kind;
-    use crate::suite::metrics::Estimate;
-    use crate::suite::ranks::{Bounds, Clusters, Rank};
+    use crate::suite::distractors::{Kind, KindCounts};
+    use crate::suite::ranks::{Clusters, Rank, TieBounds};
 
     fn method(name: &str, better: u32) -> Method {
         let ranks: Vec<Rank> =
             (0..40).map(|at| Rank { better: better + at % 7, ties: 0 }).collect();
-        let figures = Figures::of(&ranks);
+        let figures = RankMetrics::of(&ranks);
         Method {
             name: name.into(),
             figures,
             intervals: Clusters::of(0..40).resample(&ranks, 100, 1).intervals(),
-            ties: Bounds::of(&ranks),
+            ties: TieBounds::of(&ranks),
             against_average_similarity: None,
             against_evaluator: None,
             alone: Kind::ALL.into_iter().map(|kind| (kind, figures)).collect(),
@@ -144,9 +129,11 @@ mod tests {
             trained_on: "the training part of the set".into(),
             methods: vec![method("evaluator", 0), method("average-similarity", 30)],
             absent: BTreeMap::from([("covr".to_owned(), "too few to learn from".to_owned())]),
-            distractors: Kind::ALL.into_iter().map(|kind| (kind, 40 * kind.quota())).collect(),
-            short: BTreeMap::from([(Kind::Full, 12)]),
-            fewer_than_499: 0,
+            counts: KindCounts {
+                distractors: Kind::ALL.into_iter().map(|kind| (kind, 40 * kind.quota())).collect(),
+                short: BTreeMap::from([(Kind::Full, 12)]),
+                fewer_than_499: 0,
+            },
             questions: Vec::new(),
         };
         let estimate = |value: f64| Estimate { value, low: value - 0.05, high: value + 0.05 };
@@ -169,13 +156,13 @@ mod tests {
         }
     }
 
-    fn report() -> Report {
-        Report {
+    fn report() -> EvaluationReport {
+        EvaluationReport {
             version: "1".into(),
             seed: 1,
             sections: vec![section("cooking"), section("gardening & <more>")],
             notes: vec!["this is all made up".into()],
-            ..Report::default()
+            ..EvaluationReport::default()
         }
     }
 
@@ -199,7 +186,7 @@ mod tests {
         let files = report().write(&folder.path().join("new")).unwrap();
         assert_eq!(files.len(), 4);
         let text = std::fs::read_to_string(&files[0]).unwrap();
-        let again: Report = serde_json::from_str(&text).unwrap();
+        let again: EvaluationReport = serde_json::from_str(&text).unwrap();
         // Numbers may lose their last digit on the way; what a reader sees does not change.
         assert_eq!(markdown::markdown(&again), markdown::markdown(&report()));
     }

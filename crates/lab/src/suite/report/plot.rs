@@ -1,4 +1,4 @@
-//! Plots as SVG: curves of capture over K, and figures with their intervals.
+//! Plots as SVG: curves of capture over K, and mean reciprocal ranks with their intervals.
 
 use crate::suite::compare::Method;
 use crate::suite::experiments::capture::{Capture, WAYS};
@@ -7,7 +7,7 @@ const WIDTH: f64 = 640.0;
 const LEFT: f64 = 44.0;
 const RIGHT: f64 = 150.0;
 
-/// The colour class of the n-th line.
+/// The CSS class that sets the colour of the n-th line.
 fn class(number: usize) -> String {
     format!("line{}", number % 6)
 }
@@ -142,7 +142,6 @@ fn svg(title: &str, height: f64, body: &str) -> String {
     )
 }
 
-/// Text that is text in HTML.
 pub fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

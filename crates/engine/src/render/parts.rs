@@ -1,0 +1,276 @@
+//! The video parts and the audio that a plan needs, encoded or found in the cache.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use rayon::prelude::*;
+
+use super::cache::{Cache, identity, key};
+use super::cards;
+use super::options::{Captions, RenderOptions};
+use super::plan::{Entry, Plan, Shown};
+use super::sound::{AudioCut, level};
+use super::{RenderError, ffmpeg_version};
+use crate::demonstrate::{Choice, Demonstration};
+use crate::files::{FileError, persist, temporary, write_whole};
+use crate::media::audio::RATE;
+use crate::media::cut::{Content, Layer, QUALITY, VideoPart, encode_part};
+use crate::progress::Progress;
+
+/// Encodes at once: each takes about a hundred megabytes.
+const MAX_ENCODES: usize = 3;
+
+/// Encodes what is not in the cache.
+pub struct Renderer<'a> {
+    pub(super) demonstration: &'a Demonstration,
+    pub(super) options: &'a RenderOptions,
+    pub(super) plan: &'a Plan,
+    pub(super) cache: &'a Cache,
+    identities: BTreeMap<PathBuf, String>,
+    ffmpeg: String,
+}
+
+/// The encoded video parts of a plan, in order.
+pub struct Pictures {
+    /// Key in the cache and number of frames.
+    pub parts: Vec<(String, u64)>,
+    pub encoded: usize,
+    pub reused: usize,
+}
+
+/// An entry from one of its frames on.
+#[derive(Clone, Copy)]
+struct Position {
+    entry: usize,
+    frame: u64,
+}
+
+/// A part to be encoded: of one entry, or of two that fade into each other.
+#[derive(Clone, Copy)]
+struct PlannedPart {
+    start: Position,
+    fade_to: Option<Position>,
+    frames: u64,
+}
+
+/// What is seen at a position. `source` identifies the content in the cache's keys.
+struct Scene<'a> {
+    content: Content<'a>,
+    text: Option<String>,
+    caption: Option<String>,
+    source: String,
+}
+
+impl Scene<'_> {
+    fn describe(&self) -> String {
+        format!("{} {}", self.source, self.text.as_deref().unwrap_or_default())
+    }
+}
+
+impl<'a> Renderer<'a> {
+    pub fn new(
+        demonstration: &'a Demonstration,
+        options: &'a RenderOptions,
+        plan: &'a Plan,
+        cache: &'a Cache,
+    ) -> Result<Self, RenderError> {
+        let mut identities = BTreeMap::new();
+        for path in plan.sources.keys() {
+            identities.insert(path.clone(), identity(path)?);
+        }
+        let ffmpeg = ffmpeg_version()?;
+        Ok(Self { demonstration, options, plan, cache, identities, ffmpeg })
+    }
+
+    /// All video parts, encoded in parallel where they are missing.
+    pub fn pictures(&self, progress: &dyn Progress) -> Result<Pictures, RenderError> {
+        let planned = parts(&self.plan.entries);
+        progress.begin("encoding", planned.len() as u64);
+        let encoded = AtomicUsize::new(0);
+        let parts = in_parallel(&planned, |part| {
+            let (key, made) = self.part(part, progress)?;
+            encoded.fetch_add(usize::from(made), Ordering::Relaxed);
+            progress.advance(1);
+            Ok((key, part.frames))
+        })?;
+        let encoded = encoded.into_inner();
+        Ok(Pictures { reused: parts.len() - encoded, parts, encoded })
+    }
+
+    /// The levelled audio of every entry; `None` is silence.
+    pub fn sounds(&self, progress: &dyn Progress) -> Result<Vec<Option<PathBuf>>, RenderError> {
+        progress.begin("levelling", self.plan.entries.len() as u64);
+        in_parallel(&self.plan.entries, |entry| {
+            let sound = self.sound(entry, progress)?;
+            progress.advance(1);
+            Ok(sound)
+        })
+    }
+
+    /// The key of a part, and whether it had to be encoded.
+    fn part(
+        &self,
+        part: &PlannedPart,
+        progress: &dyn Progress,
+    ) -> Result<(String, bool), RenderError> {
+        progress.check()?;
+        let scene = self.scene(part.start)?;
+        let next = part.fade_to.map(|position| self.scene(position)).transpose()?;
+        // While one clip fades into the next, the caption is already the next one's.
+        let caption = next.as_ref().unwrap_or(&scene).caption.as_deref();
+        let key = self.part_key(part.frames, &scene, next.as_ref(), caption);
+        let path = self.cache.piece(&key);
+        if path.exists() {
+            return Ok((key, false));
+        }
+        let text = self.script(scene.text.as_deref())?;
+        let next_text = self.script(next.as_ref().and_then(|scene| scene.text.as_deref()))?;
+        let caption = self.script(caption)?;
+        let video = VideoPart {
+            layer: Layer { content: scene.content, text: text.as_deref() },
+            fade_to: next
+                .as_ref()
+                .map(|scene| Layer { content: scene.content, text: next_text.as_deref() }),
+            caption: caption.as_deref(),
+            frames: part.frames,
+        };
+        let folder = self.cache.folder();
+        let file = temporary(folder, ".mov").map_err(FileError::at(folder))?;
+        let (canvas, aspect) = (self.plan.canvas, self.options.aspect);
+        encode_part(&video, canvas, aspect, folder, file.path(), progress)?;
+        persist(file, &path)?;
+        Ok((key, true))
+    }
+
+    fn part_key(
+        &self,
+        frames: u64,
+        scene: &Scene,
+        next: Option<&Scene>,
+        caption: Option<&str>,
+    ) -> String {
+        let (canvas, aspect) = (self.plan.canvas, self.options.aspect);
+        let format = format!("{canvas:?} {aspect:?} {QUALITY:?} {frames}");
+        let next = next.map(Scene::describe).unwrap_or_default();
+        key(&[&self.ffmpeg, &format, &scene.describe(), &next, caption.unwrap_or_default()])
+    }
+
+    /// Writes an ASS script, named by its content, and returns the name.
+    fn script(&self, text: Option<&str>) -> Result<Option<String>, RenderError> {
+        let Some(text) = text else { return Ok(None) };
+        let name = format!("{}.ass", key(&[text]));
+        let path = self.cache.folder().join(&name);
+        if !path.exists() {
+            write_whole(&path, text.as_bytes())?;
+        }
+        Ok(Some(name))
+    }
+
+    fn scene(&self, position: Position) -> Result<Scene<'_>, RenderError> {
+        let entry = self.plan.entries.get(position.entry).ok_or(RenderError::Nothing)?;
+        let canvas = self.plan.canvas;
+        let card = |text: String| Scene {
+            content: Content::Colour(cards::BACKGROUND),
+            text: Some(text),
+            caption: None,
+            source: format!("card {:06x}", cards::BACKGROUND),
+        };
+        match entry.shown {
+            Shown::Title => {
+                let (steps, videos) = (self.demonstration.steps.len(), self.plan.sources.len());
+                Ok(card(cards::title(canvas, &self.demonstration.title, steps, videos)))
+            }
+            Shown::Gap(step) => {
+                Ok(card(cards::gap(canvas, step + 1, self.demonstration.text(step))))
+            }
+            Shown::Clip(step) => self.clip_scene(step, position.frame),
+        }
+    }
+
+    fn clip_scene(&self, step: usize, frame: u64) -> Result<Scene<'_>, RenderError> {
+        let choice = self.choice(step)?;
+        let path = &choice.source.path;
+        let probe = self.plan.sources.get(path).ok_or(RenderError::Nothing)?;
+        let from_s = from_s(choice, frame, self.plan.canvas.fps);
+        let burnt = self.options.captions == Captions::Burnt;
+        let caption = || cards::caption(self.plan.canvas, step + 1, self.demonstration.text(step));
+        Ok(Scene {
+            content: Content::Video { path, probe, from_s, speed: choice.speed },
+            text: None,
+            caption: burnt.then(caption),
+            source: self.describe_cut(path, from_s, choice.speed),
+        })
+    }
+
+    fn describe_cut(&self, path: &Path, from_s: f64, speed: f64) -> String {
+        let identity = self.identities.get(path).map_or("", String::as_str);
+        format!("{identity} {from_s:.6} {speed:.6}")
+    }
+
+    fn choice(&self, step: usize) -> Result<&Choice, RenderError> {
+        self.demonstration.chosen(step).ok_or(RenderError::Nothing)
+    }
+
+    /// The levelled audio of an entry; none for cards and mute clips.
+    fn sound(
+        &self,
+        entry: &Entry,
+        progress: &dyn Progress,
+    ) -> Result<Option<PathBuf>, RenderError> {
+        let Shown::Clip(step) = entry.shown else { return Ok(None) };
+        let choice = self.choice(step)?;
+        let (path, speed) = (&choice.source.path, choice.speed);
+        if self.plan.sources.get(path).is_none_or(|probe| !probe.has_audio) {
+            return Ok(None);
+        }
+        progress.check()?;
+        let from_s = from_s(choice, 0, self.plan.canvas.fps);
+        let pairs = entry.frames * u64::from(RATE / self.plan.canvas.fps);
+        let cut = self.describe_cut(path, from_s, speed);
+        let target = self.cache.sound(&key(&[&self.ffmpeg, &cut, &pairs.to_string()]));
+        if !target.exists() {
+            let folder = self.cache.folder();
+            let mut file = temporary(folder, ".s16").map_err(FileError::at(folder))?;
+            let cut = AudioCut { path, from_s, speed, pairs };
+            level(&cut, file.as_file_mut(), folder, progress)?;
+            persist(file, &target)?;
+        }
+        Ok(Some(target))
+    }
+}
+
+/// The second of the source that frame `frame` of the clip shows.
+fn from_s(choice: &Choice, frame: u64, fps: u32) -> f64 {
+    choice.cut.start_ms as f64 / 1000.0 + frame as f64 / f64::from(fps) * choice.speed
+}
+
+/// The parts of a plan: of every entry what it does not share, and between two what they share.
+fn parts(entries: &[Entry]) -> Vec<PlannedPart> {
+    let mut parts = Vec::new();
+    let mut shared = 0;
+    for (entry, &Entry { frames, overlap, .. }) in entries.iter().enumerate() {
+        let own = frames - shared - overlap;
+        if own > 0 {
+            let start = Position { entry, frame: shared };
+            parts.push(PlannedPart { start, fade_to: None, frames: own });
+        }
+        if overlap > 0 {
+            let start = Position { entry, frame: frames - overlap };
+            let fade_to = Some(Position { entry: entry + 1, frame: 0 });
+            parts.push(PlannedPart { start, fade_to, frames: overlap });
+        }
+        shared = overlap;
+    }
+    parts
+}
+
+/// Runs the tasks on some threads; results in order. An error ends the rest.
+fn in_parallel<T: Sync, R: Send>(
+    tasks: &[T],
+    work: impl Fn(&T) -> Result<R, RenderError> + Send + Sync,
+) -> Result<Vec<R>, RenderError> {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = rayon::ThreadPoolBuilder::new().num_threads(cores.min(MAX_ENCODES)).build()?;
+    threads.install(|| tasks.par_iter().with_max_len(1).map(work).collect())
+}

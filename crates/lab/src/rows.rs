@@ -1,0 +1,62 @@
+//! Rows of features by text and by clip, and the clips of each video.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use stitch_core::clip::{ClipId, VideoId};
+use stitch_core::features::{Features, normalise};
+use stitch_core::pool::Pool;
+
+/// Sorted, each once.
+pub fn distinct<'t>(texts: impl Iterator<Item = &'t str>) -> Vec<&'t str> {
+    texts.collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+/// The row of each text in features that were computed for all of them.
+pub struct TextIndex(HashMap<String, usize>);
+
+impl TextIndex {
+    /// Text i has row i.
+    pub fn new(texts: &[&str]) -> Self {
+        Self(texts.iter().enumerate().map(|(row, text)| (text.to_string(), row)).collect())
+    }
+
+    pub fn rows<'t>(&self, features: &Features, texts: impl Iterator<Item = &'t str>) -> Features {
+        select_rows(features, texts.filter_map(|text| self.0.get(text).copied()))
+    }
+}
+
+pub fn select_rows(features: &Features, rows: impl Iterator<Item = usize>) -> Features {
+    let mut selected = Features::empty(features.dim());
+    rows.for_each(|row| selected.push(features.row(row)));
+    selected
+}
+
+/// The mean row of some clips, of length 1.
+pub fn mean_row(rows: &Features, clips: &[ClipId]) -> Vec<f32> {
+    let mut sum = vec![0.0; rows.dim()];
+    for clip in clips {
+        sum.iter_mut().zip(rows.row(clip.row())).for_each(|(sum, x)| *sum += x);
+    }
+    normalise(&mut sum);
+    sum
+}
+
+/// By start.
+pub fn clips_by_video(pool: &Pool) -> HashMap<VideoId, Vec<ClipId>> {
+    let mut videos: HashMap<VideoId, Vec<ClipId>> = HashMap::new();
+    for (row, clip) in pool.clips().iter().enumerate() {
+        videos.entry(clip.video).or_default().push(ClipId(row as u32));
+    }
+    for clips in videos.values_mut() {
+        clips.sort_by_key(|clip| (pool.clip(*clip).span, *clip));
+    }
+    videos
+}
+
+/// The value that comes most often; of equals the first.
+pub fn most_frequent<T: Ord>(values: impl Iterator<Item = T>) -> Option<T> {
+    let mut counts: BTreeMap<T, usize> = BTreeMap::new();
+    values.for_each(|value| *counts.entry(value).or_default() += 1);
+    let last = counts.into_iter().rev().max_by_key(|(_, count)| *count);
+    last.map(|(value, _)| value)
+}

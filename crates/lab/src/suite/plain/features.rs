@@ -1,0 +1,213 @@
+//! Features that came with a set: one row a step, or rows of seconds with their rate.
+//!
+//! They lie in a folder `features` (a file per video by its name, or one file with an array per video)
+//! or in one file `features.npy` (.npz, .h5, .safetensors) with the rows of all listed steps, video
+//! after video. Features of the step texts may lie beside them under the name `texts`, one row a step.
+
+use std::path::{Path, PathBuf};
+
+use stitch_engine::encoder::precomputed::arrays::{self, ENDINGS, Rows};
+use stitch_engine::encoder::precomputed::{About, Folder, PrecomputedError};
+
+use super::set::{Set, VideoSteps};
+
+/// How much the features of seconds may differ from the length of their video.
+const LENGTH_TOLERANCE_S: f64 = 1.0;
+
+pub enum StoredFeatures {
+    /// In a folder, with their rate where they are of seconds.
+    Folder(Folder, Option<f64>),
+    /// In one file, a row for every listed step.
+    Whole(PathBuf, Rows),
+}
+
+impl StoredFeatures {
+    /// The features of this name beside the list; none if there are none.
+    pub fn find(set: &Set, name: &str) -> Result<Option<Self>, PrecomputedError> {
+        let folder = set.folder.join(name);
+        if folder.is_dir() {
+            return open_folder(&folder).map(Some);
+        }
+        let files = ENDINGS.iter().map(|ending| set.folder.join(format!("{name}.{ending}")));
+        match files.into_iter().find(|file| file.is_file()) {
+            Some(file) => open_file(&file, set).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// The length of a row, and a row or none for each usable step of each video. What does not fit is
+    /// reported.
+    pub fn rows(&self, set: &mut Set, dim: Option<usize>) -> (usize, Vec<Vec<Option<Vec<f32>>>>) {
+        let (mut first, mut dim, mut all) = (0, dim, Vec::new());
+        for at in 0..set.videos.len() {
+            let video = &set.videos[at];
+            let found = self.of_video(video, first).and_then(|(rows, path)| match dim {
+                Some(dim) if dim != rows.dim => Err(format!(
+                    "{}: rows of {} numbers where others and the texts have {dim}",
+                    path.display(),
+                    rows.dim
+                )),
+                _ => Ok(rows),
+            });
+            first += video.listed;
+            match found {
+                Ok(rows) => {
+                    dim = Some(rows.dim);
+                    all.push(rows.data.chunks(rows.dim).map(non_zero).collect());
+                }
+                Err(reason) => {
+                    all.push(vec![None; video.steps.len()]);
+                    set.report(set.videos[at].id.clone(), reason);
+                }
+            }
+        }
+        (dim.unwrap_or(1), all)
+    }
+
+    /// One row for each usable step of a video whose first listed step is this of all.
+    fn of_video(&self, video: &VideoSteps, first: usize) -> Result<(Rows, PathBuf), String> {
+        match self {
+            Self::Whole(path, rows) => {
+                let range = |at: usize| at * rows.dim..(at + 1) * rows.dim;
+                let own = video.steps.iter().map(|step| &rows.data[range(first + step.number)]);
+                let data = own.flatten().copied().collect();
+                Ok((Rows { dim: rows.dim, data }, path.clone()))
+            }
+            Self::Folder(folder, rate) => {
+                let (rows, path) = folder.rows_of(&video.id).map_err(|error| error.to_string())?;
+                let path = path.to_owned();
+                let of_steps = match rate {
+                    Some(rate) => by_seconds(&rows, *rate, video),
+                    None => by_steps(&rows, video),
+                };
+                let of_steps = of_steps.map_err(|why| format!("{}: {why}", path.display()))?;
+                Ok((of_steps, path))
+            }
+        }
+    }
+}
+
+fn non_zero(row: &[f32]) -> Option<Vec<f32>> {
+    row.iter().any(|x| *x != 0.0).then(|| row.to_vec())
+}
+
+fn open_folder(folder: &Path) -> Result<StoredFeatures, PrecomputedError> {
+    match Folder::open(folder, &About::default()) {
+        Err(PrecomputedError::NoRate { .. }) => {
+            let any = About { rate: Some(1.0), ..About::default() };
+            Ok(StoredFeatures::Folder(Folder::open(folder, &any)?, None))
+        }
+        opened => {
+            let opened = opened?;
+            let rate = opened.rate();
+            Ok(StoredFeatures::Folder(opened, Some(rate)))
+        }
+    }
+}
+
+/// A file with an array per video, or one array with a row for every listed step.
+fn open_file(file: &Path, set: &Set) -> Result<StoredFeatures, PrecomputedError> {
+    let names = arrays::names(file);
+    if set.videos.iter().any(|video| names.contains(&video.id)) {
+        let folder = file.parent().unwrap_or(Path::new("."));
+        let any = About { rate: Some(1.0), ..About::default() };
+        return Ok(StoredFeatures::Folder(Folder::open(folder, &any)?, None));
+    }
+    let rows = arrays::read(file, None)?;
+    let (found, listed) =
+        (rows.data.len() / rows.dim, set.videos.iter().map(|video| video.listed).sum::<usize>());
+    if found != listed {
+        let reason = format!(
+            "it has {found} rows, the videos that can be used list {listed} steps; one row a step is \
+             wanted, or a file per video in a folder `features`"
+        );
+        return Err(PrecomputedError::Unusable { path: file.into(), reason });
+    }
+    Ok(StoredFeatures::Whole(file.into(), rows))
+}
+
+fn by_steps(rows: &Rows, video: &VideoSteps) -> Result<Rows, String> {
+    let found = rows.data.len() / rows.dim;
+    if found != video.listed {
+        return Err(format!(
+            "it has {found} rows for {} steps; say how many rows a second has as `rate` in \
+             features.toml if they are of seconds",
+            video.listed
+        ));
+    }
+    let own = video.steps.iter().map(|step| step.number * rows.dim);
+    let data = own.flat_map(|at| rows.data[at..at + rows.dim].iter().copied()).collect();
+    Ok(Rows { dim: rows.dim, data })
+}
+
+/// The mean of the seconds of each step.
+fn by_seconds(rows: &Rows, rate: f64, video: &VideoSteps) -> Result<Rows, String> {
+    let count = rows.data.len() / rows.dim;
+    let seconds = count as f64 / rate;
+    if let Some(length) = video.length_ms.map(|ms| ms as f64 / 1000.0)
+        && (seconds - length).abs() > LENGTH_TOLERANCE_S.max(1.0 / rate)
+    {
+        return Err(format!(
+            "{count} rows at {rate} a second are {seconds:.1} s, the video lasts {length:.1} s"
+        ));
+    }
+    let mut data = Vec::new();
+    for step in &video.steps {
+        let span = step.span.ok_or("its features are of seconds, and a step has no span")?;
+        let row = |ms: u64| ms as f64 / 1000.0 * rate;
+        let from = row(span.start()).floor() as usize;
+        let to = (row(span.end()).ceil() as usize).max(from + 1).min(count);
+        if from >= to {
+            return Err(format!("its {count} rows end before the step at {span}"));
+        }
+        let mean = (0..rows.dim).map(|column| {
+            let sum: f32 = (from..to).map(|row| rows.data[row * rows.dim + column]).sum();
+            sum / (to - from) as f32
+        });
+        data.extend(mean);
+    }
+    Ok(Rows { dim: rows.dim, data })
+}
+
+#[cfg(test)]
+mod tests {
+    use stitch_core::clip::Span;
+
+    use super::*;
+    use crate::suite::plain::set::PlainStep;
+
+    fn video(spans: &[(u64, u64)], listed: usize) -> VideoSteps {
+        let step = |(number, (from, to)): (usize, &(u64, u64))| PlainStep {
+            number,
+            span: Span::new(*from, *to),
+            ..PlainStep::default()
+        };
+        let steps = spans.iter().enumerate().map(step).collect();
+        VideoSteps { listed, steps, length_ms: Some(4000), ..VideoSteps::default() }
+    }
+
+    fn rows(count: usize) -> Rows {
+        Rows { dim: 1, data: (0..count).map(|row| row as f32).collect() }
+    }
+
+    #[test]
+    fn seconds_become_steps_and_lengths_are_checked() {
+        let steps = video(&[(0, 2000), (2000, 4000), (3500, 3600)], 3);
+        assert_eq!(by_seconds(&rows(4), 1.0, &steps).unwrap().data, [0.5, 2.5, 3.0]);
+        assert_eq!(by_seconds(&rows(8), 2.0, &steps).unwrap().data, [1.5, 5.5, 7.0]);
+        let short = by_seconds(&rows(2), 1.0, &steps).unwrap_err();
+        assert_eq!(short, "2 rows at 1 a second are 2.0 s, the video lasts 4.0 s");
+        let mut unknown = steps.clone();
+        unknown.length_ms = None;
+        let early = by_seconds(&rows(2), 1.0, &unknown).unwrap_err();
+        assert_eq!(early, "its 2 rows end before the step at 0:02.0-0:04.0");
+    }
+
+    #[test]
+    fn a_row_a_step_counts_the_listed_ones() {
+        let mut steps = video(&[(0, 1), (1, 2)], 3);
+        steps.steps[1].number = 2;
+        assert_eq!(by_steps(&rows(3), &steps).unwrap().data, [0.0, 2.0]);
+        assert!(by_steps(&rows(2), &steps).unwrap_err().starts_with("it has 2 rows for 3 steps"));
+    }
+}

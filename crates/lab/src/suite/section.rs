@@ -1,0 +1,131 @@
+//! The section of a report on one set, with a cache so that an evaluation that was stopped continues.
+
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use sha2::{Digest, Sha256};
+use stitch_engine::files::{FileError, hex, write_whole};
+use stitch_engine::progress::Progress;
+
+use super::MeasureError;
+use super::compare::{CompareOptions, Extra, compare};
+use super::experiments::capture::capture;
+use super::experiments::consistency::{Edges, consistency};
+use super::report::Section;
+use super::test_set::TestSet;
+
+/// Finished results in a folder, by a digest of their key.
+pub struct ResultCache {
+    folder: PathBuf,
+}
+
+impl ResultCache {
+    pub fn new(folder: &Path) -> Result<Self, FileError> {
+        std::fs::create_dir_all(folder).map_err(FileError::at(folder))?;
+        Ok(Self { folder: folder.into() })
+    }
+
+    fn path(&self, key: &str) -> PathBuf {
+        let digest = Sha256::digest(key.as_bytes());
+        self.folder.join(format!("{}.json", hex(&digest[..12])))
+    }
+
+    /// None where it is missing or cannot be read any more.
+    pub fn read<T: DeserializeOwned>(&self, key: &str) -> Option<T> {
+        let text = std::fs::read_to_string(self.path(key)).ok()?;
+        serde_json::from_str(&text).ok()
+    }
+
+    pub fn write<T: Serialize>(&self, key: &str, value: &T) -> Result<(), FileError> {
+        let text = serde_json::to_string(value).unwrap_or_default();
+        write_whole(&self.path(key), text.as_bytes())
+    }
+}
+
+/// What a section is called and measured with.
+pub struct Part<'a> {
+    pub set: &'a str,
+    pub domain: Option<&'a str>,
+    /// Whole videos, or mixed procedures.
+    pub whole: bool,
+    pub extra: &'a [Extra<'a>],
+    pub options: &'a CompareOptions,
+}
+
+/// The main table, capture and consistency of one set.
+pub fn section(
+    set: &TestSet,
+    part: &Part<'_>,
+    edges: &Edges,
+    progress: &dyn Progress,
+) -> Result<Section, MeasureError> {
+    let measured = set.measuring(part.whole);
+    let comparison = compare(&measured, part.extra, part.options, progress)?;
+    let of = if part.whole { "whole videos" } else { "mixed" };
+    let seed = part.options.seed;
+    let capture = capture(&measured, of, seed, progress)?;
+    let consistency = consistency(&comparison, edges, seed);
+    Ok(Section {
+        set: part.set.into(),
+        domain: part.domain.map(str::to_owned),
+        of: of.into(),
+        comparison,
+        capture: vec![capture],
+        consistency: Some(consistency),
+    })
+}
+
+/// A key for [`ResultCache`]: the clips, features and procedures of a set, and whatever else matters.
+pub fn fingerprint(set: &TestSet, also: &[&str]) -> String {
+    let mut hash = Sha256::new();
+    for clip in set.collection.pool.clips() {
+        hash.update(clip.video.0.to_le_bytes());
+        hash.update(clip.span.start().to_le_bytes());
+        hash.update(clip.span.end().to_le_bytes());
+        hash.update(&clip.text);
+    }
+    for row in set.seen.clip_features().as_slice() {
+        hash.update(row.to_le_bytes());
+    }
+    for instance in &set.collection.instances {
+        instance.texts.iter().for_each(|text| hash.update(text));
+        instance.truth.iter().for_each(|clip| hash.update(clip.0.to_le_bytes()));
+    }
+    set.collection.labels.iter().for_each(|label| hash.update(label));
+    also.iter().for_each(|word| hash.update(word));
+    hex(&hash.finalize())
+}
+
+#[cfg(test)]
+mod tests {
+    use stitch_core::features::Features;
+    use stitch_engine::encoder::EncoderId;
+
+    use super::*;
+    use crate::suite::fixture::{DIM, Made, collection};
+
+    #[test]
+    fn other_labels_make_another_part() {
+        let made = collection(&Made { tasks: 1, videos: 2, steps: 2, seed: 1 });
+        let count = made.pool.len();
+        let said =
+            (vec![String::new(); count], Features::new(DIM, vec![0.0; DIM * count]).unwrap());
+        let encoder = EncoderId { name: "x".into(), dim: DIM, weights: String::new() };
+        let mut set = TestSet::new("all", made, said, encoder).unwrap();
+        let before = fingerprint(&set, &[]);
+        assert_eq!(fingerprint(&set, &[]), before);
+        set.collection.labels[0] = "cut".into();
+        assert_ne!(fingerprint(&set, &[]), before);
+    }
+
+    #[test]
+    fn what_is_kept_is_found_by_what_it_was_made_from() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = ResultCache::new(&folder.path().join("parts")).unwrap();
+        cache.write("this", &vec![1, 2]).unwrap();
+        assert_eq!(cache.read::<Vec<u8>>("this"), Some(vec![1, 2]));
+        assert_eq!(cache.read::<Vec<u8>>("that"), None);
+        assert_eq!(cache.read::<String>("this"), None, "of another shape");
+    }
+}
