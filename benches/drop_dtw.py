@@ -1,4 +1,4 @@
-"""Drop-DTW as a Python user would have it: a plain loop, and NumPy at its best.
+"""Drop-DTW in Python: a plain loop, and the fastest of two NumPy versions.
 
 Prints one JSON object of seconds (the shortest of many runs) for the sizes that `cargo bench -p stitch-core --bench
 ratios` measures, path included. Both give the same alignments (checked before anything is timed).
@@ -14,7 +14,7 @@ INFINITY = float("inf")
 
 
 def plain(matching, drop):
-    """The dynamic programme as METHOD says it, over lists, exclusive and contiguous."""
+    """The dynamic programme as in METHOD.md, over lists, exclusive and contiguous."""
     steps, seconds = len(matching), len(drop)
     matched = [[INFINITY] * (seconds + 1) for _ in range(steps + 1)]
     dropped = [[INFINITY] * (seconds + 1) for _ in range(steps + 1)]
@@ -52,7 +52,7 @@ def plain(matching, drop):
 
 
 def faster_loop(matching, drop):
-    """The same loop as someone tunes it: rows in locals, comparisons instead of min."""
+    """The same loop, tuned: rows in locals, comparisons instead of min."""
     steps, seconds = len(matching), len(drop)
     matched, dropped = [INFINITY] * (seconds + 1), [0.0] * (seconds + 1)
     matched[0] = 0.0
@@ -158,7 +158,7 @@ def numpy_rows(matching, drop):
 
 
 def case(steps, seconds):
-    """A video that shows the steps one after another, with other things between."""
+    """A video that shows the steps one after another, with other content between."""
     numbers = np.random.default_rng(1)
     second = np.arange(seconds)
     at, into = second * steps // seconds, second * steps % seconds
@@ -169,8 +169,8 @@ def case(steps, seconds):
 
 def shortest(run, *inputs):
     times = []
-    begun = time.perf_counter()
-    while len(times) < 3 or (time.perf_counter() - begun < 1.0 and len(times) < 1000):
+    begin = time.perf_counter()
+    while len(times) < 3 or (time.perf_counter() - begin < 1.0 and len(times) < 1000):
         start = time.perf_counter()
         run(*inputs)
         times.append(time.perf_counter() - start)

@@ -1,4 +1,4 @@
-"""One step of training and 500 candidates scored by PyTorch on CPU, at the paper's size: the yardstick of
+"""One training step and 500 scored candidates with PyTorch on the CPU, at the paper's size, to compare with
 crates/lab/benches/evaluator.rs. evaluator_gpu.py is the same on a GPU.
 
     python benches/evaluator.py

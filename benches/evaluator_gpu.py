@@ -4,9 +4,9 @@ paper's size and at the small one, in f32 and bf16.
     cargo bench --workspace --features cuda --bench evaluator --no-run
     python benches/evaluator_gpu.py [the bench program]
 
-Ours takes its batch from the CPU's memory every step, as a training does; PyTorch's lies on the GPU, and
-`_sent` is the same with the batch sent every step. The first step is told apart: it has all that comes
-before it (the libraries, the kernels' compilation, the weights' way to the GPU).
+Ours copies its batch from host memory every step, as training does; PyTorch's batch stays on the GPU, and
+`_sent` is the same with the batch copied every step. The first step is reported separately: it includes
+loading the libraries, compiling the kernels and copying the weights.
 """
 
 import json
@@ -46,9 +46,9 @@ class Evaluator(nn.Module):
 def best(times, work):
     found = float("inf")
     for _ in range(times):
-        begun = time.perf_counter()
+        start = time.perf_counter()
         work()
-        found = min(found, time.perf_counter() - begun)
+        found = min(found, time.perf_counter() - start)
     return found
 
 
@@ -63,7 +63,7 @@ class Learner:
             loss = binary_cross_entropy_with_logits(self.model(steps), labels)
         loss.backward()
         self.optimiser.step()
-        return loss.item()  # a training looks at it, so the step is done
+        return loss.item()  # waits for the step, as training does
 
 
 def theirs(size, name, dtype):

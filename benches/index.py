@@ -2,9 +2,9 @@
 
     cargo xtask bench index
 
-Each run starts the program anew and indexes one video of a minute into an empty library, so loading
-the models counts; by key frames, which takes a second or two, the middle one of three runs counts. Sound
-is left out (`--speech never`). Says peak memory too, and for a video of eight minutes whether it grows.
+Each run starts the program and indexes one video of a minute into an empty library, so loading the models
+counts. With key frames, which take a second or two, the median of three runs counts. No speech recognition
+(`--speech never`). Also reports peak memory, and that of a video of eight minutes.
 """
 
 import json
@@ -17,7 +17,7 @@ from measure import STITCH, ffmpeg, measure
 
 SIZES = {"360p": "640x360", "720p": "1280x720", "1080p": "1920x1080"}
 MODES = ["exact", "fast", "keyframes"]
-# Shots of eight seconds, each moving, with noise as of a camera.
+# Moving shots of eight seconds with camera-like noise.
 SHOTS = ["mandelbrot=size={0}:rate=30:start_scale={1}", "testsrc2=size={0}:rate=30", "cellauto=size={0}:rate=30:rule={1}"]
 
 

@@ -1,10 +1,10 @@
-"""Seconds of sound per second of faster-whisper: the yardstick of crates/engine/benches/listen.rs.
+"""Seconds of audio per second of faster-whisper, to compare with crates/engine/benches/listen.rs.
 
     python benches/listen.py [MODEL_FOLDER] [THREADS]
 
-The same sound, spoken by espeak-ng, and the same weights, out of the same registry packages; five
-lines of search as ours has (faster-whisper's default) and its voice filter on, on the CPU in f32 and
-in int8 (which a user may choose; ours computes in f32). MODEL_FOLDER is not looked at.
+The same audio, spoken by espeak-ng, and the same weights, from the same registry packages; beam size 5 as
+ours (faster-whisper's default) and its voice activity filter on, on the CPU in f32 and in int8 (which a
+user may choose; ours computes in f32). MODEL_FOLDER is ignored.
 """
 
 import json

@@ -1,8 +1,8 @@
-"""One whole `stitch make`, split by stage, from nothing kept and again.
+"""One `stitch make` by stage, with an empty cache and a second time.
 
     make demo && cargo xtask bench make
 
-Runs on the library that `make demo` leaves. The stages are those that `--json` tells; a stage lasts
+Runs on the library that `make demo` leaves. The stages are those that `--json` reports; a stage lasts
 until the next one begins.
 """
 

@@ -1,4 +1,4 @@
-"""What a command costs: CPU of all its processes, wall time, peak memory; and where our programs are."""
+"""Measures CPU time, wall time and peak memory of a command with all its processes; finds our programs."""
 
 import os
 import pathlib
@@ -24,7 +24,7 @@ def bench(name):
 
 
 def measure(command, **options):
-    """CPU seconds, wall seconds and peak megabytes of a command and all it starts."""
+    """CPU seconds, wall seconds and peak megabytes of a command and its child processes."""
     before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.time()
     process = subprocess.Popen([str(word) for word in command], stdout=subprocess.DEVNULL, **options)
     peak = [0]
@@ -52,9 +52,9 @@ def watch(process, peak):
         except psutil.Error:
             pass
         peak[0] = max(peak[0], total)
-        time.sleep(0.2)  # looking at every process costs what is being measured
+        time.sleep(0.2)  # polling costs CPU time too
 
 
 def ffmpeg(*arguments):
-    """Makes material; says what went wrong."""
+    """Makes test videos."""
     subprocess.run(["ffmpeg", "-v", "error", "-y", *map(str, arguments)], check=True)

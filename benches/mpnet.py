@@ -1,4 +1,4 @@
-"""Sentences per second of sentence-transformers: the yardstick of crates/engine/benches/mpnet.rs.
+"""Sentences per second of sentence-transformers, to compare with crates/engine/benches/mpnet.rs.
 
     python benches/mpnet.py MODEL_FOLDER [THREADS]
 """

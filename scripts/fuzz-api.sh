@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The server against its own OpenAPI description: schemathesis makes requests out of it, good ones and bad
-# ones, and checks every answer. It lives in a virtual environment in the build folder.
+# Tests the server against its OpenAPI description: schemathesis generates valid and invalid requests from it
+# and checks every response. Installed in a virtual environment in the build folder.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -41,7 +41,7 @@ for _ in 1 2 3; do post /api/demonstrations '{"procedure":{"title":"Tacos","step
 sleep 2
 post /api/demonstrations/1/renders '{"width":160,"height":90}'
 
-cd "$out" # where it leaves what it remembers
+cd "$out" # schemathesis keeps its state in the current folder
 "$out/venv/bin/schemathesis" run "$url/api/openapi.json" --checks not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance \
   --exclude-path-regex '/events$' --max-examples "${EXAMPLES:-60}" --phases examples,coverage,fuzzing --generation-deterministic --no-color \
   --suppress-health-check all --request-timeout 30

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Checks that everything stitch needs is there, and installs what is missing where that is allowed.
-# Needs no root where nothing is missing; changes nothing with --check. With --browser, what the tests
-# of the page need as well.
+# Checks that everything stitch needs is installed, and installs what is missing if that is allowed.
+# Needs no root if nothing is missing; changes nothing with --check. With --browser, also checks what the
+# browser tests need.
 set -euo pipefail
 
 RUST_NEEDED="1.92"
@@ -11,7 +11,7 @@ for option in "$@"; do
   case "$option" in
     --check) check_only=yes ;;
     --browser) browser=yes ;;
-    *) printf 'setup: unknown option %s; known are --check and --browser\n' "$option" >&2; exit 2 ;;
+    *) printf 'setup: unknown option %s; use --check or --browser\n' "$option" >&2; exit 2 ;;
   esac
 done
 
@@ -19,12 +19,12 @@ say() { printf 'setup: %s\n' "$*"; }
 stop() { printf 'setup: %s\n' "$*" >&2; exit 1; }
 has() { command -v "$1" >/dev/null 2>&1; }
 
-# The programs, each with the Debian package that brings it.
+# The programs, each with its Debian package.
 missing=()
 need() { has "$1" || missing+=("$2"); }
 
 check_rust() {
-  has cargo || stop "cargo is not there; install Rust from https://rustup.rs, then run this again"
+  has cargo || stop "cargo is not installed; install Rust from https://rustup.rs, then run this again"
   local version
   version=$(rustc --version | cut -d' ' -f2)
   [ "$(printf '%s\n' "$RUST_NEEDED" "$version" | sort -V | head -n1)" = "$RUST_NEEDED" ] ||
@@ -33,7 +33,7 @@ check_rust() {
 
 # Python is needed only by some benchmarks and by the model pull's package-registry source.
 check_python() {
-  has python3 || stop "python3 is not there; run: sudo apt-get install python3 python3-pip"
+  has python3 || stop "python3 is not installed; run: sudo apt-get install python3 python3-pip"
   python3 -m pip --version >/dev/null 2>&1 ||
     say "python3 has no pip (only the benchmarks need it): sudo apt-get install python3-pip python3-venv"
 }
@@ -51,7 +51,7 @@ check_programs() {
   mapfile -t missing < <(printf '%s\n' "${missing[@]:-}" | sort -u | sed '/^$/d')
 }
 
-# How to become root without a question: nothing, `sudo -n`, or not at all.
+# Runs a command as root, by sudo without a password if needed.
 as_root() {
   if [ "$(id -u)" = 0 ]; then "$@"; else sudo -n "$@"; fi
 }
@@ -73,4 +73,4 @@ check_rust
 check_python
 check_programs
 if [ "${#missing[@]}" -gt 0 ]; then install_missing; fi
-say "all there: $(ffmpeg -version | head -n1 | cut -d' ' -f1-3), $(rustc --version | cut -d' ' -f1,2)"
+say "all installed: $(ffmpeg -version | head -n1 | cut -d' ' -f1-3), $(rustc --version | cut -d' ' -f1,2)"

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""The page in a real browser: paste, watch, swap, re-solve, export; the study by two raters; keys alone;
-accessibility by axe. Screenshots of every view are left in the folder that is printed at the end.
+"""Browser tests of the web interface: enter a procedure, watch, swap, search again, export; the study with two
+raters; keyboard only; accessibility with axe. Writes screenshots of every view and prints their folder.
 
     tests/browser/check.py STITCH OUT [--library LIBRARY] [--axe axe.min.js]
 
-Without --library a small made-up library is drawn and indexed with the small sentence model of the tests.
+Without --library, a small made-up library is rendered and indexed with the small sentence model of the tests.
 """
 
 import argparse
@@ -30,7 +30,8 @@ class Site:
     def __init__(self, stitch, out, library, study=True):
         self.stitch, self.out = stitch, out
         self.environment = dict(os.environ)
-        self.library = library or self.draw()
+        self.port = 0
+        self.library = library or self.render()
         self.study = self.make_study() if study else None
         self.start()
 
@@ -40,7 +41,7 @@ class Site:
         assert done.returncode == 0, f"{command}: {done.stderr}"
         return done.stdout
 
-    def draw(self):
+    def render(self):
         home = self.out / "home"
         shutil.copytree(ROOT / "crates/engine/tests/data/tiny-mpnet", home / "models/tiny-mpnet", dirs_exist_ok=True)
         self.environment |= {"STITCH_HOME": str(home), "STITCH_SENTENCE_MODEL": "tiny-mpnet", "STITCH_ENCODER": "narration"}
@@ -59,14 +60,15 @@ class Site:
         return folder
 
     def start(self):
-        command = [self.stitch, "serve", "--port", "0", "--json", "--library", self.library, "--root", str(self.out)]
+        command = [self.stitch, "serve", "--port", str(self.port), "--json", "--library", self.library, "--root", str(self.out)]
         command += ["--study", str(self.study)] if self.study else []
-        log = open(self.out / "server.log", "w")
+        log = open(self.out / "server.log", "a")
         self.server = subprocess.Popen(command, env=self.environment, stdout=subprocess.PIPE, stderr=log, text=True)
         for line in self.server.stdout:
             event = json.loads(line)
             if event.get("event") == "serving":
                 self.url = event["url"]
+                self.port = int(self.url.rsplit(":", 1)[1])  # the same after a restart
                 return
         raise SystemExit(f"the server does not start; see {log.name}")
 
@@ -80,23 +82,23 @@ class Site:
 
 
 class Checks:
-    """One browser going through the page."""
+    """The checks, in one browser."""
 
     def __init__(self, site, browser, out, axe):
         self.site, self.browser, self.out, self.axe = site, browser, out, axe
-        self.told = {}
+        self.measured = {}
 
     def open(self, path):
         self.browser.open(self.site.url + path)
         self.browser.wait("return document.readyState === 'complete'")
 
     def shots(self, name, path=None):
-        """The view as it is, in every size and scheme, and what axe says of it."""
+        """Screenshots of the view in every size and colour scheme, each checked with axe."""
         for width, scheme in SIZES:
             self.browser.look(width, 900, scheme)
             if path:
                 self.open(path)
-            # What is far down loads its pictures when it comes near.
+            # Pictures below the window load only when they are scrolled into view.
             self.browser.run("document.querySelectorAll('img').forEach((i) => { i.loading = 'eager'; })")
             self.browser.wait("return [...document.images].every((i) => i.complete)", 60)
             self.browser.run("scrollTo({top: 0, behavior: 'instant'})")
@@ -110,15 +112,15 @@ class Checks:
     def accessible(self, name):
         if not self.axe:
             return
-        # The browser's own interface may run what the page's policy would not let in.
+        # The DevTools protocol is not subject to the page's content security policy.
         self.browser.cdp("Runtime.evaluate", expression=self.axe)
         found = self.browser.run_later("axe.run().then((r) => arguments[0](r.violations))")
         serious = [(v["id"], [n["html"][:120] for n in v["nodes"][:3]]) for v in found if v["impact"] in ("serious", "critical")]
         assert not serious, f"{name}: {serious}"
-        self.told["axe views without serious findings"] = self.told.get("axe views without serious findings", 0) + 1
+        self.measured["axe views without serious findings"] = self.measured.get("axe views without serious findings", 0) + 1
 
     def calm(self):
-        """Nothing moved while the page came up, and nothing came from elsewhere."""
+        """No layout shift while the page loads, and no request to other hosts."""
         shift = self.browser.run_later("""
             const done = arguments[0]; let sum = 0;
             new PerformanceObserver((l) => l.getEntries().forEach((e) => { if (!e.hadRecentInput) sum += e.value; })).observe({type: 'layout-shift', buffered: true});
@@ -140,8 +142,8 @@ class Checks:
         pictures = self.browser.run("return document.querySelectorAll('.videos img').length")
         assert pictures > 0
         self.shots("library", "/")
-        self.told["first contentful paint, library, ms (median of 5)"] = round(self.first_paint("/"))
-        self.told["layout shift, library"] = round(self.calm(), 4)
+        self.measured["first contentful paint, library, ms (median of 5)"] = round(self.first_paint("/"))
+        self.measured["layout shift, library"] = round(self.calm(), 4)
         self.browser.type("#q", "tomato")
         self.browser.wait("return document.querySelectorAll('#hits li').length", what="search as you type")
         self.shots("search")
@@ -155,7 +157,7 @@ class Checks:
         self.browser.wait("return document.querySelectorAll('#edit li').length === 7", what="seven steps")
         assert self.browser.run("return document.querySelector('#title').value") == "Vegan tacos"
         self.shots("new")
-        # Steps are moved, merged and split by keys.
+        # Move, merge and split steps with the keyboard.
         texts = "return [...document.querySelectorAll('#edit textarea')].map((t) => t.value)"
         before = self.browser.run(texts)
         self.browser.run("document.querySelectorAll('#edit textarea')[1].focus()")
@@ -181,7 +183,7 @@ class Checks:
         return int(self.browser.run("return document.querySelectorAll('#steps > li')[arguments[0]].dataset.end", step))
 
     def watch(self):
-        self.told["layout shift, demonstration"] = round(self.calm(), 4)
+        self.measured["layout shift, demonstration"] = round(self.calm(), 4)
         self.browser.wait("return document.querySelector('#screen video.on')?.readyState >= 2", what="the first clip is there")
         self.shots("demonstration")
         self.browser.click("#play")
@@ -189,7 +191,7 @@ class Checks:
         first = self.browser.run(playing)
         self.browser.wait(f"return (() => {{ {playing} }})() > {first} + 0.5", what="time goes on")
         self.browser.wait("return document.querySelector('#caption').textContent.startsWith('1.')", what="a caption")
-        # The player goes from clip to clip by itself, and the list with it.
+        # The player continues with the next clip, and the list follows.
         self.browser.run("document.querySelector('#steps > li [data-action=seek]').click()")
         self.browser.wait("return document.querySelectorAll('#steps > li')[1].getAttribute('aria-current')", 60, "the second step")
         self.browser.wait("const v = document.querySelector('#screen video.on'); return !v.paused && v.currentTime > 0", what="the second clip plays")
@@ -227,11 +229,11 @@ class Checks:
         for _ in range(4):
             change(lambda: self.browser.click("[data-change=undo]"))
         assert self.chosen(step) == before, "undone"
-        self.told["changes in the browser, ms (all)"] = took
+        self.measured["changes in the browser, ms (all)"] = took
         assert sorted(took)[len(took) // 2] < 1000, took
 
     def keyboard(self):
-        """The same by keys alone."""
+        """The same with the keyboard only."""
         self.open(self.path)
         self.browser.keys("Tab")
         assert self.browser.run("return document.activeElement.className") == "skip"
@@ -280,7 +282,7 @@ class Checks:
         assert float(probe["format"]["duration"]) > 5 and len(probe["chapters"]) == 7, probe
         for link in self.browser.run("return [...document.querySelectorAll('.downloads a')].map((a) => new URL(a.href).pathname)"):
             assert self.site.get(link), link
-        self.told["rendered, seconds"] = float(probe["format"]["duration"])
+        self.measured["rendered, seconds"] = float(probe["format"]["duration"])
 
     def rate(self, name, pick):
         self.open("/study")
@@ -347,7 +349,7 @@ def main():
     finally:
         browser.close()
         site.stop()
-    for what, value in checks.told.items():
+    for what, value in checks.measured.items():
         print(f"        {what}: {value}")
     print(f"screenshots: {out}")
     sys.exit(1 if failed else 0)

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""A library of many clips out of a small one: every video again and again, its features shaken a little.
+"""Makes a large library from a small one: repeats every video with slightly perturbed features.
 
     tests/browser/large.py LIBRARY OUT CLIPS
 
-For measuring how fast a person is answered; the videos themselves are links to the same files.
+For measuring response times; the videos are links to the same files.
 """
 
 import json
@@ -15,13 +15,13 @@ import struct
 import sys
 
 
-def shaken(path, seed):
-    """The bytes of a safetensors file of f16 numbers, with some low bits turned."""
+def perturbed(path, seed):
+    """The bytes of a safetensors file of f16 values, with some low bytes changed."""
     data = bytearray(path.read_bytes())
     start = 8 + struct.unpack("<Q", data[:8])[0]
-    dice = random.Random(seed)
-    for at in dice.sample(range(start, len(data) - 1, 2), min(4000, (len(data) - start) // 4)):
-        data[at] ^= dice.randrange(256)
+    rng = random.Random(seed)
+    for at in rng.sample(range(start, len(data) - 1, 2), min(4000, (len(data) - start) // 4)):
+        data[at] ^= rng.randrange(256)
     return bytes(data)
 
 
@@ -49,7 +49,7 @@ def main():
             link = out / "videos" / f"{number}.mp4"
             link.symlink_to(row["path"])
             features = source / "features" / f"{old}.safetensors"
-            (out / "features" / f"{row['content']}.safetensors").write_bytes(shaken(features, number))
+            (out / "features" / f"{row['content']}.safetensors").write_bytes(perturbed(features, number))
             row |= {"id": number, "path": str(link), "title": f"{row['title']} {copy}"}
             db.execute(f"INSERT INTO videos VALUES ({','.join('?' * len(columns))})", [row[name] for name in columns])
             for table in ("clips", "sentences"):

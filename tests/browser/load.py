@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Many readers and many jobs at once, and a server killed in the middle of them.
+"""Load test: many readers and jobs at once, and a server that is killed meanwhile.
 
     tests/browser/load.py STITCH OUT [--library LIBRARY]
 
-200 threads read ranges of videos while 20 jobs wait; then the server is killed with -9 while it renders,
-started again, and every job must be done, each once or once more after the kill.
+200 threads read ranges of videos while 20 jobs are queued. Then the server is killed with SIGKILL while it
+renders and started again. Every job must end, after one run, or two for the one that was killed.
 """
 
 import argparse
@@ -26,27 +26,14 @@ READERS, JOBS, READS = 200, 20, 25
 class Load(Site):
     """The server under load."""
 
-    def start(self):
-        import subprocess
-        command = [self.stitch, "serve", "--port", str(getattr(self, "port", 0)), "--json", "--library", self.library, "--root", str(self.out)]
-        log = open(self.out / "server.log", "a")
-        self.server = subprocess.Popen(command, env=self.environment, stdout=subprocess.PIPE, stderr=log, text=True)
-        for line in self.server.stdout:
-            event = json.loads(line)
-            if event.get("event") == "serving":
-                self.url = event["url"]
-                self.port = int(self.url.rsplit(":", 1)[1])
-                return
-        raise SystemExit(f"the server does not start; see {log.name}")
-
-    def ask(self, path, body=None, headers=None):
+    def request(self, path, body=None, headers=None):
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(self.url + path, data=data, headers={"content-type": "application/json", **(headers or {})})
         with urllib.request.urlopen(request, timeout=120) as answer:
             return answer.status, answer.read()
 
     def json(self, path, body=None):
-        return json.loads(self.ask(path, body)[1])
+        return json.loads(self.request(path, body)[1])
 
     def memory_mib(self):
         status = pathlib.Path(f"/proc/{self.server.pid}/status").read_text()
@@ -54,12 +41,12 @@ class Load(Site):
 
 
 def read_ranges(site, videos, errors, seed):
-    dice = random.Random(seed)
+    rng = random.Random(seed)
     for _ in range(READS):
-        video = dice.choice(videos)
-        start = dice.randrange(0, 200_000)
+        video = rng.choice(videos)
+        start = rng.randrange(0, 200_000)
         try:
-            status, body = site.ask(f"/api/videos/{video}/file", headers={"range": f"bytes={start}-{start + 65535}"})
+            status, body = site.request(f"/api/videos/{video}/file", headers={"range": f"bytes={start}-{start + 65535}"})
             if status != 206 or not body:
                 errors.append(f"{status} {len(body)}")
         except urllib.error.HTTPError as error:
@@ -84,16 +71,16 @@ def main():
     wait(site, [first["job"]["id"]])
     before = site.memory_mib()
 
-    begun = time.time()
+    start = time.time()
     jobs = []
     for i in range(JOBS):
-        looks = {"width": 160, "height": 90, "crossfade_ms": 100 * (i % 10)}
-        jobs.append(site.json(f"/api/demonstrations/{first['id']}/renders", looks)["id"])
+        options = {"width": 160, "height": 90, "crossfade_ms": 100 * (i % 10)}
+        jobs.append(site.json(f"/api/demonstrations/{first['id']}/renders", options)["id"])
     errors = []
     readers = [threading.Thread(target=read_ranges, args=(site, videos, errors, i)) for i in range(READERS)]
     [reader.start() for reader in readers]
     [reader.join() for reader in readers]
-    seconds = time.time() - begun
+    seconds = time.time() - start
     after = site.memory_mib()
     assert not errors, f"{len(errors)} errors: {errors[:3]}"
     print(f"{READERS} readers, {READERS * READS} ranges in {seconds:.1f} s beside {JOBS} jobs, no error")
@@ -109,9 +96,9 @@ def main():
     runs = sorted(job["runs"] for job in all_jobs)
     assert runs[-1] <= 2 and sum(runs) <= JOBS + 1, runs
     for job in jobs:
-        status, body = site.ask(f"/api/jobs/{job}/video")
+        status, body = site.request(f"/api/jobs/{job}/video")
         assert status == 200 and body[4:8] == b"ftyp", job
-    print(f"killed with -9 after {len(done)} of {JOBS} jobs; after the restart all are done, begun {sum(runs)} times in all")
+    print(f"killed with -9 after {len(done)} of {JOBS} jobs; after the restart all are done after {sum(runs)} runs")
     print(f"memory: {site.memory_mib()} MiB at the end")
     site.stop()
 

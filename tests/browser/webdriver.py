@@ -1,4 +1,4 @@
-"""A WebDriver client in the standard library: just what the browser tests need."""
+"""A minimal WebDriver client on the standard library."""
 
 import base64
 import json
@@ -56,7 +56,7 @@ class Browser:
         return self.call("POST", f"{self.session}/goog/cdp/execute", {"cmd": command, "params": parameters})
 
     def look(self, width, height=900, scheme="light"):
-        """The size of the window, and whether the system is dark."""
+        """Sets the size of the window and the colour scheme."""
         self.cdp("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600)
         self.cdp("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
 
@@ -67,11 +67,11 @@ class Browser:
         return self.call("POST", f"{self.session}/execute/sync", {"script": script, "args": list(arguments)})
 
     def run_later(self, script, *arguments):
-        """A script that ends by calling its last argument."""
+        """Runs a script that calls its last argument when it is done."""
         return self.call("POST", f"{self.session}/execute/async", {"script": script, "args": list(arguments)})
 
     def wait(self, script, seconds=20, what=None):
-        """Until a script gives something; what it gives."""
+        """Waits until a script returns a true value, and returns it."""
         end = time.time() + seconds
         while time.time() < end:
             found = self.run(script)
@@ -92,7 +92,7 @@ class Browser:
         self.call("POST", f"{self.session}/element/{self.element(selector)}/value", {"text": text})
 
     def keys(self, *names):
-        """Presses keys where the focus is; `Alt+ArrowUp` holds the first."""
+        """Presses keys; `Alt+ArrowUp` holds the first."""
         actions = []
         for name in names:
             parts = [KEYS.get(part, part) for part in (name.split("+") if len(name) > 1 else [name])]
@@ -108,6 +108,6 @@ class Browser:
         path.write_bytes(base64.b64decode(self.cdp("Page.captureScreenshot", **parameters)["data"]))
 
     def complaints(self):
-        """What the console says that is serious."""
+        """The severe messages of the console."""
         entries = self.call("POST", f"{self.session}/se/log", {"type": "browser"})
         return [entry["message"] for entry in entries if entry["level"] == "SEVERE"]

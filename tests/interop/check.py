@@ -1,9 +1,9 @@
-"""Opens exports with other people's readers and compares the ranges with demo.json.
+"""Opens exports with third-party readers and compares the ranges with demo.json.
 
     python3 -m venv /tmp/venv && /tmp/venv/bin/pip install opentimelineio pycmx
     /tmp/venv/bin/python tests/interop/check.py FOLDER/demo
 
-reads FOLDER/demo.json, demo.otio and demo.edl, and ends with an error where they do not agree.
+reads FOLDER/demo.json, demo.otio and demo.edl, and fails if they disagree.
 """
 
 import json
@@ -18,7 +18,7 @@ import pycmx
 def check_otio(path, chosen, steps):
     timeline = otio.adapters.read_from_file(str(path))
     for track in timeline.tracks:
-        track.range_of_child_at_index(0)  # the ranges can be computed at all
+        track.range_of_child_at_index(0)  # fails if ranges cannot be computed
     items = [i for i in timeline.video_tracks()[0] if not isinstance(i, otio.schema.Transition)]
     clips = [i for i in items if isinstance(i, otio.schema.Clip)]
     assert len(clips) == len(chosen), (len(clips), len(chosen))

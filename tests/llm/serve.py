@@ -1,4 +1,4 @@
-"""Serves a GGUF model with an OpenAI-compatible API until it is ended.
+"""Serves a GGUF model with an OpenAI-compatible API until it is terminated.
 
     python serve.py MODEL.gguf PORT
 """

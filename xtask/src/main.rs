@@ -2,6 +2,7 @@
 
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
+mod command;
 mod tree;
 mod size;
 mod tidy;

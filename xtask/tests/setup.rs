@@ -80,7 +80,7 @@ fn text(output: &Output) -> String {
 fn needs_no_root_if_nothing_is_missing() {
     let output = Machine::complete().setup(&[]);
     assert!(output.status.success(), "{}", text(&output));
-    assert!(text(&output).contains("all there: ffmpeg version 5.1, rustc 1.95.0"));
+    assert!(text(&output).contains("all installed: ffmpeg version 5.1, rustc 1.95.0"));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What can be typed.
+//! The arguments of the program and its subcommands.
 
 use std::path::PathBuf;
 
@@ -9,10 +9,10 @@ use crate::command::{
     listen::ListenArguments, make::MakeArguments, models::ModelsCommand, search::SearchArguments,
     serve::ServeArguments, study::StudyCommand, train::TrainArguments, world::WorldCommand,
 };
-use crate::common::Common;
+use crate::setup::Common;
 
-/// Makes one video that shows every step of a written procedure, out of a folder of instructional
-/// videos, and says which steps nothing in the folder shows.
+/// Makes one video that shows every step of a written procedure, from a folder of instructional
+/// videos, and reports the steps that no video shows.
 #[derive(Parser)]
 #[command(name = "stitch", version, max_term_width = 100, after_help = EXAMPLES)]
 pub struct Arguments {
@@ -24,16 +24,16 @@ pub struct Arguments {
 
 const EXAMPLES: &str = "\
 Examples:
-  stitch index ~/videos                      read the videos once
-  stitch make recipe.txt -o demo.mp4         one video for the recipe
-  stitch search 'chop an onion'              where is this shown?
+  stitch index ~/videos                      index the videos once
+  stitch make recipe.txt -o demo.mp4         make one video for the recipe
+  stitch search 'chop an onion'              find the clips that show this
 
 Exit codes:
-  0  done
-  1  failed; the message says why and what to do
+  0  success
+  1  error; the message says why and what to do
   2  wrong use of the command line
-  3  a step is shown by nothing (make --strict), or no step is
-  130  stopped by Ctrl-C; the same command goes on from there";
+  3  a step is a gap (make --strict), or all steps are
+  130  stopped by Ctrl-C; the same command continues from there";
 
 #[derive(Subcommand)]
 pub enum Command {
@@ -42,28 +42,27 @@ pub enum Command {
     Search(SearchArguments),
     Serve(ServeArguments),
     Listen(ListenArguments),
-    /// Look at the library, remove from it, check it
+    /// List, show, remove and verify the videos of the library
     #[command(subcommand)]
     Library(LibraryCommand),
-    /// List and fetch the models
+    /// List and download models
     #[command(subcommand)]
     Models(ModelsCommand),
-    /// Mix procedures to learn from, out of the library's videos
+    /// Create training data from the videos of the library
     #[command(subcommand)]
     Dataset(DatasetCommand),
     Train(Box<TrainArguments>),
     Eval(EvalArguments),
-    /// Ask people which of two methods' videos they prefer
+    /// Compare methods in a preference study
     #[command(subcommand)]
     Study(StudyCommand),
-    /// Draw the made-up library of instructional videos
+    /// Render the made-up library of instructional videos
     #[command(subcommand)]
     World(WorldCommand),
-    /// Tell what is missing on this machine and how to get it
+    /// Check that everything stitch needs is installed
     Doctor,
-    /// Print the completion script of a shell
+    /// Print a shell's completion script
     Completions {
-        /// The shell
         shell: clap_complete::Shell,
     },
     /// Print the manual page, or write the pages of all commands into a folder

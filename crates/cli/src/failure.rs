@@ -1,4 +1,4 @@
-//! How a command fails: a message that says what to do next, and an exit code.
+//! Errors of commands: a message that says what to do next, and an exit code.
 
 use std::error::Error;
 use std::process::ExitCode;
@@ -6,12 +6,13 @@ use std::process::ExitCode;
 use serde_json::json;
 use stitch_engine::progress::Stopped;
 
-use crate::stop::INTERRUPTED;
+use crate::signals::INTERRUPTED;
 
-/// A step is shown by nothing, and the person asked to be told so by the exit code.
+/// The exit code for wrong options.
+const USAGE: u8 = 2;
+/// The exit code if a step is a gap and the user asked for it, or if all steps are.
 pub const GAPS: u8 = 3;
 
-/// Why a command did not end well.
 pub struct Failure {
     message: String,
     causes: Vec<String>,
@@ -19,53 +20,47 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// A failure in words of our own, with exit code 1.
+    /// Exit code 1.
     pub fn new(message: impl Into<String>) -> Self {
         Self { message: message.into(), causes: Vec::new(), code: 1 }
     }
 
-    /// A failure by an error and its causes; exit code 130 where the work was asked to stop.
+    pub fn usage(message: impl Into<String>) -> Self {
+        Self::new(message).with_code(USAGE)
+    }
+
+    /// An error with its causes. Exit code 130 if it or one of them is an interruption.
     pub fn of(error: &(dyn Error + 'static)) -> Self {
-        let message = error.to_string();
-        let mut code = if error.is::<Stopped>() { INTERRUPTED } else { 1 };
-        let mut causes: Vec<String> = Vec::new();
-        let mut next = error.source();
-        while let Some(cause) = next {
-            if cause.is::<Stopped>() {
-                code = INTERRUPTED;
-            }
+        let mut failure = Self::new(error.to_string());
+        let mut stopped = error.is::<Stopped>() || failure.message == Stopped.to_string();
+        for cause in std::iter::successors(error.source(), |&cause| cause.source()) {
+            stopped |= cause.is::<Stopped>();
             let text = cause.to_string();
-            // Messages that already quote their cause are not said twice.
-            if !message.contains(&text) && !causes.iter().any(|said| said.contains(&text)) {
-                causes.push(text);
+            // Many messages quote their cause.
+            let quoted = std::iter::once(&failure.message).chain(&failure.causes);
+            if !quoted.into_iter().any(|quoted| quoted.contains(&text)) {
+                failure.causes.push(text);
             }
-            next = cause.source();
         }
-        if message == Stopped.to_string() {
-            code = INTERRUPTED;
-        }
-        Self { message, causes, code }
+        if stopped { failure.with_code(INTERRUPTED) } else { failure }
     }
 
-    /// The same with another exit code.
-    pub fn with_code(mut self, code: u8) -> Self {
-        self.code = code;
-        self
+    pub fn with_code(self, code: u8) -> Self {
+        Self { code, ..self }
     }
 
-    /// Tells the person and gives the exit code.
+    /// Prints the message and returns the exit code.
     pub fn report(&self, json: bool) -> ExitCode {
+        let Self { message, causes, code } = self;
         if json {
-            let Self { message, causes, code } = self;
-            eprintln!(
-                "{}",
-                json!({"event": "error", "message": message, "causes": causes, "code": code})
-            );
+            let event =
+                json!({"event": "error", "message": message, "causes": causes, "code": code});
+            eprintln!("{event}");
         } else {
-            eprintln!("error: {}", self.message);
-            self.causes.iter().for_each(|cause| eprintln!("  because: {cause}"));
+            eprintln!("error: {message}");
+            causes.iter().for_each(|cause| eprintln!("  because: {cause}"));
         }
-        ExitCode::from(self.code)
+        ExitCode::from(*code)
     }
 }
 

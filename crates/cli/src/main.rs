@@ -1,15 +1,13 @@
-//! `stitch`: arguments in, one command run, messages and an exit code out.
+//! `stitch`: parses the arguments, runs one command, prints errors and returns the exit code.
 
-#![allow(clippy::print_stdout, clippy::print_stderr)] // this is where printing belongs
+#![allow(clippy::print_stdout, clippy::print_stderr)] // the only crate that prints
 
-mod common;
-mod stop;
-mod pipe;
+mod signals;
 mod failure;
-mod bars;
+mod progress;
 mod table;
 mod setup;
-mod chat;
+mod options;
 mod command;
 mod args;
 
@@ -22,10 +20,10 @@ use failure::Failure;
 use setup::Setup;
 
 fn main() -> ExitCode {
-    pipe::end_quietly_when_nobody_reads();
+    signals::handle_closed_output();
     let arguments = Arguments::parse();
     start_log(&arguments);
-    stop::watch_for_interrupts();
+    signals::handle_interrupts();
     let setup = Setup::new(&arguments.common);
     match run(arguments.command, &setup) {
         Ok(code) => ExitCode::from(code),
@@ -33,31 +31,28 @@ fn main() -> ExitCode {
     }
 }
 
-/// Runs the command; its exit code if it ends well.
+/// Runs the command and returns its exit code.
 fn run(command: Command, setup: &Setup) -> Result<u8, Failure> {
     match command {
-        Command::Index(index) => command::index::run(&index, setup),
-        Command::Make(make) => command::make::run(&make, setup),
-        Command::Search(search) => command::search::run(&search, setup),
-        Command::Serve(serve) => command::serve::run(&serve, setup),
-        Command::Listen(listen) => command::listen::run(&listen, setup),
-        Command::Library(library) => command::library::run(&library, setup),
-        Command::Models(models) => command::models::run(&models, setup),
-        Command::Dataset(dataset) => command::dataset::run(&dataset, setup),
-        Command::Train(train) => command::train::run(&train, setup),
-        Command::Eval(eval) => command::eval::run(&eval, setup),
-        Command::Study(study) => command::study::run(&study, setup),
-        Command::World(world) => {
-            setup.say(&command::world::run(&world, &setup.progress)?);
-            Ok(0)
-        }
+        Command::Index(arguments) => command::index::run(&arguments, setup),
+        Command::Make(arguments) => command::make::run(&arguments, setup),
+        Command::Search(arguments) => command::search::run(&arguments, setup),
+        Command::Serve(arguments) => command::serve::run(&arguments, setup),
+        Command::Listen(arguments) => command::listen::run(&arguments, setup),
+        Command::Library(command) => command::library::run(&command, setup),
+        Command::Models(command) => command::models::run(&command, setup),
+        Command::Dataset(command) => command::dataset::run(&command, setup),
+        Command::Train(arguments) => command::train::run(&arguments, setup),
+        Command::Eval(arguments) => command::eval::run(&arguments, setup),
+        Command::Study(command) => command::study::run(&command, setup),
+        Command::World(command) => command::world::run(&command, setup),
         Command::Doctor => command::doctor::run(setup),
         Command::Completions { shell } => command::shell::completions(shell, Arguments::command()),
         Command::Man { out } => command::shell::man(out.as_deref(), Arguments::command()),
     }
 }
 
-/// Diagnostics go to standard error, and only when asked for by `--verbose` or STITCH_LOG.
+/// The log goes to standard error, if `--verbose` or STITCH_LOG asks for it.
 fn start_log(arguments: &Arguments) {
     let level = if arguments.common.verbose { "stitch=debug,info" } else { "error" };
     let filter = tracing_subscriber::EnvFilter::try_from_env("STITCH_LOG")

@@ -1,39 +1,67 @@
-//! What commands work with, opened when first needed: folders, models, the library.
+//! What commands work with: folders, models and the library, opened when first needed.
 
-use std::fmt::Display;
-use std::path::PathBuf;
+use std::io::Read;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
 use serde::Serialize;
 use stitch_engine::demonstrate::Demonstrator;
 use stitch_engine::encoder::{Encoder, EncoderModels};
+use stitch_engine::files::FileError;
 use stitch_engine::library::Library;
-use stitch_engine::listen::Listener;
 use stitch_engine::media::Decode;
-use stitch_engine::models::{ModelError, Store, hash_of};
+use stitch_engine::models::{Store, hash_of};
 use stitch_engine::progress::Progress;
+use stitch_engine::recipe::{self, Reading};
 use stitch_engine::scorer::{Scorer, ScorerModels};
 use stitch_engine::scorers::{self, SCORERS};
 use stitch_engine::sentence::SentenceEncoder;
 
-use crate::bars::Shown;
-use crate::common::Common;
 use crate::failure::Failure;
+use crate::progress::ProgressOutput;
 
-/// The options of every command, and what they lead to.
+/// The options of every command.
+#[derive(Args, Clone)]
+#[command(next_help_heading = "Common")]
+pub struct Common {
+    /// The folder of the library [default: ~/.local/share/stitch/library]
+    #[arg(long, global = true, env = "STITCH_LIBRARY", value_name = "DIR")]
+    pub library: Option<PathBuf>,
+    /// Print results and progress as lines of JSON
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// Print no progress
+    #[arg(long, short, global = true)]
+    pub quiet: bool,
+    /// Print a detailed log
+    #[arg(long, short, global = true)]
+    pub verbose: bool,
+}
+
+/// The method that ranks candidates.
+#[derive(Args, Default)]
+#[command(next_help_heading = "Search")]
+pub struct ScorerArguments {
+    /// The method that ranks candidates [default: the evaluator if there is one for the library's
+    /// encoder]
+    #[arg(long, value_name = "NAME", value_parser = SCORERS.map(|scorer| scorer.name))]
+    pub scorer: Option<String>,
+    /// The domain of the evaluator: cooking, woodworking, gardening, or as given to `stitch train
+    /// --domain` [default: the one whose description is most similar to the procedure]
+    #[arg(long, value_name = "NAME")]
+    pub domain: Option<String>,
+}
+
 pub struct Setup {
     /// Whether results are printed as JSON.
-    pub json: bool,
-    /// Where progress goes.
-    pub progress: Shown,
-    /// The library's folder.
+    json: bool,
+    pub progress: ProgressOutput,
+    /// The folder of the library.
     pub library: PathBuf,
-    /// Where models are kept.
-    pub models: PathBuf,
-    /// The sentence model's name: STITCH_SENTENCE_MODEL where that is set.
+    models: PathBuf,
     pub sentence_model: String,
-    /// What can be made again: encoded cuts, answers of language models.
+    /// Holds files that can be recomputed.
     pub cache: PathBuf,
 }
 
@@ -50,16 +78,15 @@ impl Sentences {
     }
 }
 
-/// What a query works with, opened.
-pub struct Opened {
+/// The open library and the models of a query.
+pub struct Session {
     pub library: Library,
     pub encoder: Box<dyn Encoder>,
     pub sentences: Sentences,
     pub scorer: Box<dyn Scorer>,
 }
 
-impl Opened {
-    /// The same as the query takes it.
+impl Session {
     pub fn demonstrator(&self) -> Demonstrator<'_> {
         Demonstrator {
             library: &self.library,
@@ -72,18 +99,18 @@ impl Opened {
 }
 
 impl Setup {
-    /// The folders: under STITCH_HOME where that is set, else where such things belong.
+    /// All folders are under STITCH_HOME if it is set, else in the XDG base directories.
     pub fn new(common: &Common) -> Self {
         let home = std::env::var_os("STITCH_HOME").map(PathBuf::from);
-        let below = |variable: &str, usual: &str| match &home {
+        let base = |variable: &str, default: &str| match &home {
             Some(home) => home.clone(),
-            None => base(variable, usual).join("stitch"),
+            None => xdg_folder(variable, default).join("stitch"),
         };
-        let cache = below("XDG_CACHE_HOME", ".cache");
-        let data = below("XDG_DATA_HOME", ".local/share");
+        let cache = base("XDG_CACHE_HOME", ".cache");
+        let data = base("XDG_DATA_HOME", ".local/share");
         Self {
             json: common.json,
-            progress: Shown::new(common.json, common.quiet),
+            progress: ProgressOutput::new(common.json, common.quiet),
             library: common.library.clone().unwrap_or_else(|| data.join("library")),
             models: cache.join("models"),
             sentence_model: std::env::var("STITCH_SENTENCE_MODEL")
@@ -92,29 +119,39 @@ impl Setup {
         }
     }
 
-    /// Prints a result: in words, or as a line of JSON.
-    pub fn say<T: Display + Serialize>(&self, result: &T) {
+    /// Prints a result: as one line of JSON with --json, else by `print_text`.
+    pub fn print(&self, json: impl Serialize, print_text: impl FnOnce()) {
+        self.print_all(&[json], print_text);
+    }
+
+    /// Prints results: each as a line of JSON with --json, else all by `print_text`.
+    pub fn print_all<T: Serialize>(&self, results: &[T], print_text: impl FnOnce()) {
         self.progress.finish();
         match self.json {
-            true => println!("{}", serde_json::json!(result)),
-            false => println!("{result}"),
+            true => results.iter().for_each(|result| println!("{}", serde_json::json!(result))),
+            false => print_text(),
         }
     }
 
-    /// The models on this machine.
+    /// The installed models.
     pub fn store(&self) -> Store {
         Store::new(&self.models)
     }
 
-    /// The sentence encoder, loaded, and the hash of its weights.
-    pub fn sentence(&self) -> Result<Sentences, Failure> {
+    /// The cache of encoded cuts.
+    pub fn cuts_folder(&self) -> PathBuf {
+        self.cache.join("cuts")
+    }
+
+    pub fn load_sentences(&self) -> Result<Sentences, Failure> {
+        self.progress.begin("loading models", 0);
         let folder = self.store().path(&self.sentence_model)?;
         let weights = hash_of(&folder, "model.safetensors")?;
         Ok(Sentences { encoder: Arc::new(SentenceEncoder::load(&folder)?), weights })
     }
 
-    /// F_M by name, decoding as much of videos as asked.
-    pub fn encoder(
+    /// Loads an encoder by name or folder.
+    pub fn load_encoder(
         &self,
         name: &str,
         sentences: &Sentences,
@@ -123,78 +160,61 @@ impl Setup {
         Ok(sentences.encoder_models(&self.store(), decode).load(name)?)
     }
 
-    /// A speech model by name, or by the path of its folder.
-    pub fn listener(&self, wanted: &str) -> Result<Listener, Failure> {
-        let by_path = wanted.contains(std::path::MAIN_SEPARATOR);
-        let folder = if by_path { PathBuf::from(wanted) } else { self.store().path(wanted)? };
-        Ok(Listener::load(&folder)?)
+    /// The name of the encoder that the library was made with, if it exists.
+    pub fn library_encoder(&self) -> Option<String> {
+        Library::open(&self.library).ok().map(|library| library.encoder().name.clone())
     }
 
-    /// The speech model asked for; with `auto` the usual one if it is here, with `never` none.
-    pub fn listener_or_none(&self, wanted: &str) -> Result<Option<Listener>, Failure> {
-        match wanted {
-            "never" => Ok(None),
-            "auto" => match self.store().path(Listener::MODEL) {
-                Err(ModelError::NotInstalled { .. }) => Ok(None),
-                folder => Ok(Some(Listener::load(&folder?)?)),
-            },
-            name => self.listener(name).map(Some),
-        }
-    }
-
-    /// The library, and the encoder it was made with.
+    /// The library, and the encoder that it was made with.
     pub fn open_library(
         &self,
         sentences: &Sentences,
     ) -> Result<(Library, Box<dyn Encoder>), Failure> {
         let library = Library::open(&self.library)?;
-        let encoder = self.encoder(&library.encoder().name, sentences, Decode::Exact)?;
+        let encoder = self.load_encoder(&library.encoder().name, sentences, Decode::Exact)?;
         library.check_encoder(encoder.id())?;
         Ok((library, encoder))
     }
 
-    /// Everything a query works with; `scorer` by name, or the best there is.
-    pub fn open(&self, scorer: &ScorerArguments) -> Result<Opened, Failure> {
-        self.progress.begin("loading models", 0);
-        let sentences = self.sentence()?;
+    /// The library and the models of a query.
+    pub fn open(&self, scorer: &ScorerArguments) -> Result<Session, Failure> {
+        let sentences = self.load_sentences()?;
         let (library, encoder) = self.open_library(&sentences)?;
-        let scorer = self.scorer(scorer, encoder.as_ref(), &sentences)?;
-        Ok(Opened { library, encoder, sentences, scorer })
+        let scorer = self.load_scorer(scorer, encoder.as_ref(), &sentences)?;
+        Ok(Session { library, encoder, sentences, scorer })
     }
 
-    /// What decides between candidates: the evaluators made for this encoder where there are any.
-    pub fn scorer(
+    /// A scorer by name, or the best one for the encoder.
+    pub fn load_scorer(
         &self,
         wanted: &ScorerArguments,
         encoder: &dyn Encoder,
         sentences: &Sentences,
     ) -> Result<Box<dyn Scorer>, Failure> {
-        let with = ScorerModels {
+        let models = ScorerModels {
             store: &self.store(),
             encoder: encoder.id(),
             domain: wanted.domain.as_deref(),
             sentence: &sentences.encoder,
         };
-        Ok(scorers::load(wanted.scorer.as_deref(), &with)?)
+        Ok(scorers::load(wanted.scorer.as_deref(), &models)?)
     }
 }
 
-/// What decides between candidates.
-#[derive(Args, Default)]
-pub struct ScorerArguments {
-    /// What ranks candidates [default: the evaluator where there is one for the library's encoder]
-    #[arg(long, value_name = "NAME", help_heading = "Choosing",
-        value_parser = SCORERS.map(|scorer| scorer.name))]
-    pub scorer: Option<String>,
-    /// Whose evaluator: cooking, woodworking, gardening, or what `stitch train --domain` was told
-    /// [default: the one whose description is nearest to the procedure]
-    #[arg(long, value_name = "NAME", help_heading = "Choosing")]
-    pub domain: Option<String>,
-}
-
 /// A folder of the XDG base directories.
-fn base(variable: &str, usual: &str) -> PathBuf {
+fn xdg_folder(variable: &str, default: &str) -> PathBuf {
     let set = std::env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute());
     let home = || PathBuf::from(std::env::var_os("HOME").unwrap_or_else(|| ".".into()));
-    set.unwrap_or_else(|| home().join(usual))
+    set.unwrap_or_else(|| home().join(default))
+}
+
+/// Reads the procedure in a file, or in standard input if the path is `-`.
+pub fn read_procedure(path: &Path) -> Result<Reading, Failure> {
+    let mut bytes = Vec::new();
+    if path == Path::new("-") {
+        std::io::stdin().read_to_end(&mut bytes).map_err(FileError::at("standard input"))?;
+        return Ok(recipe::read_procedure("", &bytes)?);
+    }
+    let bytes = std::fs::read(path).map_err(FileError::at(path))?;
+    Ok(recipe::read_procedure(&path.file_name().unwrap_or_default().to_string_lossy(), &bytes)?)
 }

@@ -1,4 +1,4 @@
-//! What a person sees: results, messages and exit codes of every command.
+//! Results, messages and exit codes of commands.
 
 mod common;
 

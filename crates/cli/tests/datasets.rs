@@ -1,4 +1,4 @@
-//! `stitch dataset` as a user meets it: published annotations become a set, a procedure becomes a video.
+//! `stitch dataset`: converts published annotations into a set, renders a procedure.
 
 mod common;
 

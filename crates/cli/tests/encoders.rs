@@ -1,5 +1,4 @@
-//! Encoders from folders, as a user meets them: measured on a set, and used with features that were
-//! computed elsewhere.
+//! Encoders from folders: evaluated on a set, and used with precomputed features.
 
 mod common;
 

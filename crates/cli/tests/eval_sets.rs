@@ -1,4 +1,4 @@
-//! `stitch eval --data` as a user meets it: sets in the plain format, good and bad.
+//! `stitch eval --data`: valid and invalid sets in the plain format.
 
 mod common;
 

@@ -1,4 +1,4 @@
-//! Ctrl-C and kill -9 in the middle, then the same command again: the same result, nothing lost.
+//! SIGINT and SIGKILL during a command, then the same command again: the same result, nothing lost.
 
 mod common;
 

@@ -1,4 +1,4 @@
-//! Libraries that are empty, foreign, damaged or read-only, and videos that are no videos.
+//! Libraries that are empty, of another encoder, damaged or read-only, and files that are not videos.
 
 mod common;
 

@@ -1,5 +1,5 @@
-//! Learning an evaluator: killed and resumed it ends with the same weights, what is wrong with the data
-//! is told, and nothing that was there is lost.
+//! `stitch train`: a resumed run ends with the same weights, errors in the data are reported, and nothing is
+//! overwritten.
 
 mod common;
 
@@ -102,7 +102,7 @@ fn a_killed_training_goes_on_and_ends_with_the_same_weights() {
     // Once it is done there is nothing left to do.
     let again = home.run(&arguments("whole", &[])).success();
     let said = String::from_utf8_lossy(&again.get_output().stdout).into_owned();
-    assert!(said.contains("holds this very training already"), "{said}");
+    assert!(said.contains("holds the result of this training already"), "{said}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The made-up library from the command line: what is refused, what is missing, what is resumed.
+//! `stitch world`: refused options, missing programs, resumed runs.
 
 mod common;
 

@@ -1,5 +1,5 @@
-// The page's script: asks the server, plays clips out of their sources one after the other, and puts
-// what the server renders where it belongs. Texts come escaped from the server or go in as text.
+// The script of all pages: sends requests, plays clips from their source files one after the other, and
+// inserts what the server renders. Texts come escaped from the server or are inserted as text.
 'use strict';
 
 const $ = (selector, root = document) => root.querySelector(selector);
@@ -13,8 +13,8 @@ function toast(text) {
   toastTimer = setTimeout(() => { $('#toast').textContent = ''; }, 6000);
 }
 
-// Asks the server; what went wrong is told to the person and thrown.
-async function ask(method, url, body, type = 'application/json') {
+// Sends a request; throws the error of the response.
+async function request(method, url, body, type = 'application/json') {
   const options = { method, headers: {} };
   if (body !== undefined) {
     options.headers['content-type'] = type;
@@ -24,12 +24,12 @@ async function ask(method, url, body, type = 'application/json') {
   try {
     answer = await fetch(url, options);
   } catch {
-    toast('The server does not answer. Is `stitch serve` still running?');
+    toast('The server does not respond. Is `stitch serve` still running?');
     throw new Error('no answer');
   }
   if (!answer.ok) {
-    const problem = await answer.json().catch(() => ({ error: answer.statusText }));
-    const error = new Error(problem.error);
+    const body = await answer.json().catch(() => ({ error: answer.statusText }));
+    const error = new Error(body.error);
     error.status = answer.status;
     throw error;
   }
@@ -37,9 +37,9 @@ async function ask(method, url, body, type = 'application/json') {
   return answer.status === 204 ? null : json ? answer.json() : answer.text();
 }
 
-const told = (work) => work.catch((error) => { if (error.message !== 'no answer') toast(error.message); });
+const withToast = (work) => work.catch((error) => { if (error.message !== 'no answer') toast(error.message); });
 
-// Follows a job to its end; what is shown of it is changed on the way.
+// Follows a job until it ends.
 function follow(id, change, end) {
   const events = new EventSource(`/api/jobs/${id}/events`);
   events.addEventListener('job', (event) => {
@@ -91,13 +91,13 @@ function setUpLibrary() {
     timer = setTimeout(async () => {
       const mine = ++asked;
       if (!box.value.trim()) { $('#hits').replaceChildren(); return; }
-      const found = await told(ask('GET', `/hits?q=${encodeURIComponent(box.value.slice(0, 200))}`));
+      const found = await withToast(request('GET', `/hits?q=${encodeURIComponent(box.value.slice(0, 200))}`));
       if (mine === asked && found !== undefined) $('#hits').innerHTML = found;
     }, 120);
   });
   $('#add-folder').addEventListener('submit', async (event) => {
     event.preventDefault();
-    const job = await told(ask('POST', '/api/index', { folder: $('#folder').value.trim() }));
+    const job = await withToast(request('POST', '/api/index', { folder: $('#folder').value.trim() }));
     if (job) location.reload();
   });
   $$('.job[data-live]').forEach((row) => follow(row.dataset.job, (job) => showProgress(row, job), () => location.reload()));
@@ -134,7 +134,7 @@ function setUpNew() {
   const read = async (body, name) => {
     const mine = ++asked;
     try {
-      const found = await ask('POST', `/api/procedures/read?name=${encodeURIComponent(name)}`, body, 'application/octet-stream');
+      const found = await request('POST', `/api/procedures/read?name=${encodeURIComponent(name)}`, body, 'application/octet-stream');
       if (mine !== asked) return;
       show(found);
       $('#read-note').textContent = `${found.steps.length} steps found.`;
@@ -248,8 +248,8 @@ function setUpNew() {
       };
       const steps = areas().map((area) => area.value).filter((text) => text.trim());
       try {
-        const begun = await ask('POST', '/api/demonstrations', { procedure: { title: $('#title').value, steps }, search });
-        location.href = `/demonstrations/${begun.id}`;
+        const created = await request('POST', '/api/demonstrations', { procedure: { title: $('#title').value, steps }, search });
+        location.href = `/demonstrations/${created.id}`;
       } catch (error) {
         $('#go-note').textContent = error.message;
         button.disabled = false;
@@ -259,7 +259,7 @@ function setUpNew() {
   number();
 }
 
-// ---- the player: clips out of their sources, one after the other ------------------------------
+// ---- the player: clips from their source files, one after the other ---------------------------
 
 const GAP_MS = 3000;
 
@@ -282,7 +282,7 @@ class Player {
     requestAnimationFrame(tick);
   }
 
-  // The parts as the step list has them.
+  // Reads the parts from the list of steps.
   read() {
     let before = 0;
     this.parts = $$('#steps > li').map((row) => {
@@ -305,7 +305,7 @@ class Player {
   get video() { return this.screens[this.on]; }
   get part() { return this.parts[this.at]; }
 
-  // Brings a part's footage to a screen, `into` milliseconds after its start.
+  // Loads a part into a video element, `into` milliseconds after its start.
   load(video, part, into = 0) {
     const url = `/api/videos/${part.video}/file`;
     if (video.dataset.url !== url) { video.dataset.url = url; video.src = url; }
@@ -314,7 +314,7 @@ class Player {
     video.playbackRate = part.speed;
   }
 
-  // Stands at a part; the part after it is made ready on the other screen.
+  // Goes to a part, and preloads the next one in the other video element.
   cue(at, into) {
     this.at = Math.max(0, Math.min(at, this.parts.length - 1));
     const part = this.part;
@@ -350,7 +350,7 @@ class Player {
     const goesOn = !part.gap && !next.gap && next.video === part.video && Math.abs(next.start - part.end) < 120;
     if (goesOn) { this.at += 1; this.video.playbackRate = next.speed; this.mark(); return; }
     if (!next.gap) {
-      // The other screen stands where the next part begins.
+      // The other video element is already at the start of the next part.
       const spare = this.screens[1 - this.on];
       if (spare.dataset.url === `/api/videos/${next.video}/file` && Math.abs(spare.currentTime - next.start / 1000) < 0.3) {
         this.video.pause();
@@ -360,7 +360,7 @@ class Player {
     this.cue(this.at + 1, 0);
   }
 
-  // Where it is, in milliseconds of the whole.
+  // The position in the demonstration, in milliseconds.
   get now() {
     const part = this.part;
     if (!part) return 0;
@@ -432,11 +432,11 @@ class Player {
 
   cannot(video) {
     if (!video.dataset.url || video !== this.video) return;
-    $('#caption').textContent = 'This browser cannot play this source; make the video to watch it.';
+    $('#caption').textContent = 'This browser cannot play this source; render the video to watch it.';
     if (this.playing) setTimeout(() => this.next(), 1500);
   }
 
-  // After a change: the same step again, from its start.
+  // After a change: plays the same step again from its start.
   reload(at) {
     this.read();
     this.bind();
@@ -452,7 +452,7 @@ function setUpDemonstration() {
   const id = $('#demo').dataset.id;
   player = new Player();
 
-  // Puts what the server rendered in place; focus, open details and place in the reels stay.
+  // Inserts what the server rendered; keeps focus, open details and scroll positions.
   const put = (html) => {
     const focus = document.activeElement?.id;
     const focusStep = document.activeElement?.closest?.('li.step')?.id;
@@ -468,12 +468,12 @@ function setUpDemonstration() {
   };
   const change = async (body, step) => {
     const was = step ?? player.at;
-    const begun = performance.now();
-    const html = await told(ask('POST', `/demonstrations/${id}/changes`, body));
+    const start = performance.now();
+    const html = await withToast(request('POST', `/demonstrations/${id}/changes`, body));
     if (html === undefined) return;
     put(html);
     player.reload(Math.min(was, player.parts.length - 1));
-    document.body.dataset.took = Math.round(performance.now() - begun);
+    document.body.dataset.took = Math.round(performance.now() - start);
     document.body.dataset.changes = Number(document.body.dataset.changes || 0) + 1;
   };
   const clipOf = (button) => ({ video: Number(button.dataset.video), start_ms: Number(button.dataset.start), end_ms: Number(button.dataset.end) });
@@ -534,7 +534,7 @@ function setUpDemonstration() {
     },
   });
 
-  // Alternatives play while a pointer or the focus rests on them.
+  // Alternatives play while they are hovered or focused.
   const preview = (button) => {
     if (!button || $('video', button)) return;
     const video = document.createElement('video');
@@ -553,7 +553,7 @@ function setUpDemonstration() {
   steps.addEventListener('focusout', (event) => { const other = event.target.closest('.other'); if (other) still(other); });
 
   const refreshRendered = async () => {
-    const html = await told(ask('GET', `/demonstrations/${id}/rendered`));
+    const html = await withToast(request('GET', `/demonstrations/${id}/rendered`));
     if (html === undefined) return;
     $('#rendered').innerHTML = html;
     followRendered();
@@ -567,11 +567,11 @@ function setUpDemonstration() {
     event.preventDefault();
     const form = new FormData(event.target);
     const [width, height] = form.get('size') ? form.get('size').split('x').map(Number) : [null, null];
-    const looks = {
+    const options = {
       captions: form.get('captions'), shape: form.get('shape'), width, height, crossfade_ms: Number(form.get('crossfade_ms')),
       title_card: form.has('title_card'), gap_cards: form.has('gap_cards'),
     };
-    const job = await told(ask('POST', `/api/demonstrations/${id}/renders`, looks));
+    const job = await withToast(request('POST', `/api/demonstrations/${id}/renders`, options));
     if (job) refreshRendered();
   });
 
@@ -591,12 +591,12 @@ function setUpDemonstration() {
 function setUpStudy() {
   $('#begin')?.addEventListener('submit', async (event) => {
     event.preventDefault();
-    const standing = await told(ask('POST', '/api/study/raters', { name: $('#rater').value }));
-    if (standing) location.href = `/study/${standing.rater}`;
+    const progress = await withToast(request('POST', '/api/study/raters', { name: $('#rater').value }));
+    if (progress) location.href = `/study/${progress.rater}`;
   });
   const pair = $('#pair');
   if (!pair) return;
-  const begun = performance.now();
+  const start = performance.now();
   const videos = $$('.sides video');
   const jumps = $$('[data-action=jump]');
   const now = () => {
@@ -607,7 +607,7 @@ function setUpStudy() {
       $(`[data-now=${video.dataset.side}]`).textContent = current ? current.closest('tr').children[1].textContent : '';
     });
   };
-  // Played together they stay as far apart as they were when they began.
+  // Played together, they keep the offset that they had at the start.
   const [left, right] = videos;
   let apart = null;
   const together = () => {
@@ -638,22 +638,22 @@ function setUpStudy() {
     event.preventDefault();
     const form = new FormData(event.target);
     const said = Object.fromEntries(['steps', 'goal', 'quality', 'overall'].map((name) => [name, form.get(name)]));
-    said.seconds = Math.min(86400, (performance.now() - begun) / 1000);
-    const standing = await told(ask('POST', pair.dataset.url, said));
-    if (standing) location.href = pair.dataset.next;
+    said.seconds = Math.min(86400, (performance.now() - start) / 1000);
+    const progress = await withToast(request('POST', pair.dataset.url, said));
+    if (progress) location.href = pair.dataset.next;
   });
 }
 
-// ---- what all pages share ------------------------------------------------------------------------
+// ---- all pages ------------------------------------------------------------------------
 
 const keys = { '?': () => $('#keys').showModal(), '/': () => $('#q')?.focus() };
 const actions = {
   keys: () => $('#keys').showModal(),
   watch: (button) => watch(button.dataset),
-  cancel: (button) => told(ask('DELETE', `/api/jobs/${button.dataset.id}`)),
+  cancel: (button) => withToast(request('DELETE', `/api/jobs/${button.dataset.id}`)),
   forget: async (button) => {
-    if (!confirm('Forget this demonstration and its history?')) return;
-    await told(ask('DELETE', `/api/demonstrations/${button.dataset.id}`));
+    if (!confirm('Delete this demonstration and its history?')) return;
+    await withToast(request('DELETE', `/api/demonstrations/${button.dataset.id}`));
     location.reload();
   },
 };
@@ -674,7 +674,7 @@ document.addEventListener('keydown', (event) => {
   action();
 });
 
-// A picture that cannot be had leaves its dark frame.
+// A picture that does not load leaves its dark frame.
 document.addEventListener('error', (event) => { if (event.target.tagName === 'IMG') event.target.hidden = true; }, true);
 
 if ($('#q')) setUpLibrary();

@@ -1,76 +1,79 @@
-//! Demonstrations and their history in the database.
+//! Demonstrations and their revisions in the database.
 
-use rusqlite::{Connection, OptionalExtension, Row, params};
-use serde::Serialize;
-use serde::de::DeserializeOwned;
+use rusqlite::{OptionalExtension, Row, params};
 use stitch_core::procedure::Procedure;
 use stitch_engine::demonstrate::{Demonstration, Wishes};
 
-use crate::looks::Search;
-use crate::store::{Store, now_ms};
+use crate::database::{Database, from_json, now_ms, to_json};
+use crate::error::ApiError;
+use crate::options::SearchOptions;
 
-/// A procedure that a demonstration was asked for.
+/// A demonstration: its procedure and the options of its search.
 #[derive(Clone, Debug)]
 pub struct Record {
-    /// Its number.
     pub id: i64,
-    /// What it makes.
     pub title: String,
-    /// Its steps.
     pub steps: Vec<String>,
-    /// How clips are chosen.
-    pub search: Search,
-    /// The revision that stands; 0 before the first answer.
+    pub search: SearchOptions,
+    /// The current revision; 0 before the first search has ended.
     pub revision: i64,
-    /// When it was asked for, in milliseconds since 1970.
-    pub created_ms: i64,
 }
 
-/// An answer, and what a person had decided when it was given.
+/// One state of a demonstration. Every change adds one; undo goes back to the one before.
 #[derive(Clone, Debug)]
 pub struct Revision {
-    /// Its number, from 1.
+    /// From 1.
     pub number: i64,
-    /// What was done.
+    /// The change that led to it, in words.
     pub action: String,
-    /// What was decided.
+    /// The user's decisions about steps.
     pub wishes: Wishes,
-    /// The answer.
     pub answer: Demonstration,
-    /// How long the answer took.
+    /// How long the search took.
     pub took_ms: u64,
 }
 
-const COLUMNS: &str = "id, title, steps, options, revision, created_ms";
+const COLUMNS: &str = "id, title, steps, options, revision";
 
-/// Enters a procedure; its number.
-pub fn create(store: &Store, procedure: &Procedure, search: &Search) -> rusqlite::Result<i64> {
-    store.write(|db| {
+/// Adds a procedure and returns its id.
+pub fn create(
+    database: &Database,
+    procedure: &Procedure,
+    search: &SearchOptions,
+) -> rusqlite::Result<i64> {
+    database.write(|db| {
         db.execute(
             "INSERT INTO demonstrations (title, steps, options, created_ms) VALUES (?, ?, ?, ?)",
-            params![procedure.title(), json(procedure.steps()), json(search), now_ms()],
+            params![procedure.title(), to_json(procedure.steps()), to_json(search), now_ms()],
         )?;
         Ok(db.last_insert_rowid())
     })
 }
 
-/// One by its number.
-pub fn get(store: &Store, id: i64) -> rusqlite::Result<Option<Record>> {
+pub fn get(database: &Database, id: i64) -> Result<Record, ApiError> {
     let find = format!("SELECT {COLUMNS} FROM demonstrations WHERE id = ?");
-    store.lock().query_row(&find, [id], read).optional()
+    let found = database.lock().query_row(&find, [id], read).optional()?;
+    found.ok_or_else(|| ApiError::not_found("demonstration"))
 }
 
-/// The last ones, newest first.
-pub fn list(store: &Store, most: usize) -> rusqlite::Result<Vec<Record>> {
-    let db = store.lock();
-    let find = format!("SELECT {COLUMNS} FROM demonstrations ORDER BY id DESC LIMIT {most}");
-    let mut query = db.prepare(&find)?;
-    query.query_map([], read)?.collect()
+/// A demonstration and its current revision.
+pub fn current(database: &Database, id: i64) -> Result<(Record, Revision), ApiError> {
+    let record = get(database, id)?;
+    let revision = revision(database, id, record.revision)?;
+    let revision = revision.ok_or_else(|| ApiError::conflict("the search is still running"))?;
+    Ok((record, revision))
 }
 
-/// Forgets one and its history; whether it was there. The choices made in it stay.
-pub fn remove(store: &Store, id: i64) -> rusqlite::Result<bool> {
-    store.write(|db| {
+/// The last `limit`, newest first.
+pub fn list(database: &Database, limit: usize) -> rusqlite::Result<Vec<Record>> {
+    let database = database.lock();
+    let find = format!("SELECT {COLUMNS} FROM demonstrations ORDER BY id DESC LIMIT {limit}");
+    database.prepare(&find)?.query_map([], read)?.collect()
+}
+
+/// Deletes a demonstration with its revisions and queued jobs; whether it existed. Its choices stay.
+pub fn remove(database: &Database, id: i64) -> rusqlite::Result<bool> {
+    database.write(|db| {
         db.execute(
             "UPDATE jobs SET status = 'cancelled' WHERE status = 'queued'
              AND work ->> 'demonstration' = ?",
@@ -80,41 +83,43 @@ pub fn remove(store: &Store, id: i64) -> rusqlite::Result<bool> {
     })
 }
 
-/// One revision.
-pub fn revision(store: &Store, id: i64, number: i64) -> rusqlite::Result<Option<Revision>> {
+pub fn revision(database: &Database, id: i64, number: i64) -> rusqlite::Result<Option<Revision>> {
     let find = "SELECT number, action, wishes, answer, took_ms FROM revisions
         WHERE demonstration = ? AND number = ?";
-    store.lock().query_row(find, [id, number], read_revision).optional()
+    database.lock().query_row(find, [id, number], read_revision).optional()
 }
 
-/// The last revision's number, which undone ones may follow.
-pub fn last_revision(store: &Store, id: i64) -> rusqlite::Result<i64> {
+/// The highest revision; higher than the current one after an undo.
+pub fn last_revision(database: &Database, id: i64) -> rusqlite::Result<i64> {
     let find = "SELECT coalesce(max(number), 0) FROM revisions WHERE demonstration = ?";
-    store.lock().query_row(find, [id], |row| row.get(0))
+    database.lock().query_row(find, [id], |row| row.get(0))
 }
 
-/// Puts a revision after the one it changes, and takes away what was undone. Choices that were made
-/// are written in the same breath. False if another change came first.
+/// Adds a revision after the current one, deletes those that were undone, and records the choice that
+/// led to it, in one transaction. False if another change came first.
 pub fn add(
-    store: &Store,
+    database: &Database,
     id: i64,
     revision: &Revision,
-    choices: &[String],
+    choice: Option<&str>,
 ) -> rusqlite::Result<bool> {
-    store.write(|db| {
+    database.write(|db| {
+        let number = revision.number;
         let moved = db.execute(
             "UPDATE demonstrations SET revision = ?2 WHERE id = ?1 AND revision = ?2 - 1",
-            [id, revision.number],
+            [id, number],
         )?;
         if moved == 0 {
             return Ok(false);
         }
+        db.execute("DELETE FROM revisions WHERE demonstration = ? AND number >= ?", [id, number])?;
+        let Revision { action, took_ms, .. } = revision;
+        let (wishes, answer) = (to_json(&revision.wishes), to_json(&revision.answer));
         db.execute(
-            "DELETE FROM revisions WHERE demonstration = ? AND number >= ?",
-            [id, revision.number],
+            "INSERT INTO revisions VALUES (?, ?, ?, ?, ?, ?, ?)",
+            params![id, number, action, wishes, answer, *took_ms as i64, now_ms()],
         )?;
-        insert(db, id, revision)?;
-        for line in choices {
+        if let Some(line) = choice {
             db.execute(
                 "INSERT INTO choices (demonstration, line) VALUES (?, ?)",
                 params![id, line],
@@ -124,55 +129,28 @@ pub fn add(
     })
 }
 
-fn insert(db: &Connection, id: i64, revision: &Revision) -> rusqlite::Result<usize> {
-    db.execute(
-        "INSERT INTO revisions VALUES (?, ?, ?, ?, ?, ?, ?)",
-        params![
-            id,
-            revision.number,
-            revision.action,
-            json(&revision.wishes),
-            json(&revision.answer),
-            revision.took_ms as i64,
-            now_ms()
-        ],
-    )
-}
-
-/// Goes to another revision that there is; whether it was there.
-pub fn go_to(store: &Store, id: i64, number: i64) -> rusqlite::Result<bool> {
+/// Makes another revision the current one; whether it exists.
+pub fn go_to(database: &Database, id: i64, number: i64) -> rusqlite::Result<bool> {
     let go = "UPDATE demonstrations SET revision = ?2 WHERE id = ?1 AND EXISTS
         (SELECT 1 FROM revisions WHERE demonstration = ?1 AND number = ?2)";
-    store.write(|db| Ok(db.execute(go, [id, number])? > 0))
+    database.write(|db| Ok(db.execute(go, [id, number])? > 0))
 }
 
-/// Every choice people made, one JSON object a line, in order.
-pub fn choices(store: &Store) -> rusqlite::Result<String> {
-    let db = store.lock();
-    let mut query = db.prepare("SELECT line FROM choices ORDER BY id")?;
+/// All choices of users in order, as JSON lines.
+pub fn choices(database: &Database) -> rusqlite::Result<String> {
+    let database = database.lock();
+    let mut query = database.prepare("SELECT line FROM choices ORDER BY id")?;
     let lines = query.query_map([], |row| row.get::<_, String>(0))?;
     lines.map(|line| line.map(|line| line + "\n")).collect()
-}
-
-fn json<T: Serialize + ?Sized>(value: &T) -> String {
-    serde_json::to_string(value).unwrap_or_default()
-}
-
-fn parse<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlite::Result<T> {
-    let text: String = row.get(column)?;
-    serde_json::from_str(&text).map_err(|error| {
-        rusqlite::Error::FromSqlConversionFailure(column, rusqlite::types::Type::Text, error.into())
-    })
 }
 
 fn read(row: &Row<'_>) -> rusqlite::Result<Record> {
     Ok(Record {
         id: row.get(0)?,
         title: row.get(1)?,
-        steps: parse(row, 2)?,
-        search: parse(row, 3)?,
+        steps: from_json(row, 2)?,
+        search: from_json(row, 3)?,
         revision: row.get(4)?,
-        created_ms: row.get(5)?,
     })
 }
 
@@ -180,8 +158,8 @@ fn read_revision(row: &Row<'_>) -> rusqlite::Result<Revision> {
     Ok(Revision {
         number: row.get(0)?,
         action: row.get(1)?,
-        wishes: parse(row, 2)?,
-        answer: parse(row, 3)?,
+        wishes: from_json(row, 2)?,
+        answer: from_json(row, 3)?,
         took_ms: row.get::<_, i64>(4)?.max(0) as u64,
     })
 }

@@ -1,152 +1,158 @@
-//! Why a request has no answer: one mapping from errors to statuses.
+//! Errors: of requests, each with its HTTP status, and of opening the server or a study.
+
+use std::path::PathBuf;
 
 use axum::Json;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
+use stitch_core::procedure::ProcedureError;
 use stitch_engine::demonstrate::DemonstrateError;
 use stitch_engine::export::ExportError;
+use stitch_engine::files::FileError;
+use stitch_engine::index::IndexError;
 use stitch_engine::library::LibraryError;
-use stitch_engine::media::MediaError;
 use stitch_engine::options::OptionError;
 use stitch_engine::recipe::RecipeError;
 use stitch_engine::render::RenderError;
 use utoipa::ToSchema;
 
-/// What is sent instead of an answer.
+/// Why the server or a study cannot be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum ServerError {
+    #[error(transparent)]
+    File(#[from] FileError),
+    #[error(
+        "{} cannot be used ({source}); check that its disk is not full, or move it away to start anew",
+        file.display()
+    )]
+    Database { file: PathBuf, source: rusqlite::Error },
+    #[error("{} is not a study ({reason}); create one with `stitch study new`", file.display())]
+    Study { file: PathBuf, reason: String },
+    #[error("the server failed: {0}")]
+    Network(#[from] std::io::Error),
+}
+
+/// The error response of a request
 #[derive(Clone, Debug, Serialize, ToSchema)]
-pub struct Problem {
-    /// What is wrong, and what to do.
+pub struct ApiError {
+    /// What is wrong, and what to do
     pub error: String,
     #[serde(skip)]
     #[schema(ignore)]
-    status: StatusCode,
+    pub status: StatusCode,
 }
 
-impl Problem {
-    /// A problem with this status.
+impl ApiError {
     pub fn new(status: StatusCode, error: impl Into<String>) -> Self {
         Self { error: error.into(), status }
     }
 
-    /// Nothing stands under this address.
-    pub fn missing(what: &str) -> Self {
+    /// 404.
+    pub fn not_found(what: &str) -> Self {
         Self::new(StatusCode::NOT_FOUND, format!("there is no such {what}"))
     }
 
-    /// The request makes no sense.
-    pub fn wrong(error: impl Into<String>) -> Self {
+    /// 422: the request is well-formed, but its values are not allowed.
+    pub fn invalid(error: impl Into<String>) -> Self {
         Self::new(StatusCode::UNPROCESSABLE_ENTITY, error)
     }
 
-    /// The request made sense once; the page is behind.
+    /// 409: not possible in the current state.
     pub fn conflict(error: impl Into<String>) -> Self {
         Self::new(StatusCode::CONFLICT, error)
     }
 
-    /// The fault is here.
-    pub fn broken(error: impl std::fmt::Display) -> Self {
+    /// 500, which is also logged.
+    pub fn internal(error: impl std::fmt::Display) -> Self {
         let error = error.to_string();
         tracing::error!(%error, "a request failed");
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, error)
     }
-
-    /// The status it is sent with.
-    pub fn status(&self) -> StatusCode {
-        self.status
-    }
 }
 
-impl IntoResponse for Problem {
+impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         (self.status, Json(self)).into_response()
     }
 }
 
-impl From<LibraryError> for Problem {
+/// Error responses of every request with a JSON body.
+#[derive(utoipa::IntoResponses)]
+#[allow(dead_code)] // only described
+pub enum BodyErrors {
+    /// the body is not JSON
+    #[response(status = 400)]
+    Malformed(ApiError),
+    /// the body is too large
+    #[response(status = 413)]
+    TooLarge(ApiError),
+    /// the content type is not JSON
+    #[response(status = 415)]
+    NotJson(ApiError),
+    /// the values are not allowed
+    #[response(status = 422)]
+    Invalid(ApiError),
+}
+
+/// The error response of every request that names something.
+#[derive(utoipa::IntoResponses)]
+#[allow(dead_code)] // only described
+pub enum NotFound {
+    /// there is none
+    #[response(status = 404)]
+    NotFound(ApiError),
+}
+
+/// The error of queries to an empty library.
+pub const NO_CLIPS: &str = "the library has no clips yet; add a folder of videos first";
+
+impl From<LibraryError> for ApiError {
     fn from(error: LibraryError) -> Self {
         match error {
-            LibraryError::NoSuchVideo { .. } => Self::missing("video"),
+            LibraryError::NoSuchVideo { .. } => Self::not_found("video"),
             LibraryError::Empty { .. } => Self::conflict(NO_CLIPS),
-            error => Self::broken(error),
+            error => Self::internal(error),
         }
     }
 }
 
-/// What may be wrong with any body of JSON.
-#[derive(utoipa::IntoResponses)]
-#[allow(dead_code)] // only described
-pub enum BodyProblems {
-    /// It is no JSON.
-    #[response(status = 400)]
-    Malformed(Problem),
-    /// It is too large.
-    #[response(status = 413)]
-    TooLarge(Problem),
-    /// It is not sent as JSON.
-    #[response(status = 415)]
-    NotJson(Problem),
-    /// It makes no sense.
-    #[response(status = 422)]
-    Nonsense(Problem),
-}
-
-/// What is said while the library has nothing to show.
-pub const NO_CLIPS: &str = "the library has no clips yet; add a folder of videos first";
-
-impl From<DemonstrateError> for Problem {
+impl From<DemonstrateError> for ApiError {
     fn from(error: DemonstrateError) -> Self {
         match error {
             DemonstrateError::Library(error) => error.into(),
             DemonstrateError::NoSource => {
-                Self::wrong("no video of the library passes these source options; ask for less")
+                Self::invalid("no video in the library passes these source filters; relax them")
             }
-            error => Self::broken(error),
+            error => Self::internal(error),
         }
     }
 }
 
-impl From<OptionError> for Problem {
-    fn from(error: OptionError) -> Self {
-        Self::wrong(error.to_string())
-    }
-}
-
-impl From<RecipeError> for Problem {
-    fn from(error: RecipeError) -> Self {
-        Self::wrong(error.to_string())
-    }
-}
-
-impl From<RenderError> for Problem {
+impl From<RenderError> for ApiError {
     fn from(error: RenderError) -> Self {
         match error {
-            RenderError::Nothing => Self::wrong(error.to_string()),
-            error => Self::broken(error),
+            RenderError::Nothing => Self::invalid(error.to_string()),
+            error => Self::internal(error),
         }
     }
 }
 
-impl From<ExportError> for Problem {
-    fn from(error: ExportError) -> Self {
-        Self::broken(error)
-    }
-}
-
-impl From<MediaError> for Problem {
-    fn from(error: MediaError) -> Self {
-        Self::broken(error)
-    }
-}
-
-impl From<rusqlite::Error> for Problem {
+impl From<rusqlite::Error> for ApiError {
     fn from(error: rusqlite::Error) -> Self {
-        Self::broken(format!("the page's database failed ({error}); see that its disk is not full"))
+        Self::internal(format!("the database failed ({error}); check that its disk is not full"))
     }
 }
 
-impl From<serde_json::Error> for Problem {
-    fn from(error: serde_json::Error) -> Self {
-        Self::broken(error)
-    }
+macro_rules! status_of {
+    ($status:ident: $($error:ty),*) => {
+        $(impl From<$error> for ApiError {
+            fn from(error: $error) -> Self {
+                Self::$status(error.to_string())
+            }
+        })*
+    };
 }
+
+status_of!(invalid: IndexError, OptionError, ProcedureError, RecipeError);
+status_of!(internal: ExportError, std::io::Error);

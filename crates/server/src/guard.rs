@@ -1,5 +1,5 @@
-//! Who may ask: the Host against DNS rebinding, the Origin against other sites' pages, a token where
-//! others can reach the server; and what browsers are told about every answer.
+//! Access control of requests: the Host header against DNS rebinding, the Origin against cross-site requests,
+//! a token where other machines can reach the server; and the security headers of responses.
 
 use axum::body::Body;
 use axum::extract::{Request, State};
@@ -7,40 +7,38 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, he
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
-use crate::error::Problem;
+use crate::error::ApiError;
 use crate::settings::Settings;
-use crate::state::Shared;
+use crate::state::SharedState;
 
-/// Nothing from elsewhere, no script or style in the page itself, no frame around it.
+/// Only files of this server, no inline script or style, no embedding in frames.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
     media-src 'self'; connect-src 'self'; font-src 'self'; form-action 'self'; base-uri 'none'; \
     frame-ancestors 'none'";
 
-/// The cookie that holds the token.
 const COOKIE: &str = "stitch_token";
 
-/// Lets a request pass or answers it.
-pub async fn guard(State(state): State<Shared>, request: Request, next: Next) -> Response {
-    let mut response = match admit(&state.settings, &request) {
+/// Passes a request on, or refuses it.
+pub async fn guard(State(state): State<SharedState>, request: Request, next: Next) -> Response {
+    let mut response = match check(&state.settings, &request) {
         Ok(()) => next.run(request).await,
         Err(response) => *response,
     };
-    label(response.headers_mut());
+    add_security_headers(response.headers_mut());
     response
 }
 
-fn admit(settings: &Settings, request: &Request) -> Result<(), Box<Response>> {
-    let refuse = |problem: Problem| Box::new(problem.into_response());
+fn check(settings: &Settings, request: &Request) -> Result<(), Box<Response>> {
+    let refuse = |status, error: &str| Err(Box::new(ApiError::new(status, error).into_response()));
     let headers = request.headers();
     let host = text(headers, header::HOST).unwrap_or_default();
     if !settings.hosts.iter().any(|known| known.eq_ignore_ascii_case(without_port(host))) {
-        let why =
-            "this server is not known by that name; start it with --host-name NAME to allow it";
-        return Err(refuse(Problem::new(StatusCode::MISDIRECTED_REQUEST, why)));
+        let error =
+            "this host name is not allowed; start the server with --host-name NAME to allow it";
+        return refuse(StatusCode::MISDIRECTED_REQUEST, error);
     }
-    if from_elsewhere(request.method(), headers, host) {
-        let why = "pages of other sites may not ask this server";
-        return Err(refuse(Problem::new(StatusCode::FORBIDDEN, why)));
+    if is_cross_site(request.method(), headers, host) {
+        return refuse(StatusCode::FORBIDDEN, "cross-site requests are not allowed");
     }
     match &settings.token {
         None => Ok(()),
@@ -52,7 +50,7 @@ fn text(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
     headers.get(name)?.to_str().ok()
 }
 
-/// The name in an authority; an IPv6 address keeps its brackets.
+/// The host of a Host header; an IPv6 address keeps its brackets.
 fn without_port(host: &str) -> &str {
     match host.rfind(']') {
         Some(end) => &host[..=end],
@@ -60,23 +58,23 @@ fn without_port(host: &str) -> &str {
     }
 }
 
-/// Whether another site's page is behind the request: by its origin where it has one, and by what
-/// browsers say about how it came to be.
-fn from_elsewhere(method: &Method, headers: &HeaderMap, host: &str) -> bool {
+/// Whether another site caused the request, by its Origin and Sec-Fetch headers. Links from other sites to
+/// pages are allowed.
+fn is_cross_site(method: &Method, headers: &HeaderMap, host: &str) -> bool {
     let ours = |origin: &str| {
         let name = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
         name.is_some_and(|name| name.eq_ignore_ascii_case(host))
     };
     let safe = matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS);
-    let said = |name: &'static str| text(headers, HeaderName::from_static(name));
-    let followed = safe && said("sec-fetch-mode") == Some("navigate");
-    let foreign_site = matches!(said("sec-fetch-site"), Some("cross-site" | "same-site"));
+    let value = |name: &'static str| text(headers, HeaderName::from_static(name));
+    let is_link = safe && value("sec-fetch-mode") == Some("navigate");
+    let foreign_site = matches!(value("sec-fetch-site"), Some("cross-site" | "same-site"));
     let foreign_origin =
         headers.contains_key(header::ORIGIN) && !text(headers, header::ORIGIN).is_some_and(ours);
-    foreign_origin || foreign_site && !followed
+    foreign_origin || foreign_site && !is_link
 }
 
-/// The token comes as a header, as a cookie, or once in the address, which sets the cookie.
+/// Accepts the token as a header, as a cookie, or in the URL, which sets the cookie.
 fn check_token(token: &str, request: &Request) -> Result<(), Box<Response>> {
     let headers = request.headers();
     let bearer = text(headers, header::AUTHORIZATION).and_then(|a| a.strip_prefix("Bearer "));
@@ -85,20 +83,20 @@ fn check_token(token: &str, request: &Request) -> Result<(), Box<Response>> {
     if [bearer, cookie].into_iter().flatten().any(|given| same(given, token)) {
         return Ok(());
     }
-    let in_address = query_value(request.uri(), "token").is_some_and(|given| same(given, token));
-    if in_address && request.method() == Method::GET {
-        return Err(Box::new(remember(token, request.uri())));
+    let in_url = query_value(request.uri(), "token").is_some_and(|given| same(given, token));
+    if in_url && request.method() == Method::GET {
+        return Err(Box::new(set_cookie(token, request.uri())));
     }
-    let why = "open the address that the server printed, with its token";
-    Err(Box::new(Problem::new(StatusCode::UNAUTHORIZED, why).into_response()))
+    let error = "open the URL that the server printed, which contains the token";
+    Err(Box::new(ApiError::new(StatusCode::UNAUTHORIZED, error).into_response()))
 }
 
 fn query_value<'a>(uri: &'a Uri, name: &str) -> Option<&'a str> {
     uri.query()?.split('&').find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='))
 }
 
-/// Sets the cookie and leads to the same page without the token in its address.
-fn remember(token: &str, uri: &Uri) -> Response {
+/// Sets the cookie and redirects to the same page without the token in its URL.
+fn set_cookie(token: &str, uri: &Uri) -> Response {
     let cookie = format!("{COOKIE}={token}; Path=/; HttpOnly; SameSite=Strict; Max-Age=31536000");
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::SEE_OTHER;
@@ -111,15 +109,14 @@ fn remember(token: &str, uri: &Uri) -> Response {
     response
 }
 
-/// Whether two secrets are the same, in a time that does not tell how far they agree.
+/// Compares two secrets in a time that does not depend on where they differ.
 fn same(given: &str, secret: &str) -> bool {
     let differing = given.bytes().zip(secret.bytes()).fold(0, |sum, (a, b)| sum | (a ^ b));
     given.len() == secret.len() && differing == 0
 }
 
-/// What browsers are told about every answer.
-fn label(headers: &mut HeaderMap) {
-    let labels = [
+fn add_security_headers(headers: &mut HeaderMap) {
+    let values = [
         ("content-security-policy", POLICY),
         ("x-content-type-options", "nosniff"),
         ("referrer-policy", "no-referrer"),
@@ -127,7 +124,7 @@ fn label(headers: &mut HeaderMap) {
         ("cross-origin-opener-policy", "same-origin"),
         ("x-frame-options", "DENY"),
     ];
-    for (name, value) in labels {
+    for (name, value) in values {
         headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
     }
     if !headers.contains_key(header::CACHE_CONTROL) {
@@ -140,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_without_ports() {
+    fn hosts_without_ports() {
         let table = [
             ("localhost:80", "localhost"),
             ("127.0.0.1", "127.0.0.1"),
@@ -154,13 +151,13 @@ mod tests {
     }
 
     #[test]
-    fn whose_page_asks() {
+    fn cross_site_requests() {
         let check = |method: Method, pairs: &[(&'static str, &'static str)], expected: bool| {
             let mut headers = HeaderMap::new();
             for (name, value) in pairs {
                 headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
             }
-            let found = from_elsewhere(&method, &headers, "localhost:80");
+            let found = is_cross_site(&method, &headers, "localhost:80");
             assert_eq!(found, expected, "{method} {pairs:?}");
         };
         check(Method::POST, &[], false); // no browser

@@ -1,332 +1,270 @@
-//! Long work: kept in the database, done one of a kind at a time, told as it happens, and gone on
-//! with after a restart.
+//! The job queue: jobs are kept in the database, run one of each kind at a time, report their progress and
+//! continue after a restart.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
+use axum::http::StatusCode;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde::{Deserialize, Serialize};
 use stitch_engine::progress::Progress;
 use tokio::sync::broadcast;
 use utoipa::ToSchema;
 
-use crate::store::{Store, now_ms};
+use crate::database::{Database, from_json, from_name, now_ms, to_json, to_name};
+use crate::error::ApiError;
+use crate::options::VideoOptions;
 
-/// What is to be done.
+/// What a job does; kept as JSON in the database.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-pub enum Work {
-    /// Read a folder of videos into the library.
-    Index {
-        /// The folder.
-        folder: String,
-    },
-    /// Find the clips of a demonstration.
-    Make {
-        /// Its number.
-        demonstration: i64,
-    },
-    /// Make a video of a demonstration.
-    Render {
-        /// Its number.
-        demonstration: i64,
-        /// Which of its revisions.
-        revision: i64,
-        /// How.
-        options: crate::looks::Looks,
-    },
+pub enum Task {
+    Index { folder: String },
+    Make { demonstration: i64 },
+    Render { demonstration: i64, revision: i64, options: VideoOptions },
 }
 
-/// The kinds of work; each has a thread of its own, so that a question never waits for a render.
+/// Each kind has its own worker thread, so that a search never waits for a render
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
-    /// Reads videos into the library.
+pub enum JobKind {
+    /// Reads videos into the library
     Index,
-    /// Finds the clips of a demonstration.
+    /// Finds the clips of a demonstration
     Make,
-    /// Makes a video of a demonstration.
+    /// Renders the video of a demonstration
     Render,
 }
 
-impl Kind {
-    /// All of them.
+impl JobKind {
     pub const ALL: [Self; 3] = [Self::Index, Self::Make, Self::Render];
+}
 
-    /// Its name in the database.
-    pub fn name(self) -> &'static str {
+impl Task {
+    pub fn kind(&self) -> JobKind {
         match self {
-            Self::Index => "index",
-            Self::Make => "make",
-            Self::Render => "render",
+            Self::Index { .. } => JobKind::Index,
+            Self::Make { .. } => JobKind::Make,
+            Self::Render { .. } => JobKind::Render,
         }
     }
 }
 
-impl Work {
-    /// Of which kind it is.
-    pub fn kind(&self) -> Kind {
-        match self {
-            Self::Index { .. } => Kind::Index,
-            Self::Make { .. } => Kind::Make,
-            Self::Render { .. } => Kind::Render,
-        }
-    }
-}
-
-/// Where a job stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Status {
-    /// Waits for its turn.
+pub enum JobStatus {
     Queued,
-    /// Is being done.
     Running,
-    /// Ended well.
     Done,
-    /// Ended badly.
     Failed,
-    /// Was called off.
     Cancelled,
 }
 
-impl Status {
-    /// Its name in the database.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Queued => "queued",
-            Self::Running => "running",
-            Self::Done => "done",
-            Self::Failed => "failed",
-            Self::Cancelled => "cancelled",
-        }
-    }
-
-    fn from_name(name: &str) -> Self {
-        let all = [Self::Queued, Self::Running, Self::Done, Self::Failed];
-        all.into_iter().find(|status| status.name() == name).unwrap_or(Self::Cancelled)
-    }
-
-    /// Whether nothing will change any more.
+impl JobStatus {
+    /// Whether the job has ended.
     pub fn is_over(self) -> bool {
         matches!(self, Self::Done | Self::Failed | Self::Cancelled)
     }
 }
 
-/// A job as it is told.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct Job {
-    /// Its number.
     pub id: i64,
-    /// What is done.
-    pub kind: Kind,
-    /// Where it stands.
-    pub status: Status,
-    /// What is being done now, in words.
+    pub kind: JobKind,
+    pub status: JobStatus,
+    /// The current stage, in words
     pub stage: String,
-    /// How much of that is done.
+    /// Units of the stage that are done
     pub done: u64,
-    /// Out of how much; 0 where nobody knows.
+    /// Units of the stage; 0 if unknown
     pub total: u64,
-    /// Why it failed, or what came of it.
+    /// The reason of the failure, or the result
     pub message: Option<String>,
-    /// What went wrong on the way.
     pub warnings: Vec<String>,
-    /// The demonstration it is for.
+    /// The demonstration that it finds or renders
     pub demonstration: Option<i64>,
-    /// The folder it reads.
+    /// The folder that it indexes
     pub folder: Option<String>,
-    /// How often it was begun: more than once after a restart.
+    /// How often it was started; more than once after a restart
     pub runs: i64,
-    /// What exactly is to be done.
+    /// None if another version wrote it in another format.
     #[serde(skip)]
     #[schema(ignore)]
-    pub work: Option<Work>,
+    pub task: Option<Task>,
 }
 
 const COLUMNS: &str = "id, kind, work, status, stage, done, total, message, warnings, runs";
 
-/// The queue, and who listens to it.
-pub struct Jobs {
+/// Chosen by hand: a subscriber that falls this far behind reads the job's state instead.
+const EVENT_BUFFER: usize = 256;
+
+pub struct JobQueue {
+    database: Arc<Database>,
+    /// Jobs that may be queued or running.
+    max_jobs: usize,
     events: broadcast::Sender<Job>,
     running: Mutex<HashMap<i64, Job>>,
-    called_off: Mutex<HashSet<i64>>,
+    cancelled: Mutex<HashSet<i64>>,
     stopping: Mutex<bool>,
-    bell: Condvar,
+    wake: Condvar,
 }
 
-impl Default for Jobs {
-    fn default() -> Self {
-        Self {
-            events: broadcast::channel(256).0,
-            running: Mutex::default(),
-            called_off: Mutex::default(),
-            stopping: Mutex::default(),
-            bell: Condvar::new(),
-        }
-    }
-}
-
-fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Jobs {
-    /// Puts what was being done when the server last ended back into the queue.
-    pub fn recover(&self, store: &Store) -> rusqlite::Result<usize> {
-        store.write(|db| {
+impl JobQueue {
+    /// Opens the queue; jobs that were running when the server last ended are queued again.
+    pub fn open(database: Arc<Database>, max_jobs: usize) -> rusqlite::Result<Self> {
+        database.write(|db| {
             db.execute("UPDATE jobs SET status = 'queued' WHERE status = 'running'", [])
+        })?;
+        Ok(Self {
+            database,
+            max_jobs,
+            events: broadcast::channel(EVENT_BUFFER).0,
+            running: Mutex::default(),
+            cancelled: Mutex::default(),
+            stopping: Mutex::default(),
+            wake: Condvar::new(),
         })
     }
 
-    /// Enters a job and wakes whoever does it; none if `most` are waiting already.
-    pub fn enter(&self, store: &Store, work: &Work, most: usize) -> rusqlite::Result<Option<Job>> {
-        let text = serde_json::to_string(work).unwrap_or_default();
-        let entered = store.write(|db| {
-            let waiting: i64 = db.query_row(
+    /// Adds a job and wakes its worker.
+    pub fn enqueue(&self, task: &Task) -> Result<Job, ApiError> {
+        let added = self.database.write(|db| {
+            let unfinished: i64 = db.query_row(
                 "SELECT count(*) FROM jobs WHERE status IN ('queued', 'running')",
                 [],
                 |row| row.get(0),
             )?;
-            if waiting >= most as i64 {
+            if unfinished >= self.max_jobs as i64 {
                 return Ok(None);
             }
             db.execute(
                 "INSERT INTO jobs (kind, work, status, created_ms) VALUES (?, ?, 'queued', ?)",
-                params![work.kind().name(), text, now_ms()],
+                params![to_name(&task.kind()), to_json(task), now_ms()],
             )?;
             find(db, db.last_insert_rowid())
         })?;
-        if let Some(job) = &entered {
-            self.tell(job.clone());
-            self.bell.notify_all();
-        }
-        Ok(entered)
+        let job = added.ok_or_else(|| {
+            let error = format!("{} jobs are queued already; try again later", self.max_jobs);
+            ApiError::new(StatusCode::TOO_MANY_REQUESTS, error)
+        })?;
+        self.publish(&job);
+        self.wake.notify_all();
+        Ok(job)
     }
 
     /// Takes the next job of a kind out of the queue.
-    pub fn claim(&self, store: &Store, kind: Kind) -> rusqlite::Result<Option<Job>> {
-        let claimed = store.write(|db| {
+    pub fn claim(&self, kind: JobKind) -> rusqlite::Result<Option<Job>> {
+        let claimed = self.database.write(|db| {
             let take = "UPDATE jobs SET status = 'running', runs = runs + 1, message = NULL
                 WHERE id = (SELECT id FROM jobs WHERE status = 'queued' AND kind = ?
                             ORDER BY id LIMIT 1) RETURNING id";
-            let id: Option<i64> = db.query_row(take, [kind.name()], |row| row.get(0)).optional()?;
+            let id: Option<i64> =
+                db.query_row(take, [to_name(&kind)], |row| row.get(0)).optional()?;
             id.map_or(Ok(None), |id| find(db, id))
         })?;
         if let Some(job) = &claimed {
-            held(&self.running).insert(job.id, job.clone());
-            self.tell(job.clone());
+            lock(&self.running).insert(job.id, job.clone());
+            self.publish(job);
         }
         Ok(claimed)
     }
 
-    /// Waits until there may be something to do; false once the server stops.
+    /// Waits until there may be a job; false once the server stops.
     pub fn wait(&self) -> bool {
-        let stopping = held(&self.stopping);
+        let stopping = lock(&self.stopping);
         if *stopping {
             return false;
         }
-        let waited = self.bell.wait_timeout(stopping, Duration::from_secs(5));
+        let waited = self.wake.wait_timeout(stopping, Duration::from_secs(5));
         !*waited.unwrap_or_else(PoisonError::into_inner).0
     }
 
-    /// Asks everything to stop where nothing is lost.
+    /// Asks all jobs to stop at a safe point.
     pub fn stop(&self) {
-        *held(&self.stopping) = true;
-        self.bell.notify_all();
+        *lock(&self.stopping) = true;
+        self.wake.notify_all();
     }
 
     /// Records how a job ended.
-    pub fn end(
-        &self,
-        store: &Store,
-        id: i64,
-        status: Status,
-        message: Option<String>,
-    ) -> rusqlite::Result<()> {
-        let last = held(&self.running).remove(&id);
-        held(&self.called_off).remove(&id);
-        store.write(|db| {
-            if let Some(job) = &last {
-                keep(db, job)?;
-            }
+    pub fn end(&self, id: i64, status: JobStatus, message: Option<String>) -> rusqlite::Result<()> {
+        let last = lock(&self.running).remove(&id);
+        lock(&self.cancelled).remove(&id);
+        let ended = self.database.write(|db| {
             db.execute(
                 "UPDATE jobs SET status = ?, message = ? WHERE id = ?",
-                params![status.name(), message, id],
-            )
+                params![to_name(&status), message, id],
+            )?;
+            if let Some(Job { stage, done, total, warnings, .. }) = &last {
+                db.execute(
+                    "UPDATE jobs SET stage = ?, done = ?, total = ?, warnings = ? WHERE id = ?",
+                    params![stage, *done as i64, *total as i64, to_json(warnings), id],
+                )?;
+            }
+            find(db, id)
         })?;
-        if let Some(job) = find(&store.lock(), id)? {
-            self.tell(job);
-        }
+        ended.iter().for_each(|job| self.publish(job));
         Ok(())
     }
 
-    /// Calls a job off; none if there is none.
-    pub fn cancel(&self, store: &Store, id: i64) -> rusqlite::Result<Option<Job>> {
-        store.write(|db| {
+    /// Cancels a job: at once if it is queued, at the next safe point if it runs.
+    pub fn cancel(&self, id: i64) -> Result<Job, ApiError> {
+        self.database.write(|db| {
             db.execute(
                 "UPDATE jobs SET status = 'cancelled' WHERE id = ? AND status = 'queued'",
                 [id],
             )
         })?;
-        let job = self.get(store, id)?;
-        match &job {
-            Some(job) if job.status == Status::Running => {
-                held(&self.called_off).insert(id);
-            }
-            Some(job) => self.tell(job.clone()),
-            None => {}
+        let job = self.get(id)?;
+        if job.status == JobStatus::Running {
+            lock(&self.cancelled).insert(id);
+        } else {
+            self.publish(&job);
         }
         Ok(job)
     }
 
-    /// One job as it stands.
-    pub fn get(&self, store: &Store, id: i64) -> rusqlite::Result<Option<Job>> {
-        let running = held(&self.running).get(&id).cloned();
-        running.map_or_else(|| find(&store.lock(), id), |job| Ok(Some(job)))
+    pub fn get(&self, id: i64) -> Result<Job, ApiError> {
+        let found = find(&self.database.lock(), id)?.ok_or_else(|| ApiError::not_found("job"))?;
+        Ok(self.with_progress(found))
     }
 
-    /// The last jobs, newest first.
-    pub fn list(&self, store: &Store, most: usize) -> rusqlite::Result<Vec<Job>> {
-        let db = store.lock();
-        let mut query =
-            db.prepare(&format!("SELECT {COLUMNS} FROM jobs ORDER BY id DESC LIMIT {most}"))?;
-        let jobs: Vec<Job> = query.query_map([], read)?.collect::<Result<_, _>>()?;
-        let running = held(&self.running);
-        Ok(jobs.into_iter().map(|job| running.get(&job.id).cloned().unwrap_or(job)).collect())
+    /// The last `limit` jobs, newest first.
+    pub fn list(&self, limit: usize) -> rusqlite::Result<Vec<Job>> {
+        let database = self.database.lock();
+        let mut query = database
+            .prepare(&format!("SELECT {COLUMNS} FROM jobs ORDER BY id DESC LIMIT {limit}"))?;
+        let jobs = query.query_map([], read)?;
+        jobs.map(|job| Ok(self.with_progress(job?))).collect()
     }
 
-    /// The newest job of a demonstration that is of this kind.
-    pub fn newest(
-        &self,
-        store: &Store,
-        kind: Kind,
-        demonstration: i64,
-    ) -> rusqlite::Result<Option<Job>> {
+    /// The newest job of this kind for a demonstration.
+    pub fn newest(&self, kind: JobKind, demonstration: i64) -> rusqlite::Result<Option<Job>> {
         let find = format!(
             "SELECT {COLUMNS} FROM jobs WHERE kind = ? AND work ->> 'demonstration' = ?
              ORDER BY id DESC LIMIT 1"
         );
-        let found =
-            store.lock().query_row(&find, params![kind.name(), demonstration], read).optional()?;
-        Ok(found.map(|job| held(&self.running).get(&job.id).cloned().unwrap_or(job)))
+        let parameters = params![to_name(&kind), demonstration];
+        let found = self.database.lock().query_row(&find, parameters, read).optional()?;
+        Ok(found.map(|job| self.with_progress(job)))
     }
 
-    /// Everything that happens to jobs from now on.
-    pub fn listen(&self) -> broadcast::Receiver<Job> {
+    /// All further changes of jobs.
+    pub fn subscribe(&self) -> broadcast::Receiver<Job> {
         self.events.subscribe()
     }
 
-    fn tell(&self, job: Job) {
-        let _ = self.events.send(job); // nobody listens: nobody is told
+    /// The progress of a running job is newer in memory than in the database.
+    fn with_progress(&self, job: Job) -> Job {
+        lock(&self.running).get(&job.id).cloned().unwrap_or(job)
     }
 
-    fn change(&self, id: i64, change: impl FnOnce(&mut Job)) -> Option<Job> {
-        let mut running = held(&self.running);
-        let job = running.get_mut(&id)?;
-        change(job);
-        Some(job.clone())
+    fn publish(&self, job: &Job) {
+        let _ = self.events.send(job.clone()); // fails if there is no subscriber
     }
 }
 
@@ -334,97 +272,75 @@ fn find(db: &Connection, id: i64) -> rusqlite::Result<Option<Job>> {
     db.query_row(&format!("SELECT {COLUMNS} FROM jobs WHERE id = ?"), [id], read).optional()
 }
 
-fn keep(db: &Connection, job: &Job) -> rusqlite::Result<usize> {
-    let warnings = serde_json::to_string(&job.warnings).unwrap_or_default();
-    db.execute(
-        "UPDATE jobs SET stage = ?, done = ?, total = ?, warnings = ? WHERE id = ?",
-        params![job.stage, job.done as i64, job.total as i64, warnings, job.id],
-    )
-}
-
 fn read(row: &Row<'_>) -> rusqlite::Result<Job> {
     let count = |column| row.get::<_, i64>(column).map(|n| n.max(0) as u64);
-    let (kind, work): (String, String) = (row.get(1)?, row.get(2)?);
-    let (status, warnings): (String, String) = (row.get(3)?, row.get(8)?);
-    let work: Option<Work> = serde_json::from_str(&work).ok();
-    let (demonstration, folder) = match &work {
-        Some(Work::Index { folder }) => (None, Some(folder.clone())),
-        Some(Work::Make { demonstration } | Work::Render { demonstration, .. }) => {
+    let task: Option<Task> = from_json(row, 2).ok();
+    let (demonstration, folder) = match &task {
+        Some(Task::Index { folder }) => (None, Some(folder.clone())),
+        Some(Task::Make { demonstration } | Task::Render { demonstration, .. }) => {
             (Some(*demonstration), None)
         }
         None => (None, None),
     };
     Ok(Job {
         id: row.get(0)?,
-        kind: Kind::ALL.into_iter().find(|k| k.name() == kind).unwrap_or(Kind::Make),
-        status: Status::from_name(&status),
+        kind: from_name(row, 1)?,
+        status: from_name(row, 3)?,
         stage: row.get(4)?,
         done: count(5)?,
         total: count(6)?,
         message: row.get(7)?,
-        warnings: serde_json::from_str(&warnings).unwrap_or_default(),
+        warnings: from_json(row, 8)?,
         runs: row.get(9)?,
         demonstration,
         folder,
-        work,
+        task,
     })
 }
 
-/// A job's progress: told at once, kept now and then.
-pub struct Watched<'a> {
-    jobs: &'a Jobs,
-    store: &'a Store,
-    id: i64,
-    kept: Mutex<Instant>,
+/// Publishes a job's progress. It is saved when the job ends: an interrupted job starts again anyway.
+pub struct JobProgress<'a> {
+    pub queue: &'a JobQueue,
+    pub job: i64,
 }
 
-/// The most warnings that are kept of a job.
-const MOST_WARNINGS: usize = 200;
+/// Warnings saved per job; chosen by hand.
+const MAX_WARNINGS: usize = 200;
 
-impl<'a> Watched<'a> {
-    /// Of this job.
-    pub fn new(jobs: &'a Jobs, store: &'a Store, id: i64) -> Self {
-        Self { jobs, store, id, kept: Mutex::new(Instant::now()) }
+impl JobProgress<'_> {
+    /// Whether this job was cancelled, which is not the same as a server that stops.
+    pub fn cancelled(&self) -> bool {
+        lock(&self.queue.cancelled).contains(&self.job)
     }
 
-    /// Whether the job was called off, rather than the server stopped.
-    pub fn called_off(&self) -> bool {
-        held(&self.jobs.called_off).contains(&self.id)
-    }
-
-    fn update(&self, at_once: bool, change: impl FnOnce(&mut Job)) {
-        let Some(job) = self.jobs.change(self.id, change) else { return };
-        let mut kept = held(&self.kept);
-        if at_once || kept.elapsed() > Duration::from_secs(1) {
-            *kept = Instant::now();
-            if let Err(error) = self.store.write(|db| keep(db, &job)) {
-                tracing::warn!(%error, "a job's progress is not kept");
-            }
+    fn update(&self, change: impl FnOnce(&mut Job)) {
+        if let Some(job) = lock(&self.queue.running).get_mut(&self.job) {
+            change(job);
+            self.queue.publish(job);
         }
-        self.jobs.tell(job);
     }
 }
 
-impl Progress for Watched<'_> {
+impl Progress for JobProgress<'_> {
     fn begin(&self, stage: &str, total: u64) {
-        self.update(true, |job| {
+        self.update(|job| {
             (job.stage, job.done, job.total) = (stage.to_owned(), 0, total);
         });
     }
 
     fn advance(&self, units: u64) {
-        self.update(false, |job| job.done += units);
+        self.update(|job| job.done += units);
     }
 
     fn warn(&self, message: &str) {
-        self.update(true, |job| {
-            if job.warnings.len() < MOST_WARNINGS {
+        self.update(|job| {
+            if job.warnings.len() < MAX_WARNINGS {
                 job.warnings.push(message.to_owned());
             }
         });
     }
 
     fn stopped(&self) -> bool {
-        self.called_off() || *held(&self.jobs.stopping)
+        self.cancelled() || *lock(&self.queue.stopping)
     }
 }

@@ -1,20 +1,20 @@
-//! The page: a person pastes a procedure, watches the demonstration being found, changes what they
-//! disagree with, and takes the result to an editor. The same server holds the preference study.
+//! The web interface: enter a procedure, watch the demonstration, change its clips, export it; and the
+//! preference study.
 //!
-//! Nothing of the method is in here: handlers call the engine. [`app`] is a router without a socket,
-//! which is how it is tested; [`serve`] gives it one.
+//! The method itself is in the engine; handlers call it. [`app`] is a router without a socket, which is how
+//! it is tested; [`serve`] binds it to one.
 
 pub mod settings;
 pub mod error;
-pub mod store;
-pub mod looks;
+pub mod database;
+pub mod options;
 pub mod jobs;
 pub mod demonstrations;
 pub mod study;
 pub mod state;
 pub mod wire;
-pub mod finding;
-pub mod work;
+pub mod editor;
+pub mod worker;
 mod guard;
 pub mod api;
 mod view;

@@ -1,41 +1,48 @@
-//! The router, and a socket for it.
+//! The router, and the loop that serves it on a socket.
 
 use std::net::TcpListener;
 use std::time::Duration;
 
+use axum::Router;
+use axum::extract::Request;
 use axum::http::StatusCode;
-use axum::{Router, middleware};
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse, Response};
+use tokio::runtime::Handle;
 
-use crate::error::Problem;
-use crate::state::{Shared, StartError};
-use crate::{api, guard, view, work};
+use crate::error::{ApiError, ServerError};
+use crate::state::SharedState;
+use crate::{api, guard, view, worker};
 
-/// Everything the server answers, behind its guard.
-pub fn app(state: Shared) -> Router {
-    let (routes, description) = api::routes(&state.settings.limits);
+/// All routes, behind the request guard.
+pub fn app(state: SharedState) -> Router {
+    let (routes, description) = api::routes();
     routes
         .merge(view::routes(description))
-        .fallback(view::missing)
+        .fallback(view::not_found)
         .method_not_allowed_fallback(|| async {
-            Problem::new(StatusCode::METHOD_NOT_ALLOWED, "this cannot be done here")
+            ApiError::new(StatusCode::METHOD_NOT_ALLOWED, "this method is not allowed here")
         })
+        .layer(middleware::from_fn(on_blocking_thread))
         .layer(middleware::from_fn_with_state(state.clone(), guard::guard))
         .with_state(state)
 }
 
-/// Serves until `stop` says so; jobs end where nothing is lost and go on with the next start.
+/// Handles a request on a thread that may block: handlers read files, query SQLite and compute.
+async fn on_blocking_thread(request: Request, next: Next) -> Response {
+    let runtime = Handle::current();
+    let handled = tokio::task::spawn_blocking(move || runtime.block_on(next.run(request)));
+    handled.await.unwrap_or_else(|error| ApiError::internal(error).into_response())
+}
+
+/// Serves until `stop` returns true. Running jobs stop at a safe point and continue after the next start.
 pub fn serve(
-    state: Shared,
+    state: SharedState,
     listener: TcpListener,
     stop: impl Fn() -> bool + Send + 'static,
-) -> Result<(), StartError> {
-    let address = listener.local_addr();
-    let failed = move |source: std::io::Error| {
-        let unknown = std::net::SocketAddr::from(([0, 0, 0, 0], 0));
-        StartError::Address { address: *address.as_ref().unwrap_or(&unknown), source }
-    };
-    let runtime = tokio::runtime::Runtime::new().map_err(&failed)?;
-    let workers = work::start(&state);
+) -> Result<(), ServerError> {
+    let runtime = tokio::runtime::Runtime::new()?;
+    let workers = worker::start(&state);
     let router = app(state.clone());
     let served = runtime.block_on(async move {
         listener.set_nonblocking(true)?;
@@ -52,8 +59,8 @@ pub fn serve(
     });
     state.jobs.stop();
     workers.into_iter().for_each(|worker| {
-        let _ = worker.join(); // a worker that broke off has told so
+        let _ = worker.join(); // a worker that panicked has logged it
     });
     runtime.shutdown_timeout(Duration::from_secs(1));
-    served.map_err(failed)
+    Ok(served?)
 }

@@ -1,4 +1,4 @@
-//! What the person who starts the server decides, and what it works with.
+//! The server's configuration, and the models and library that it works with.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -10,76 +10,51 @@ use stitch_engine::listen::Listener;
 use stitch_engine::scorer::Scorer;
 use stitch_engine::sentence::SentenceEncoder;
 
-/// Models and library, opened.
-pub struct Kit {
-    /// Where the clips are.
+/// The open library and the loaded models.
+pub struct Resources {
     pub library: Library,
-    /// F_M, the library's own.
+    /// The encoder that the library was made with.
     pub encoder: Box<dyn Encoder>,
-    /// For text against text.
     pub sentence: Arc<SentenceEncoder>,
-    /// The SHA-256 of its weights.
+    /// SHA-256.
     pub sentence_weights: String,
-    /// What decides between candidates.
     pub scorer: Box<dyn Scorer>,
-    /// Writes down what is said in videos without subtitles.
+    /// Transcribes videos without subtitles.
     pub speech: Option<Listener>,
-    /// What can be made again: encoded cuts, pictures.
+    /// Holds files that can be recomputed: encoded cuts and thumbnails.
     pub cache: PathBuf,
 }
 
-/// Who may ask for what.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Names that browsers may call this server by, without port.
+    /// Accepted Host headers, without port.
     pub hosts: Vec<String>,
-    /// What a browser must know; none on loopback.
+    /// Required of every request, if set.
     pub token: Option<String>,
-    /// Folders that videos may be added from, with everything in them.
+    /// Videos may be added from these folders and everything below them.
     pub roots: Vec<PathBuf>,
-    /// A preference study to show.
+    /// The folder of a preference study.
     pub study: Option<PathBuf>,
-    /// What is too much.
-    pub limits: Limits,
-}
-
-/// What is too much.
-#[derive(Clone, Copy, Debug)]
-pub struct Limits {
-    /// Bytes of a request.
-    pub body: usize,
-    /// Bytes of a recipe page.
-    pub recipe: usize,
-    /// Steps of a procedure.
-    pub steps: usize,
-    /// Letters of one step or title.
-    pub letters: usize,
-    /// Jobs that wait or run.
-    pub jobs: usize,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self { body: 1 << 20, recipe: 20 << 20, steps: 200, letters: 2000, jobs: 100 }
-    }
+    /// Jobs that may be queued or running.
+    pub max_jobs: usize,
 }
 
 impl Default for Settings {
-    /// For this machine alone.
+    /// Accepts requests from this machine only.
     fn default() -> Self {
         Self {
             hosts: ["127.0.0.1", "localhost", "[::1]"].map(str::to_owned).to_vec(),
             token: None,
             roots: Vec::new(),
             study: None,
-            limits: Limits::default(),
+            max_jobs: 100,
         }
     }
 }
 
-/// A new token, out of the system's randomness.
-pub fn new_token() -> Result<String, std::io::Error> {
-    let mut bytes = [0u8; 20];
+/// `N` random bytes of the operating system.
+pub fn random_bytes<const N: usize>() -> Result<[u8; N], std::io::Error> {
+    let mut bytes = [0; N];
     rand::rngs::SysRng.try_fill_bytes(&mut bytes).map_err(std::io::Error::other)?;
-    Ok(stitch_engine::files::hex(&bytes))
+    Ok(bytes)
 }

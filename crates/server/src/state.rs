@@ -1,4 +1,4 @@
-//! What every request sees: models, library, database, and what is kept in memory of them.
+//! The state that all requests share: models, library, database and caches.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -8,186 +8,149 @@ use stitch_engine::files::FileError;
 use stitch_engine::library::LibraryError;
 use tokio::sync::Semaphore;
 
-use crate::error::{NO_CLIPS, Problem};
-use crate::jobs::Jobs;
-use crate::settings::{Kit, Settings};
-use crate::store::Store;
-use crate::study::{Study, StudyError};
+use crate::database::{Database, migrate_page};
+use crate::error::{ApiError, NO_CLIPS, ServerError};
+use crate::jobs::JobQueue;
+use crate::settings::{Resources, Settings};
+use crate::study::Study;
 
-/// The server's state.
 pub struct State {
-    /// Models and library.
-    pub kit: Kit,
-    /// Who may ask for what.
+    pub resources: Resources,
     pub settings: Settings,
-    /// The page's own database.
-    pub store: Store,
-    /// Long work.
-    pub jobs: Jobs,
-    /// The preference study, where one is shown.
+    /// page.db, beside the library.
+    pub database: Arc<Database>,
+    pub jobs: JobQueue,
     pub study: Option<Study>,
-    /// Pictures that may be taken out of videos at once.
-    pub pictures: Semaphore,
+    /// Limits how many ffmpeg processes extract thumbnails at once.
+    pub thumbnails: Semaphore,
     folder: PathBuf,
-    stock: RwLock<Option<Arc<Stock>>>,
-    asked: Mutex<Vec<(i64, Arc<Asked>)>>,
+    /// None until the library has a clip.
+    pool: RwLock<Option<Arc<Stock>>>,
+    /// Encoded procedures by demonstration, the oldest first.
+    encoded: Mutex<Vec<(i64, Arc<Asked>)>>,
 }
 
-/// The state, as handlers hold it.
-pub type Shared = Arc<State>;
+pub type SharedState = Arc<State>;
 
-/// Why the server does not start.
-#[derive(Debug, thiserror::Error)]
-pub enum StartError {
-    /// Its folder cannot be used.
-    #[error(transparent)]
-    File(#[from] FileError),
-    /// Its database cannot be used.
-    #[error("{} cannot be used ({source}); move it away to begin anew", file.display())]
-    Database {
-        /// The database.
-        file: PathBuf,
-        /// What SQLite says.
-        source: rusqlite::Error,
-    },
-    /// The study cannot be read.
-    #[error(transparent)]
-    Study(#[from] StudyError),
-    /// The address cannot be listened at.
-    #[error("{address} cannot be listened at ({source}); choose another with --port")]
-    Address {
-        /// The address.
-        address: std::net::SocketAddr,
-        /// What the system says.
-        source: std::io::Error,
-    },
-}
-
-/// How many procedures stay encoded.
-const MOST_ASKED: usize = 64;
+/// Chosen by hand.
+const MAX_ENCODED_PROCEDURES: usize = 64;
+const MAX_THUMBNAIL_PROCESSES: usize = 2;
 
 impl State {
-    /// Opens what is beside the library, and puts unfinished jobs back into the queue.
-    pub fn open(kit: Kit, settings: Settings) -> Result<Shared, StartError> {
-        let folder = kit.library.folder().join("page");
+    /// Opens page.db and the study, and queues unfinished jobs again.
+    pub fn open(resources: Resources, settings: Settings) -> Result<SharedState, ServerError> {
+        let folder = resources.library.folder().join("page");
         let renders = folder.join("renders");
         std::fs::create_dir_all(&renders).map_err(FileError::at(&renders))?;
         let file = folder.join("page.db");
-        let failed = |source| StartError::Database { file: file.clone(), source };
-        let store = Store::open(&file).map_err(failed)?;
+        let database = Arc::new(Database::open(&file, migrate_page)?);
+        let jobs = JobQueue::open(database.clone(), settings.max_jobs)
+            .map_err(|source| ServerError::Database { file, source })?;
         let study = settings.study.as_deref().map(Study::open).transpose()?;
-        let state = Self {
-            kit,
+        Ok(Arc::new(Self {
+            resources,
             settings,
-            store,
-            jobs: Jobs::default(),
+            database,
+            jobs,
             study,
-            pictures: Semaphore::new(2),
+            thumbnails: Semaphore::new(MAX_THUMBNAIL_PROCESSES),
             folder,
-            stock: RwLock::new(None),
-            asked: Mutex::default(),
-        };
-        state.jobs.recover(&state.store).map_err(failed)?;
-        Ok(Arc::new(state))
+            pool: RwLock::default(),
+            encoded: Mutex::default(),
+        }))
     }
 
-    /// Where a rendered video is kept.
+    /// The file of a rendered video.
     pub fn render_file(&self, job: i64) -> PathBuf {
         self.folder.join("renders").join(format!("{job}.mp4"))
     }
 
-    /// Where encoded cuts and pictures are kept.
-    pub fn cuts(&self) -> PathBuf {
-        self.kit.cache.join("cuts")
+    /// The cache of encoded cuts and thumbnails.
+    pub fn cuts_folder(&self) -> PathBuf {
+        self.resources.cache.join("cuts")
     }
 
-    /// What queries work with.
     pub fn demonstrator(&self) -> Demonstrator<'_> {
+        let resources = &self.resources;
         Demonstrator {
-            library: &self.kit.library,
-            encoder: self.kit.encoder.as_ref(),
-            sentence: &self.kit.sentence,
-            sentence_weights: &self.kit.sentence_weights,
-            scorer: self.kit.scorer.as_ref(),
+            library: &resources.library,
+            encoder: resources.encoder.as_ref(),
+            sentence: &resources.sentence,
+            sentence_weights: &resources.sentence_weights,
+            scorer: resources.scorer.as_ref(),
         }
     }
 
-    /// P and its videos, read once; none while the library has no clip.
-    pub fn stock(&self) -> Result<Option<Arc<Stock>>, Problem> {
-        let held = self.stock.read().unwrap_or_else(PoisonError::into_inner).clone();
-        match held {
-            Some(stock) => Ok(Some(stock)),
-            None => self.load_stock(),
-        }
+    /// The clip pool, loaded once; none while the library has no clip.
+    pub fn pool(&self) -> Result<Option<Arc<Stock>>, ApiError> {
+        let cached = self.pool.read().unwrap_or_else(PoisonError::into_inner).clone();
+        if cached.is_some() { Ok(cached) } else { self.reload_pool() }
     }
 
-    /// P and its videos, or what to do to get any.
-    pub fn stock_or_say(&self) -> Result<Arc<Stock>, Problem> {
-        self.stock()?.ok_or_else(|| Problem::conflict(NO_CLIPS))
+    /// The clip pool; an error while the library has no clip.
+    pub fn require_pool(&self) -> Result<Arc<Stock>, ApiError> {
+        self.pool()?.ok_or_else(|| ApiError::conflict(NO_CLIPS))
     }
 
-    /// Reads the pool anew if another program has added to the library.
-    pub fn refresh_stock(&self) -> Result<(), Problem> {
-        let clips = self.kit.library.stats()?.clips;
-        let known = self.stock()?.map_or(0, |stock| stock.pool.len() as u64);
-        if clips != known {
-            self.load_stock()?;
+    /// Loads the pool again if another program has added clips to the library.
+    pub fn refresh_pool(&self) -> Result<(), ApiError> {
+        let clips = self.resources.library.stats()?.clips;
+        let cached = self.pool()?.map_or(0, |pool| pool.pool.len() as u64);
+        if clips != cached {
+            self.reload_pool()?;
         }
         Ok(())
     }
 
-    /// Reads the pool anew.
-    pub fn load_stock(&self) -> Result<Option<Arc<Stock>>, Problem> {
-        let loaded = match Stock::load(&self.kit.library) {
-            Ok(stock) => Some(Arc::new(stock)),
+    pub fn reload_pool(&self) -> Result<Option<Arc<Stock>>, ApiError> {
+        let loaded = match Stock::load(&self.resources.library) {
+            Ok(pool) => Some(Arc::new(pool)),
             Err(LibraryError::Empty { .. }) => None,
             Err(error) => return Err(error.into()),
         };
-        *self.stock.write().unwrap_or_else(PoisonError::into_inner) = loaded.clone();
+        *self.pool.write().unwrap_or_else(PoisonError::into_inner) = loaded.clone();
         Ok(loaded)
     }
 
-    /// A demonstration's procedure, encoded; what was encoded lately is remembered.
-    pub fn asked(
+    /// The encoded procedure of a demonstration, from the cache or by `encode`.
+    pub fn encoded(
         &self,
-        id: i64,
-        encode: impl FnOnce() -> Result<Asked, Problem>,
-    ) -> Result<Arc<Asked>, Problem> {
-        let known = |all: &[(i64, Arc<Asked>)]| {
-            all.iter().find(|(of, _)| *of == id).map(|(_, asked)| asked.clone())
-        };
-        let lock = || self.asked.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(asked) = known(&lock()) {
-            return Ok(asked);
+        demonstration: i64,
+        encode: impl FnOnce() -> Result<Asked, ApiError>,
+    ) -> Result<Arc<Asked>, ApiError> {
+        let lock = || self.encoded.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, encoded)) = lock().iter().find(|(id, _)| *id == demonstration) {
+            return Ok(encoded.clone());
         }
-        let asked = Arc::new(encode()?);
-        let mut all = lock();
-        if all.len() == MOST_ASKED {
-            all.remove(0);
+        let encoded = Arc::new(encode()?);
+        let mut cache = lock();
+        if cache.len() == MAX_ENCODED_PROCEDURES {
+            cache.remove(0);
         }
-        all.push((id, asked.clone()));
-        Ok(asked)
+        cache.push((demonstration, encoded.clone()));
+        Ok(encoded)
     }
 
-    /// A folder named by a request: there, and inside a folder that videos may be added from.
-    pub fn admitted(&self, folder: &str) -> Result<PathBuf, Problem> {
-        let outside = || {
-            Problem::wrong(
-                "videos may not be added from there; start the server with --root FOLDER to allow it",
+    /// A folder named by a request, if it exists inside one of the allowed roots.
+    pub fn allowed_folder(&self, folder: &str) -> Result<PathBuf, ApiError> {
+        let refused = || {
+            ApiError::invalid(
+                "videos may not be added from this folder; start the server with --root FOLDER to \
+                 allow it",
             )
         };
         if !Path::new(folder).is_absolute() || folder.contains('\0') {
-            return Err(Problem::wrong("name the folder by its whole path, from / on"));
+            return Err(ApiError::invalid("give the absolute path of the folder"));
         }
-        // Links are followed before the comparison, so that none leads out.
+        // Symbolic links are resolved before the comparison, so that none leads outside.
         let found = Path::new(folder).canonicalize().map_err(|error| {
-            tracing::debug!(%error, folder, "not admitted");
-            outside()
+            tracing::debug!(%error, folder, "refused");
+            refused()
         })?;
         let inside = |root: &PathBuf| root.canonicalize().is_ok_and(|root| found.starts_with(root));
         match self.settings.roots.iter().any(inside) {
-            false => Err(outside()),
-            true if !found.is_dir() => Err(Problem::wrong("that is no folder")),
+            false => Err(refused()),
+            true if !found.is_dir() => Err(ApiError::invalid("this is not a folder")),
             true => Ok(found),
         }
     }

@@ -1,82 +1,76 @@
-//! A preference study on disk: `study.json` says which videos are compared, `answers.db` what raters
-//! said. Which side is which is a matter of each rater's recorded seed.
+//! A preference study on disk: `study.json` lists the videos that are compared, `answers.db` holds the
+//! raters' answers. Each rater's recorded seed decides the order of pairs and which side a video is on.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 
 use rand::{RngExt, SeedableRng, seq::SliceRandom};
 use rand_chacha::ChaCha8Rng;
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{OptionalExtension, Row, params};
 use serde::{Deserialize, Serialize};
 use stitch_engine::files::{FileError, write_whole};
 use utoipa::ToSchema;
 
-use crate::store::now_ms;
+use crate::database::{Database, from_name, now_ms, to_name};
+use crate::error::ServerError;
 
-/// What raters are asked about a pair; the last is about the whole.
+/// Name, question and explanation. The last one is about the whole.
 pub const QUESTIONS: [(&str, &str, &str); 4] = [
-    ("steps", "Which one shows the written steps better?", "Every step is seen, as it is written."),
+    (
+        "steps",
+        "Which one shows the written steps better?",
+        "Every step is visible, as it is written.",
+    ),
     ("goal", "Which one leads to the goal better?", "After watching you could make it."),
-    ("quality", "Which one looks better?", "Calm cuts, a picture that goes on, no jumps."),
+    ("quality", "Which one looks better?", "Smooth cuts, a continuous picture, no jumps."),
     ("overall", "Which one would you rather follow?", "All things considered."),
 ];
 
-/// The study as it is written down.
+/// The content of `study.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Plan {
-    /// The version of this format.
+pub struct StudyPlan {
     pub version: u32,
-    /// What it is called.
     pub title: String,
-    /// The seed of everything random in making it.
+    /// The seed that the videos were made with.
     pub seed: u64,
-    /// The methods compared.
     pub methods: Vec<String>,
-    /// The procedures, each shown by every method.
     pub samples: Vec<Sample>,
-    /// Who is compared with whom.
     pub pairs: Vec<Pair>,
 }
 
-/// A procedure and the videos of it.
+/// A procedure and its videos.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Sample {
-    /// A short name.
     pub name: String,
-    /// What it makes.
     pub title: String,
-    /// Its steps.
     pub steps: Vec<String>,
-    /// The videos by method.
-    pub videos: BTreeMap<String, Rendered>,
+    /// One per method.
+    pub videos: BTreeMap<String, StudyVideo>,
 }
 
-/// One method's video.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Rendered {
-    /// Its file, beside `study.json`.
+pub struct StudyVideo {
+    /// A file name in the study's folder.
     pub file: String,
-    /// When each step is shown, in milliseconds; none where it is not known.
+    /// When each step is shown, in milliseconds, if known.
     pub steps: Vec<Option<(u64, u64)>>,
 }
 
 /// Two methods on one procedure.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pair {
-    /// Which sample.
+    /// An index into the plan's samples.
     pub sample: usize,
-    /// One method.
     pub a: String,
-    /// The other.
     pub b: String,
 }
 
-impl Plan {
-    /// The current version of the format.
-    pub const VERSION: u32 = 1;
+impl StudyPlan {
+    /// The version of the file format.
+    const VERSION: u32 = 1;
+    const FILE: &str = "study.json";
 
-    /// Every two methods on every sample.
+    /// Pairs every two methods on every sample.
     pub fn new(title: &str, seed: u64, methods: &[String], samples: Vec<Sample>) -> Self {
         let mut pairs = Vec::new();
         for sample in 0..samples.len() {
@@ -91,130 +85,89 @@ impl Plan {
     }
 
     /// Writes `study.json` into the folder.
-    pub fn write(&self, folder: &Path) -> Result<(), StudyError> {
-        let file = folder.join("study.json");
-        let text = serde_json::to_string_pretty(self)
-            .map_err(|source| StudyError::Shape { file: file.clone(), source })?;
-        Ok(write_whole(&file, text.as_bytes())?)
+    pub fn write(&self, folder: &Path) -> Result<(), ServerError> {
+        Ok(write_whole(
+            &folder.join(Self::FILE),
+            format!("{:#}", serde_json::json!(self)).as_bytes(),
+        )?)
     }
 
-    fn read(folder: &Path) -> Result<Self, StudyError> {
-        let file = folder.join("study.json");
+    fn read(folder: &Path) -> Result<Self, ServerError> {
+        let file = folder.join(Self::FILE);
         let text = std::fs::read(&file).map_err(FileError::at(&file))?;
-        let plan: Self = serde_json::from_slice(&text)
-            .map_err(|source| StudyError::Shape { file: file.clone(), source })?;
-        plan.check(file)
+        let plan = serde_json::from_slice(&text).map_err(|error| error.to_string());
+        let incomplete = "it has no pairs, or pairs without videos".to_owned();
+        plan.and_then(|plan: Self| if plan.is_complete() { Ok(plan) } else { Err(incomplete) })
+            .map_err(|reason| ServerError::Study { file, reason })
     }
 
-    /// That every pair has its videos, in this very folder.
-    fn check(self, file: PathBuf) -> Result<Self, StudyError> {
-        let plain = |name: &str| Path::new(name).file_name().is_some_and(|only| only == name);
-        let whole = |pair: &Pair| {
+    /// Whether there are pairs, and all their videos are files of the study's own folder.
+    fn is_complete(&self) -> bool {
+        let is_name = |name: &str| Path::new(name).file_name().is_some_and(|only| only == name);
+        let has_videos = |pair: &Pair| {
             self.samples.get(pair.sample).is_some_and(|sample| {
-                [&pair.a, &pair.b]
-                    .into_iter()
-                    .all(|method| sample.videos.get(method).is_some_and(|video| plain(&video.file)))
+                let video = |method| sample.videos.get(method);
+                [&pair.a, &pair.b].map(video).iter().all(|v| v.is_some_and(|v| is_name(&v.file)))
             })
         };
-        let good = self.version == Self::VERSION && self.pairs.iter().all(whole);
-        if good && !self.pairs.is_empty() { Ok(self) } else { Err(StudyError::Incomplete { file }) }
+        self.version == Self::VERSION && !self.pairs.is_empty() && self.pairs.iter().all(has_videos)
     }
 }
 
-/// Why there is no study.
-#[derive(Debug, thiserror::Error)]
-pub enum StudyError {
-    /// A file cannot be read or written.
-    #[error(transparent)]
-    File(#[from] FileError),
-    /// It is not written as it should be.
-    #[error("{} is no study ({source}); make one with `stitch study new`", file.display())]
-    Shape {
-        /// The file.
-        file: PathBuf,
-        /// What is wrong.
-        source: serde_json::Error,
-    },
-    /// Pairs without videos.
-    #[error("{} has no pairs, or pairs without videos; make it again with `stitch study new`",
-        file.display())]
-    Incomplete {
-        /// The file.
-        file: PathBuf,
-    },
-    /// The answers cannot be kept.
-    #[error("{} cannot be used ({source}); see that its disk is not full", file.display())]
-    Answers {
-        /// The database.
-        file: PathBuf,
-        /// What SQLite says.
-        source: rusqlite::Error,
-    },
-}
-
-/// What a rater says of a pair.
+/// A rater's answer to one question
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// The left one.
     Left,
-    /// The right one.
     Right,
-    /// Neither more than the other.
+    /// No difference
     Tie,
 }
 
-/// A rater.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rater {
-    /// What only they know.
+    /// Secret: whoever knows it answers as this rater.
     pub key: String,
-    /// What they call themselves.
     pub name: String,
-    /// What orders pairs and sides for them.
+    /// Decides the order and the sides of this rater's pairs.
     pub seed: u64,
 }
 
-/// One answer, sides taken away.
+/// One answer by method instead of by side.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Answer {
-    /// Who gave it.
     pub rater: String,
-    /// The sample's name.
     pub sample: String,
-    /// One method.
     pub a: String,
-    /// The other.
     pub b: String,
-    /// The question.
     pub question: String,
-    /// The method preferred; none is a tie.
+    /// None is a tie.
     pub preferred: Option<String>,
-    /// What stood on the left.
+    /// The method that was on the left.
     pub left: String,
-    /// The rater's seed.
+    /// The rater's.
     pub seed: u64,
-    /// How long the rater looked at the pair, in seconds.
+    /// How long the rater looked at the pair.
     pub seconds: f64,
-    /// When, in milliseconds since 1970.
+    /// Since 1970.
     pub answered_ms: i64,
 }
 
-/// A pair as a rater sees it.
+/// A pair as it is presented to a rater.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Turn {
-    /// Which pair.
+pub struct Trial {
+    /// An index into the plan's pairs.
     pub pair: usize,
-    /// Whether `b` stands on the left.
+    /// Whether `b` is on the left.
     pub flipped: bool,
 }
 
-/// The pairs in a rater's order, each with its sides.
-pub fn turns(pairs: usize, seed: u64) -> Vec<Turn> {
-    let mut dice = ChaCha8Rng::seed_from_u64(seed);
+/// A rater's trials, in order.
+pub fn trials(pairs: usize, seed: u64) -> Vec<Trial> {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let mut order: Vec<usize> = (0..pairs).collect();
-    order.shuffle(&mut dice);
-    order.into_iter().map(|pair| Turn { pair, flipped: dice.random() }).collect()
+    order.shuffle(&mut rng);
+    order.into_iter().map(|pair| Trial { pair, flipped: rng.random() }).collect()
 }
 
 const TABLES: &str = "
@@ -230,54 +183,35 @@ const TABLES: &str = "
 
 /// An open study.
 pub struct Study {
-    /// What is compared.
-    pub plan: Plan,
+    pub plan: StudyPlan,
     folder: PathBuf,
-    answers: Mutex<Connection>,
+    database: Database,
 }
 
 impl Study {
-    /// Opens the study in a folder.
-    pub fn open(folder: &Path) -> Result<Self, StudyError> {
-        let plan = Plan::read(folder)?;
-        let file = folder.join("answers.db");
-        let open = || {
-            let database = Connection::open(&file)?;
-            database.busy_timeout(std::time::Duration::from_secs(10))?;
-            database.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;
-            database.execute_batch(TABLES)?;
-            Ok(database)
-        };
-        let answers =
-            open().map_err(|source| StudyError::Answers { file: file.clone(), source })?;
-        Ok(Self { plan, folder: folder.into(), answers: Mutex::new(answers) })
+    pub fn open(folder: &Path) -> Result<Self, ServerError> {
+        let plan = StudyPlan::read(folder)?;
+        let database = Database::open(&folder.join("answers.db"), |db| db.execute_batch(TABLES))?;
+        Ok(Self { plan, folder: folder.into(), database })
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Connection> {
-        self.answers.lock().unwrap_or_else(PoisonError::into_inner)
+    pub fn add_rater(&self, rater: &Rater) -> rusqlite::Result<usize> {
+        let Rater { key, name, seed } = rater;
+        let add = "INSERT INTO raters VALUES (?, ?, ?, ?)";
+        self.database.lock().execute(add, params![key, name, *seed as i64, now_ms()])
     }
 
-    /// Admits a rater.
-    pub fn admit(&self, name: &str, key: &str, seed: u64) -> rusqlite::Result<Rater> {
-        self.lock().execute(
-            "INSERT INTO raters VALUES (?, ?, ?, ?)",
-            params![key, name, seed as i64, now_ms()],
-        )?;
-        Ok(Rater { key: key.into(), name: name.into(), seed })
-    }
-
-    /// The rater with this key.
     pub fn rater(&self, key: &str) -> rusqlite::Result<Option<Rater>> {
-        let read = |row: &rusqlite::Row<'_>| {
+        let read = |row: &Row<'_>| {
             Ok(Rater { key: row.get(0)?, name: row.get(1)?, seed: row.get::<_, i64>(2)? as u64 })
         };
         let find = "SELECT key, name, seed FROM raters WHERE key = ?";
-        self.lock().query_row(find, [key], read).optional()
+        self.database.lock().query_row(find, [key], read).optional()
     }
 
-    /// The pairs that a rater has answered.
+    /// The pairs that a rater has answered completely.
     pub fn answered(&self, rater: &Rater) -> rusqlite::Result<Vec<usize>> {
-        let database = self.lock();
+        let database = self.database.lock();
         let mut query = database.prepare(
             "SELECT pair FROM answers WHERE rater = ? GROUP BY pair HAVING count(*) = ?",
         )?;
@@ -286,55 +220,43 @@ impl Study {
         rows.map(|row| row.map(|pair| pair.max(0) as usize)).collect()
     }
 
-    /// What a rater said of a pair, by question.
+    /// A rater's verdicts on a pair, by question.
     pub fn verdicts(
         &self,
         rater: &Rater,
         pair: usize,
     ) -> rusqlite::Result<BTreeMap<String, String>> {
-        let database = self.lock();
+        let database = self.database.lock();
         let mut query = database
             .prepare("SELECT question, verdict FROM answers WHERE rater = ? AND pair = ?")?;
-        query
-            .query_map(params![rater.key, pair as i64], |row| Ok((row.get(0)?, row.get(1)?)))?
-            .collect()
+        let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
+        query.query_map(params![rater.key, pair as i64], read)?.collect()
     }
 
-    /// Keeps what a rater says of a pair; said again, the last counts.
+    /// Saves a rater's verdicts on a pair, in place of earlier ones.
     pub fn answer(
         &self,
         rater: &Rater,
-        turn: Turn,
+        trial: Trial,
         verdicts: &[(&str, Verdict)],
         seconds: f64,
     ) -> rusqlite::Result<()> {
-        let mut database = self.lock();
-        let writing = database.transaction()?;
-        for (question, verdict) in verdicts {
-            let verdict = match verdict {
-                Verdict::Left => "left",
-                Verdict::Right => "right",
-                Verdict::Tie => "tie",
-            };
-            writing.execute(
-                "INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?, ?, ?)",
-                params![
-                    rater.key,
-                    turn.pair as i64,
-                    question,
-                    verdict,
-                    turn.flipped,
-                    seconds,
-                    now_ms()
-                ],
-            )?;
-        }
-        writing.commit()
+        let Trial { pair, flipped } = trial;
+        let (key, pair, now) = (&rater.key, pair as i64, now_ms());
+        self.database.write(|db| {
+            for (question, verdict) in verdicts {
+                db.execute(
+                    "INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?, ?, ?)",
+                    params![key, pair, question, to_name(verdict), flipped, seconds, now],
+                )?;
+            }
+            Ok(())
+        })
     }
 
-    /// Every answer, in the order of raters and pairs.
+    /// All answers, ordered by rater and pair.
     pub fn answers(&self) -> rusqlite::Result<Vec<Answer>> {
-        let database = self.lock();
+        let database = self.database.lock();
         let mut query = database.prepare(
             "SELECT name, key, seed, pair, question, verdict, flipped, seconds, answered_ms
              FROM answers JOIN raters ON key = rater ORDER BY raters.created_ms, key, pair, question",
@@ -343,19 +265,19 @@ impl Study {
         rows.filter_map(Result::transpose).collect()
     }
 
-    fn read(&self, row: &rusqlite::Row<'_>) -> rusqlite::Result<Option<Answer>> {
+    /// None if the plan no longer has the pair.
+    fn read(&self, row: &Row<'_>) -> rusqlite::Result<Option<Answer>> {
         let (name, key): (String, String) = (row.get(0)?, row.get(1)?);
         let Some(pair) = self.plan.pairs.get(row.get::<_, i64>(3)?.max(0) as usize) else {
             return Ok(None);
         };
-        let (verdict, flipped): (String, bool) = (row.get(5)?, row.get(6)?);
-        let (left, right) = if flipped { (&pair.b, &pair.a) } else { (&pair.a, &pair.b) };
-        let preferred = match verdict.as_str() {
-            "left" => Some(left.clone()),
-            "right" => Some(right.clone()),
-            _ => None,
+        let (left, right) = if row.get(6)? { (&pair.b, &pair.a) } else { (&pair.a, &pair.b) };
+        let preferred = match from_name(row, 5)? {
+            Verdict::Left => Some(left.clone()),
+            Verdict::Right => Some(right.clone()),
+            Verdict::Tie => None,
         };
-        // Two raters may have one name; a piece of the key tells them apart.
+        // Two raters may have the same name; the start of the key tells them apart.
         let rater = format!("{name} {}", key.chars().take(6).collect::<String>());
         let sample = self.plan.samples.get(pair.sample).map_or("", |sample| &sample.name);
         Ok(Some(Answer {
@@ -372,16 +294,15 @@ impl Study {
         }))
     }
 
-    /// The file of one side of a turn.
-    pub fn video(&self, turn: Turn, left: bool) -> Option<PathBuf> {
-        let video = self.side(turn, left)?;
-        Some(self.folder.join(&video.file))
+    /// The file of one side of a trial.
+    pub fn file(&self, trial: Trial, left: bool) -> Option<PathBuf> {
+        Some(self.folder.join(&self.side(trial, left)?.file))
     }
 
-    /// One side of a turn.
-    pub fn side(&self, turn: Turn, left: bool) -> Option<&Rendered> {
-        let pair = self.plan.pairs.get(turn.pair)?;
-        let method = if left == turn.flipped { &pair.b } else { &pair.a };
+    /// The video on one side of a trial.
+    pub fn side(&self, trial: Trial, left: bool) -> Option<&StudyVideo> {
+        let pair = self.plan.pairs.get(trial.pair)?;
+        let method = if left == trial.flipped { &pair.b } else { &pair.a };
         self.plan.samples.get(pair.sample)?.videos.get(method)
     }
 }
@@ -402,13 +323,13 @@ pub fn csv(answers: &[Answer]) -> String {
     text
 }
 
-/// A cell that spreadsheets take as the text it is: quoted, and never as a formula.
+/// A quoted CSV cell that spreadsheets do not evaluate as a formula.
 fn cell(text: &str) -> String {
-    let harmless = if text.starts_with(['=', '+', '-', '@']) { "'" } else { "" };
-    format!("\"{harmless}{}\"", text.replace('"', "\"\""))
+    let escape = if text.starts_with(['=', '+', '-', '@']) { "'" } else { "" };
+    format!("\"{escape}{}\"", text.replace('"', "\"\""))
 }
 
-/// The answers as battles, a JSON object a line, as LMArena keeps them.
+/// The answers as JSON lines in the format of LMArena's battles.
 pub fn battles(answers: &[Answer]) -> String {
     let line = |answer: &Answer| {
         let winner = match &answer.preferred {
@@ -433,19 +354,19 @@ mod tests {
 
     #[test]
     fn sides_and_order_come_from_the_seed_and_differ_between_raters() {
-        let (one, again, other) = (turns(40, 1), turns(40, 1), turns(40, 2));
+        let (one, again, other) = (trials(40, 1), trials(40, 1), trials(40, 2));
         assert_eq!(one, again);
         assert_ne!(one, other);
-        let mut pairs: Vec<usize> = one.iter().map(|turn| turn.pair).collect();
+        let mut pairs: Vec<usize> = one.iter().map(|trial| trial.pair).collect();
         pairs.sort_unstable();
         assert_eq!(pairs, (0..40).collect::<Vec<_>>());
-        let flipped = one.iter().filter(|turn| turn.flipped).count();
+        let flipped = one.iter().filter(|trial| trial.flipped).count();
         assert!((8..32).contains(&flipped), "{flipped}");
     }
 
     #[test]
     fn files_outside_the_folder_are_refused() {
-        let rendered = |file: &str| Rendered { file: file.into(), steps: vec![] };
+        let rendered = |file: &str| StudyVideo { file: file.into(), steps: vec![] };
         let sample = |file: &str| Sample {
             name: "s".into(),
             title: String::new(),
@@ -453,10 +374,10 @@ mod tests {
             videos: [("a".into(), rendered("a.mp4")), ("b".into(), rendered(file))].into(),
         };
         let methods = ["a".to_owned(), "b".to_owned()];
-        let check = |file: &str| Plan::new("", 0, &methods, vec![sample(file)]).check("x".into());
-        assert!(check("b.mp4").is_ok());
+        let check = |file: &str| StudyPlan::new("", 0, &methods, vec![sample(file)]).is_complete();
+        assert!(check("b.mp4"));
         for file in ["../b.mp4", "/etc/passwd", "c/b.mp4", "", ".."] {
-            assert!(check(file).is_err(), "{file}");
+            assert!(!check(file), "{file}");
         }
     }
 

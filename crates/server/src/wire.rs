@@ -1,20 +1,19 @@
-//! What is sent and received, as JSON.
+//! Demonstrations as JSON: how they are shown, and the changes that a user makes.
 
 use serde::{Deserialize, Serialize};
-use stitch_engine::demonstrate::{Choice, Doubt, Place, Wish, doubts};
+use stitch_engine::demonstrate::{self, Choice, Doubt, Place, Wish, doubts};
 use utoipa::ToSchema;
 
 use crate::demonstrations::{Record, Revision};
 
-/// A clip by what it is.
+/// Identifies a clip
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ClipRef {
-    /// The video's number.
+    /// The id of its video
     pub video: u32,
-    /// Where the clip begins, in milliseconds.
     pub start_ms: u64,
-    /// One past where it ends.
+    /// Exclusive
     pub end_ms: u64,
 }
 
@@ -30,103 +29,84 @@ impl From<Place> for ClipRef {
     }
 }
 
-/// What a person does to a demonstration.
+/// A change of a demonstration; steps count from 0
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Change {
-    /// Show a step by this clip, and keep it so.
+    /// Show a step by this clip, and lock it
     Swap {
-        /// The step, from 0.
         step: usize,
-        /// The clip.
         clip: ClipRef,
     },
-    /// Keep what a step shows.
+    /// Keep the step's clip in further searches
     Lock {
-        /// The step, from 0.
         step: usize,
     },
-    /// Let the search decide again.
+    /// Let further searches change the step's clip
     Unlock {
-        /// The step, from 0.
         step: usize,
     },
-    /// Never show a step by this clip.
+    /// Never show a step by this clip; without one, by its current clip
     Ban {
-        /// The step, from 0.
         step: usize,
-        /// The clip; left out, the one that shows it now.
         clip: Option<ClipRef>,
     },
-    /// Forget the bans of a step.
+    /// Delete the bans of a step
     Pardon {
-        /// The step, from 0.
         step: usize,
     },
-    /// Show a step from one video only, or, left out, from any again.
+    /// Show a step from this video only; without one, from any
     Source {
-        /// The step, from 0.
         step: usize,
-        /// The video's number.
         video: Option<u32>,
     },
-    /// Cut the clip of a step elsewhere.
+    /// Cut the step's clip to these times of its video
     Trim {
-        /// The step, from 0.
         step: usize,
-        /// Where the cut begins in its video, in milliseconds.
         start_ms: u64,
-        /// One past where it ends.
         end_ms: u64,
     },
-    /// Cut the clip of a step as the library says.
+    /// Undo the trim of a step
     Untrim {
-        /// The step, from 0.
         step: usize,
     },
-    /// Show nothing for a step.
+    /// Leave a step as a gap
     Leave {
-        /// The step, from 0.
         step: usize,
     },
-    /// Search anew, keeping what is locked.
+    /// Search again, keeping locked steps
     Solve,
-    /// Take the last change back.
     Undo,
-    /// Make the change again that was taken back.
     Redo,
 }
 
-/// A clip with its evidence.
+/// A clip with the evidence for its step
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct ClipView {
-    /// What it is.
     pub clip: ClipRef,
-    /// Its video's title.
+    /// The title of its video
     pub title: String,
-    /// Its video's file name.
+    /// The file name of its video
     pub file: String,
-    /// Who published it.
     pub uploader: Option<String>,
-    /// Under which licence.
     pub licence: Option<String>,
-    /// Where the cut begins, in milliseconds of the video.
+    /// In milliseconds of the video
     pub cut_start_ms: u64,
-    /// One past where it ends.
+    /// Exclusive
     pub cut_end_ms: u64,
-    /// How fast it plays.
+    /// The playback speed; 1 is normal
     pub speed: f64,
-    /// The step in the words of its video.
+    /// The step as its video words it
     pub text: String,
-    /// What is said during the clip.
+    /// What is said during the clip
     pub narration: String,
-    /// How likely it shows the step.
+    /// The probability that it shows the step
     pub probability: f32,
-    /// The cosine of the texts.
+    /// The cosine of the two texts' embeddings
     pub text_similarity: Option<f32>,
-    /// The rare words shared.
+    /// The overlap of rare words
     pub words: Option<f32>,
-    /// The cosine of text and picture.
+    /// The cosine of the embeddings of text and frames
     pub clip_similarity: Option<f32>,
 }
 
@@ -152,72 +132,62 @@ impl From<&Choice> for ClipView {
     }
 }
 
-/// A step, what shows it, and what a person decided about it.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct StepView {
-    /// The step in the words of the procedure.
     pub text: String,
-    /// The clip that shows it; none is a gap.
+    /// None is a gap
     pub chosen: Option<ClipView>,
-    /// Other clips, best first; for a gap those that come nearest.
+    /// The most likely first; for a gap, the nearest clips
     pub alternatives: Vec<ClipView>,
-    /// Whether a search keeps what stands here.
+    /// Whether further searches keep it
     pub locked: bool,
-    /// How many clips are banned.
+    /// The number of banned clips
     pub banned: usize,
-    /// The only video it may be from.
+    /// The only video that it may be from
     pub source: Option<u32>,
-    /// Whether a person cut it.
+    /// Whether the user trimmed it
     pub trimmed: bool,
-    /// What a viewer may stumble over.
+    /// What may confuse a viewer
     pub warnings: Vec<String>,
 }
 
-/// A demonstration as it stands.
+/// The current revision of a demonstration
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct DemonstrationView {
-    /// Its number.
     pub id: i64,
-    /// What it makes.
     pub title: String,
-    /// Its revision; 0 while it is being found.
+    /// From 1
     pub revision: i64,
-    /// Its steps.
     pub steps: Vec<StepView>,
-    /// Whether there is a change to take back.
     pub can_undo: bool,
-    /// Whether there is a change to make again.
     pub can_redo: bool,
-    /// What decided.
+    /// The method that ranked the candidates
     pub scorer: String,
-    /// Its word on the whole.
     pub score: f32,
-    /// How many candidates were compared.
+    /// The number of sequences that were compared
     pub candidates: usize,
-    /// How often the source changes.
     pub source_changes: usize,
-    /// How long the answer took.
+    /// How long the search took
     pub took_ms: u64,
 }
 
 impl DemonstrationView {
-    /// As it stands at a revision.
-    pub fn new(record: &Record, revision: &Revision, last: i64) -> Self {
+    pub fn new(record: &Record, revision: &Revision, last_revision: i64) -> Self {
         let answer = &revision.answer;
         let doubts = doubts(answer);
-        let nothing = Wish::default();
-        let step = |(number, step): (usize, &stitch_engine::demonstrate::Step)| {
-            let wish = revision.wishes.get(&number).unwrap_or(&nothing);
-            let place = step.chosen.as_ref().map(Place::from);
+        let no_wish = Wish::default();
+        let step = |(number, step): (usize, &demonstrate::Step)| {
+            let wish = revision.wishes.get(&number).unwrap_or(&no_wish);
+            let clip = step.chosen.as_ref().map(Place::from);
             StepView {
                 text: step.text.clone(),
                 chosen: step.chosen.as_ref().map(ClipView::from),
-                alternatives: worth_offering(&step.alternatives),
+                alternatives: offered(&step.alternatives),
                 locked: wish.fixed.is_some(),
                 banned: wish.banned.len(),
                 source: wish.source,
-                trimmed: wish.trim.is_some_and(|trim| Some(trim.of) == place),
-                warnings: doubts[number].iter().map(say).collect(),
+                trimmed: wish.trim.is_some_and(|trim| Some(trim.of) == clip),
+                warnings: doubts[number].iter().map(warning).collect(),
             }
         };
         Self {
@@ -226,7 +196,7 @@ impl DemonstrationView {
             revision: revision.number,
             steps: answer.steps.iter().enumerate().map(step).collect(),
             can_undo: revision.number > 1,
-            can_redo: revision.number < last,
+            can_redo: revision.number < last_revision,
             scorer: answer.scorer.clone(),
             score: answer.score,
             candidates: answer.candidates,
@@ -235,7 +205,7 @@ impl DemonstrationView {
         }
     }
 
-    /// The sources, in the order in which they appear.
+    /// The ids of the source videos, in order of appearance.
     pub fn sources(&self) -> Vec<u32> {
         let mut sources = Vec::new();
         for clip in self.steps.iter().filter_map(|step| step.chosen.as_ref()) {
@@ -247,20 +217,20 @@ impl DemonstrationView {
     }
 }
 
-/// The alternatives that may be meant; the two best whatever they are worth.
-fn worth_offering(all: &[Choice]) -> Vec<ClipView> {
-    const LEAST: f32 = 0.02;
-    const ANYWAY: usize = 2;
-    let worth = |(place, choice): &(usize, &Choice)| {
-        *place < ANYWAY || choice.similarity.probability >= LEAST
-    };
-    let mut sorted: Vec<&Choice> = all.iter().collect();
-    sorted.sort_by(|a, b| b.similarity.probability.total_cmp(&a.similarity.probability));
-    sorted.into_iter().enumerate().filter(worth).map(|(_, choice)| choice.into()).collect()
+/// Alternatives below this probability are not offered; chosen by hand.
+const MIN_ALTERNATIVE_PROBABILITY: f32 = 0.02;
+/// So many are offered whatever their probability.
+const MIN_ALTERNATIVES: usize = 2;
+
+fn offered(alternatives: &[Choice]) -> Vec<ClipView> {
+    let mut sorted: Vec<ClipView> = alternatives.iter().map(ClipView::from).collect();
+    sorted.sort_by(|a, b| b.probability.total_cmp(&a.probability));
+    let likely = sorted.partition_point(|clip| clip.probability >= MIN_ALTERNATIVE_PROBABILITY);
+    sorted.truncate(likely.max(MIN_ALTERNATIVES));
+    sorted
 }
 
-/// A doubt in words.
-pub fn say(doubt: &Doubt) -> String {
+fn warning(doubt: &Doubt) -> String {
     match doubt {
         Doubt::SourceChange => "the source changes here".into(),
         Doubt::Backwards => "the step before is shown later in this video".into(),

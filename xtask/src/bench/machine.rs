@@ -4,6 +4,8 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
+use crate::command::output;
+
 /// Hardware, versions and thread counts, as saved with the results.
 pub fn describe() -> Value {
     let cores = std::thread::available_parallelism().map_or(0, usize::from);
@@ -36,6 +38,6 @@ fn proc_field(file: &str, field: &str) -> Option<String> {
 }
 
 fn first_line(program: &str, arguments: &[&str]) -> Option<String> {
-    let done = Command::new(program).args(arguments).output().ok()?;
-    String::from_utf8_lossy(&done.stdout).lines().next().map(str::to_owned)
+    let printed = output(Command::new(program).args(arguments)).ok()?;
+    String::from_utf8_lossy(&printed).lines().next().map(str::to_owned)
 }

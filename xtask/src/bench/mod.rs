@@ -8,15 +8,12 @@ mod report;
 use std::path::Path;
 use std::process::ExitCode;
 
+use crate::command;
 use pairs::{PAIRS, Pair};
 use report::{Outcome, Report};
 
-/// Prints the benchmarks.
 pub fn list() -> Result<ExitCode, String> {
-    for pair in &PAIRS {
-        println!("{:10} {}", pair.name, pair.summary);
-    }
-    Ok(ExitCode::SUCCESS)
+    command::list(PAIRS.iter().map(|pair| (pair.name, pair.summary)))
 }
 
 /// Runs the named benchmarks, or all, prints the table and saves it. Fails if a bar is missed.
@@ -29,21 +26,17 @@ pub fn run(root: &Path, names: &[&str]) -> Result<ExitCode, String> {
 }
 
 fn select(names: &[&str]) -> Result<Vec<&'static Pair>, String> {
-    if names.is_empty() {
-        return Ok(PAIRS.iter().collect());
-    }
-    let find = |name: &&str| PAIRS.iter().find(|pair| pair.name == *name);
-    let unknown = |name: &&str| format!("no benchmark `{name}`; `cargo xtask bench --list`");
-    names.iter().map(|name| find(name).ok_or_else(|| unknown(name))).collect()
+    let all: Vec<&Pair> = PAIRS.iter().collect();
+    if names.is_empty() { Ok(all) } else { command::select(&all, |pair| pair.name, names) }
 }
 
 /// Runs one side after the other, so that they do not compete for cores.
 fn measure(root: &Path, pair: &'static Pair) -> Outcome {
     eprintln!("{}: ours", pair.name);
     let ours = sides::ours(root, pair);
-    let theirs = pair.theirs.map(|script| {
-        eprintln!("{}: {}", pair.name, script.what);
-        sides::theirs(root, script, pair.mode)
+    let theirs = pair.theirs.map(|what| {
+        eprintln!("{}: {what}", pair.name);
+        sides::theirs(root, pair)
     });
     Outcome { pair, ours, theirs }
 }

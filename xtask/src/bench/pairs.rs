@@ -11,7 +11,9 @@ pub struct Pair {
     /// The package's folder and its bench target, which prints one JSON object.
     pub ours: (&'static str, &'static str),
     pub mode: Mode,
-    pub theirs: Option<Script>,
+    /// What `benches/NAME.py` measures. The script prints one JSON object and needs the packages in
+    /// `benches/requirements-NAME.txt`.
+    pub theirs: Option<&'static str>,
     pub rows: &'static [Row],
 }
 
@@ -23,15 +25,6 @@ pub enum Mode {
     WithModel(&'static str),
     /// The bench target is only built; the script runs both sides on the same input.
     Scripted,
-}
-
-/// A Python script that prints one JSON object.
-#[derive(Clone, Copy)]
-pub struct Script {
-    /// `benches/NAME.py`; the packages it needs are in `benches/requirements-NAME.txt`.
-    pub name: &'static str,
-    /// What it measures.
-    pub what: &'static str,
 }
 
 /// One row of the report.
@@ -64,10 +57,6 @@ pub enum Bar {
     AtLeast(f64),
 }
 
-const fn script(name: &'static str, what: &'static str) -> Option<Script> {
-    Some(Script { name, what })
-}
-
 const fn row(
     label: &'static str,
     ours: &'static str,
@@ -90,7 +79,7 @@ pub const PAIRS: [Pair; 9] = [
         summary: "Drop-DTW against a Python loop and NumPy; covers",
         ours: ("crates/core", "ratios"),
         mode: Separate,
-        theirs: script("drop-dtw", "Python and NumPy"),
+        theirs: Some("Python and NumPy"),
         rows: &[
             row("Drop-DTW 10x300, Python loop", "drop_dtw_10x300_s", "plain_10x300_s", Seconds, Times(1000.0)),
             row("Drop-DTW 10x300, NumPy", "drop_dtw_10x300_s", "numpy_10x300_s", Seconds, Times(20.0)),
@@ -117,7 +106,7 @@ pub const PAIRS: [Pair; 9] = [
         summary: "sentence embeddings against sentence-transformers",
         ours: ("crates/engine", "mpnet"),
         mode: WithModel("all-mpnet-base-v2"),
-        theirs: script("mpnet", "sentence-transformers"),
+        theirs: Some("sentence-transformers"),
         rows: &[row(
             "MPNet, sentences per second",
             "mpnet_sentences_per_s", "sentence_transformers_sentences_per_s", PerSecond, Times(1.0),
@@ -128,7 +117,7 @@ pub const PAIRS: [Pair; 9] = [
         summary: "rendering ten 12 s clips of mixed sources against moviepy",
         ours: ("crates/engine", "render"),
         mode: Scripted,
-        theirs: script("render", "moviepy"),
+        theirs: Some("moviepy"),
         rows: &[
             row("render ten clips, CPU time", "/stitch/cpu_s", "/moviepy/cpu_s", Seconds, Times(4.0)),
             row("the same, moviepy with our x264 preset", "/stitch/cpu_s", "/moviepy_veryfast/cpu_s", Seconds, NoBar),
@@ -142,7 +131,7 @@ pub const PAIRS: [Pair; 9] = [
         summary: "sampling 8 frames per second against PyAV",
         ours: ("crates/engine", "decode"),
         mode: Scripted,
-        theirs: script("decode", "PyAV"),
+        theirs: Some("PyAV"),
         rows: &[
             row("sampling 360p, video seconds per CPU second", "/360p/stitch", "/360p/pyav", PerSecond, Times(1.0)),
             row("sampling 720p, video seconds per CPU second", "/720p/stitch", "/720p/pyav", PerSecond, Times(1.0)),
@@ -154,7 +143,7 @@ pub const PAIRS: [Pair; 9] = [
         summary: "indexing with the default encoder, by resolution and decode mode",
         ours: ("crates/engine", "decode"),
         mode: Scripted,
-        theirs: script("index", "no alternative: by resolution and mode"),
+        theirs: Some("no alternative: by resolution and mode"),
         rows: &[
             indexing("index 360p, exact", "/360p_exact/times_real_time", NoBar),
             indexing("index 360p, fast", "/360p_fast/times_real_time", NoBar),
@@ -173,7 +162,7 @@ pub const PAIRS: [Pair; 9] = [
         summary: "one `stitch make` by stage, on the output of `make demo`",
         ours: ("crates/engine", "decode"),
         mode: Scripted,
-        theirs: script("make", "no alternative: by stage"),
+        theirs: Some("no alternative: by stage"),
         rows: &[
             row("make: loading models", "/first/loading models", "", Seconds, NoBar),
             row("make: choosing clips", "/first/choosing clips", "", Seconds, NoBar),
@@ -190,7 +179,7 @@ pub const PAIRS: [Pair; 9] = [
         summary: "speech recognition against faster-whisper with the same weights",
         ours: ("crates/engine", "listen"),
         mode: WithModel("whisper-base"),
-        theirs: script("listen", "faster-whisper"),
+        theirs: Some("faster-whisper"),
         rows: &[
             row(
                 "Whisper base, seconds of audio per second",
@@ -207,7 +196,7 @@ pub const PAIRS: [Pair; 9] = [
         summary: "training and scoring with the evaluator at the paper's size against PyTorch",
         ours: ("crates/lab", "evaluator"),
         mode: Separate,
-        theirs: script("evaluator", "PyTorch"),
+        theirs: Some("PyTorch"),
         rows: &[
             row(
                 "evaluator, a training step of 24 x 8 steps",

@@ -63,7 +63,7 @@ impl Outcome {
 
     /// `name (side): skipped: why` for each side or value that is missing.
     fn skipped(&self) -> Vec<String> {
-        let what = self.pair.theirs.map_or("", |script| script.what);
+        let what = self.pair.theirs.unwrap_or("");
         let mut lines =
             missing("ours", self.source_of_ours(), self.pair.rows.iter().map(|row| row.ours));
         if let Some(theirs) = &self.theirs {

@@ -2,11 +2,12 @@
 //! environment of its own. Each prints one JSON object.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use serde_json::{Map, Value};
 
-use super::pairs::{Mode, Pair, Script};
+use super::pairs::{Mode, Pair};
+use crate::command::{cargo, output};
 
 /// What a side printed, or why it was skipped.
 pub type Values = Result<Value, String>;
@@ -22,29 +23,25 @@ pub fn ours(root: &Path, pair: &Pair) -> Values {
     let mut command = cargo(root);
     command.args(["bench", "--quiet", "--workspace", "--bench", target]);
     match pair.mode {
-        Mode::Separate => values(command),
-        Mode::WithModel(name) => {
-            command.arg("--").arg(model_folder(root, name)?);
-            values(command)
-        }
+        Mode::Separate => values(&mut command),
+        Mode::WithModel(name) => values(command.arg("--").arg(model_folder(root, name)?)),
         Mode::Scripted => {
-            command.arg("--no-run");
-            output(command)?;
+            output(command.arg("--no-run"))?;
             program(root).map(|_| Value::Object(Map::new()))
         }
     }
 }
 
 /// Installs what the script needs, once, and runs it.
-pub fn theirs(root: &Path, script: Script, mode: Mode) -> Values {
-    let path = format!("benches/{}.py", script.name.replace('-', "_"));
+pub fn theirs(root: &Path, pair: &Pair) -> Values {
+    let path = format!("benches/{}.py", pair.name.replace('-', "_"));
     require(root, &path)?;
-    let mut command = Command::new(python(root, script.name)?);
+    let mut command = Command::new(python(root, pair.name)?);
     command.arg(root.join(path)).current_dir(root);
-    if let Mode::WithModel(name) = mode {
+    if let Mode::WithModel(name) = pair.mode {
         command.arg(model_folder(root, name)?);
     }
-    values(command)
+    values(&mut command)
 }
 
 fn require(root: &Path, path: &str) -> Result<(), String> {
@@ -63,13 +60,10 @@ fn python(root: &Path, name: &str) -> Result<PathBuf, String> {
     if std::fs::read_to_string(&stamp).is_ok_and(|installed| installed == wanted) {
         return Ok(python);
     }
-    let mut venv = Command::new("python3");
-    venv.args(["-m", "venv"]).arg(&folder);
-    output(venv).map_err(|why| format!("{why}; {VENV_HINT}"))?;
-    let mut pip = Command::new(&python);
-    pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r"]);
-    pip.arg(root.join(requirements));
-    output(pip)?;
+    output(Command::new("python3").args(["-m", "venv"]).arg(&folder))
+        .map_err(|error| format!("{error}; {VENV_HINT}"))?;
+    let install = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r"];
+    output(Command::new(&python).args(install).arg(root.join(requirements)))?;
     std::fs::write(&stamp, wanted).map_err(|e| format!("{}: {e}", stamp.display()))?;
     Ok(python)
 }
@@ -77,15 +71,13 @@ fn python(root: &Path, name: &str) -> Result<PathBuf, String> {
 /// A model's folder, as `stitch` finds it.
 fn model_folder(root: &Path, name: &str) -> Result<PathBuf, String> {
     let mut command = Command::new(program(root)?);
-    command.args(["models", "path", name]).current_dir(root);
-    Ok(PathBuf::from(String::from_utf8_lossy(&output(command)?).trim()))
+    let printed = output(command.args(["models", "path", name]).current_dir(root))?;
+    Ok(PathBuf::from(String::from_utf8_lossy(&printed).trim()))
 }
 
 /// Builds `stitch` and returns its path.
 fn program(root: &Path) -> Result<PathBuf, String> {
-    let mut command = cargo(root);
-    command.args(["build", "--quiet", "--release", "--workspace", "--bin", "stitch"]);
-    output(command)?;
+    output(cargo(root).args(["build", "--quiet", "--release", "--workspace", "--bin", "stitch"]))?;
     Ok(target_folder(root).join("release/stitch"))
 }
 
@@ -93,14 +85,8 @@ fn target_folder(root: &Path) -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from)
 }
 
-fn cargo(root: &Path) -> Command {
-    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    command.current_dir(root);
-    command
-}
-
 /// Runs a command and parses the JSON object it prints; `{"skipped": "why"}` is an error.
-fn values(command: Command) -> Values {
+fn values(command: &mut Command) -> Values {
     let printed = output(command)?;
     let text = String::from_utf8_lossy(&printed);
     let object = text.find('{').zip(text.rfind('}')).and_then(|(from, to)| text.get(from..=to));
@@ -110,16 +96,4 @@ fn values(command: Command) -> Values {
         Some(why) => Err(why.to_owned()),
         None => Ok(value),
     }
-}
-
-/// Runs a command and returns its standard output, or the last line of its standard error.
-fn output(mut command: Command) -> Result<Vec<u8>, String> {
-    let name = Path::new(command.get_program()).display().to_string();
-    let done = command.stdin(Stdio::null()).output().map_err(|e| format!("{name}: {e}"))?;
-    if done.status.success() {
-        return Ok(done.stdout);
-    }
-    let errors = String::from_utf8_lossy(&done.stderr);
-    let last = errors.lines().rev().map(str::trim).find(|line| !line.is_empty());
-    Err(last.map_or_else(|| format!("{name}: {}", done.status), str::to_owned))
 }

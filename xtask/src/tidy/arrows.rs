@@ -3,26 +3,16 @@
 use super::breach::Breach;
 use crate::tree::Tree;
 
-/// Each package's folder and the workspace packages it may depend on.
+/// Each package's folder and the packages it may depend on, without their prefix.
 const ARROWS: [(&str, &[&str]); 9] = [
     ("crates/core", &[]),
-    ("crates/nn", &["stitch-core"]),
-    ("crates/engine", &["stitch-core", "stitch-nn"]),
-    ("crates/world", &["stitch-core", "stitch-nn", "stitch-engine"]),
-    ("crates/lab", &["stitch-core", "stitch-nn", "stitch-engine", "stitch-world"]),
-    ("crates/server", &["stitch-core", "stitch-nn", "stitch-engine"]),
-    (
-        "crates/cli",
-        &[
-            "stitch-core",
-            "stitch-nn",
-            "stitch-engine",
-            "stitch-world",
-            "stitch-lab",
-            "stitch-server",
-        ],
-    ),
-    ("fuzz", &["stitch-engine"]),
+    ("crates/nn", &["core"]),
+    ("crates/engine", &["core", "nn"]),
+    ("crates/world", &["core", "nn", "engine"]),
+    ("crates/lab", &["core", "nn", "engine", "world"]),
+    ("crates/server", &["core", "nn", "engine"]),
+    ("crates/cli", &["core", "nn", "engine", "world", "lab", "server"]),
+    ("fuzz", &["engine"]),
     ("xtask", &[]),
 ];
 
@@ -40,8 +30,9 @@ pub fn check(tree: &Tree) -> Result<Vec<Breach>, String> {
             continue;
         };
         for dependency in &manifest.dependencies {
-            let name = dependency.name.as_str();
-            if name.starts_with("stitch") && !allowed.contains(&name) {
+            let name = &dependency.name;
+            let ours = name.strip_prefix("stitch-");
+            if ours.is_some_and(|ours| !allowed.contains(&ours)) {
                 let message = format!("{} may not depend on `{name}`", manifest.folder);
                 found.push(Breach::at(&manifest.path, dependency.line, message));
             }

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::tree::Tree;
+use crate::tree::facts::Fact;
 use crate::tree::files::SourceFile;
 use crate::tree::modules::Target;
 
@@ -49,6 +50,15 @@ pub fn external(tree: &Tree, judge: impl Fn(&SourceFile, &str) -> Option<String>
         }
     }
     found
+}
+
+/// Reports each fact of code outside tests for which `judge` returns a message.
+pub fn in_source(tree: &Tree, judge: impl Fn(&SourceFile, &Fact) -> Option<String>) -> Vec<Breach> {
+    let facts = tree.files.iter().flat_map(|f| f.source_facts().map(move |fact| (f, fact)));
+    let breach = |(file, fact): (&SourceFile, &Fact)| {
+        Some(Breach::at(&file.path, fact.line, judge(file, fact)?))
+    };
+    facts.filter_map(breach).collect()
 }
 
 /// Whether `path` is `top` or below it: `std::fs::File` is below `std::fs`.

@@ -1,11 +1,11 @@
 //! Rule `licence`: every dependency's licence is allowed. cargo-deny checks more but must be installed.
 
 use std::path::Path;
-use std::process::Command;
 
 use serde_json::Value;
 
 use super::breach::Breach;
+use crate::command::{cargo, output};
 use crate::tree::Tree;
 use crate::tree::manifest::read_strings;
 
@@ -23,16 +23,11 @@ pub fn check(tree: &Tree) -> Result<Vec<Breach>, String> {
 
 /// The packages of the lock file, from `cargo metadata`.
 fn packages(root: &Path) -> Result<Vec<Value>, String> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let arguments = ["metadata", "--format-version=1", "--filter-platform", PLATFORM];
-    let done = Command::new(cargo).args(arguments).current_dir(root).output();
-    let done = done.map_err(|e| format!("cargo metadata: {e}"))?;
-    if !done.status.success() {
-        return Err(format!("cargo metadata: {}", String::from_utf8_lossy(&done.stderr).trim()));
-    }
-    let described: Value =
-        serde_json::from_slice(&done.stdout).map_err(|e| format!("cargo metadata: {e}"))?;
-    Ok(described["packages"].as_array().cloned().unwrap_or_default())
+    let printed = output(cargo(root).args(arguments))?;
+    let metadata: Value =
+        serde_json::from_slice(&printed).map_err(|e| format!("cargo metadata: {e}"))?;
+    Ok(metadata["packages"].as_array().cloned().unwrap_or_default())
 }
 
 fn refused(package: &Value, allowed: &[String]) -> Option<String> {

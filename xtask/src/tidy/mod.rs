@@ -24,6 +24,7 @@ use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
+use crate::command;
 use crate::tree::Tree;
 use breach::{Breach, Rule};
 
@@ -67,23 +68,15 @@ pub fn run(root: &Path, names: &[&str]) -> Result<ExitCode, String> {
     Ok(if breaches.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Prints the rules.
 pub fn list() -> Result<ExitCode, String> {
-    for (name, description, _) in RULES {
-        println!("{name:14} {description}");
-    }
-    Ok(ExitCode::SUCCESS)
+    command::list(RULES.iter().map(|rule| (rule.0, rule.1)))
 }
 
 fn select(names: &[&str]) -> Result<Vec<Rule>, String> {
     match names {
         [] => Ok(RULES.into_iter().filter(|rule| !NOT_YET.contains(&rule.0)).collect()),
         ["--all"] => Ok(RULES.to_vec()),
-        names => {
-            let find = |name: &&str| RULES.into_iter().find(|rule| rule.0 == *name);
-            let unknown = |name| format!("no rule `{name}`; `cargo xtask tidy --rules` lists them");
-            names.iter().map(|name| find(name).ok_or_else(|| unknown(name))).collect()
-        }
+        names => command::select(&RULES, |rule| rule.0, names),
     }
 }
 

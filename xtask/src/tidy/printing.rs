@@ -1,6 +1,6 @@
 //! Rule `printing`: only cli and xtask write to the terminal and exit.
 
-use super::breach::{Breach, external};
+use super::breach::{Breach, external, in_source};
 use crate::tree::Tree;
 use crate::tree::facts::FactKind;
 
@@ -20,15 +20,11 @@ pub fn check(tree: &Tree) -> Result<Vec<Breach>, String> {
         let (path, instead) = PATHS.iter().find(|(forbidden, _)| path == *forbidden)?;
         (!file.is_in(&MAY_PRINT)).then(|| format!("`{path}`: {instead}"))
     });
-    for file in tree.files.iter().filter(|file| !file.is_in(&MAY_PRINT)) {
-        for fact in file.source_facts() {
-            if let FactKind::Macro(name) = &fact.kind
-                && MACROS.contains(&name.as_str())
-            {
-                let message = format!("`{name}!`: report to `Progress`, or return the text");
-                found.push(Breach::at(&file.path, fact.line, message));
-            }
+    found.extend(in_source(tree, |file, fact| match &fact.kind {
+        FactKind::Macro(name) if MACROS.contains(&name.as_str()) && !file.is_in(&MAY_PRINT) => {
+            Some(format!("`{name}!`: report to `Progress`, or return the text"))
         }
-    }
+        _ => None,
+    }));
     Ok(found)
 }

@@ -1,6 +1,6 @@
 //! Rule `process`: processes are started in one place, which has typed errors for them.
 
-use super::breach::{Breach, external, is_below};
+use super::breach::{Breach, external, in_source, is_below};
 use crate::tree::Tree;
 use crate::tree::facts::FactKind;
 
@@ -15,13 +15,10 @@ pub fn check(tree: &Tree) -> Result<Vec<Breach>, String> {
         let starts = is_below(path, "std::process::Command") || path == "Command::new";
         (starts && !file.is_in(&MAY_START)).then(|| format!("`{path}`: {INSTEAD}"))
     });
-    for file in tree.files.iter().filter(|file| !file.is_in(&MAY_START) && !file.is_in(&[CLI])) {
-        for fact in file.source_facts() {
-            if matches!(&fact.kind, FactKind::Method(name) if name == "command") {
-                let message = format!("`.command()`: {INSTEAD}");
-                found.push(Breach::at(&file.path, fact.line, message));
-            }
-        }
-    }
+    found.extend(in_source(tree, |file, fact| {
+        let called = matches!(&fact.kind, FactKind::Method(name) if name == "command");
+        let allowed = file.is_in(&MAY_START) || file.is_in(&[CLI]);
+        (called && !allowed).then(|| format!("`.command()`: {INSTEAD}"))
+    }));
     Ok(found)
 }

@@ -1,6 +1,6 @@
 //! Rule `unwrap`: bad input ends in an error that says what to do next, never in a panic.
 
-use super::breach::Breach;
+use super::breach::{Breach, in_source};
 use crate::tree::Tree;
 use crate::tree::facts::FactKind;
 use crate::tree::files::SourceFile;
@@ -10,13 +10,10 @@ const MESSAGE: &str = "`unwrap()`: return an error, or give the reason: `// cann
 
 /// Reports `unwrap()` without a reason on its line or in the comment above it.
 pub fn check(tree: &Tree) -> Result<Vec<Breach>, String> {
-    let mut found = Vec::new();
-    for file in &tree.files {
-        let unwraps = file.source_facts().filter(|fact| is_unwrap(&fact.kind));
-        let bare = unwraps.filter(|fact| !has_reason(file, fact.line));
-        found.extend(bare.map(|fact| Breach::at(&file.path, fact.line, MESSAGE)));
-    }
-    Ok(found)
+    Ok(in_source(tree, |file, fact| {
+        let bare = is_unwrap(&fact.kind) && !has_reason(file, fact.line);
+        bare.then(|| MESSAGE.to_owned())
+    }))
 }
 
 fn is_unwrap(kind: &FactKind) -> bool {

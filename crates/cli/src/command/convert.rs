@@ -17,56 +17,57 @@ use crate::setup::Setup;
 
 #[derive(Args)]
 pub struct ConvertArguments {
-    /// Whose annotations they are
+    /// The format of the annotations
     #[arg(value_parser = annotations::KINDS)]
     from: String,
-    /// The files, or for htstep and niv the folder, as they were published
+    /// The published files; for htstep and niv the folder
     #[arg(required = true)]
     paths: Vec<PathBuf>,
     /// The folder to write videos.jsonl into; put features or pictures beside it
     #[arg(long, short, value_name = "DIR")]
     output: PathBuf,
-    /// Detours between these videos (COIN-Detours' or VidDetours' JSON): a procedure of each is
-    /// written into mixed.jsonl
+    /// Detours between these videos (JSON of COIN-Detours or VidDetours); the procedure of each is
+    /// written to mixed.jsonl
     #[arg(long, value_name = "FILE")]
     detours: Option<PathBuf>,
-    /// How many records that could not be used are listed
+    /// How many unusable records to list
     #[arg(long, default_value_t = 5, value_name = "N")]
     odd: usize,
 }
 
-/// The procedures of detours, beside the list of videos.
+/// The procedures of detours.
 struct Mixed {
-    made: Vec<DetourProcedure>,
-    /// How many detours gave none, by reason.
+    procedures: Vec<DetourProcedure>,
+    /// How many detours gave no procedure, by reason.
     lost: BTreeMap<&'static str, usize>,
     odd: Vec<DataIssue>,
 }
 
-/// Runs the command. Everything is read before anything is written.
+/// Reads everything before it writes anything.
 pub fn run(arguments: &ConvertArguments, setup: &Setup) -> Result<u8, Failure> {
     let found = read(arguments)?;
-    let mixed = arguments.detours.as_deref().map(|path| mixed(path, &found)).transpose()?;
+    let mixed = arguments.detours.as_deref().map(|path| read_detours(path, &found)).transpose()?;
     let out = &arguments.output;
     std::fs::create_dir_all(out).map_err(FileError::at(out))?;
     write_whole(&out.join(Set::FILE), found.to_plain().as_bytes())?;
     if let Some(mixed) = &mixed {
-        write_whole(&out.join(Set::MIXED), detours::to_plain(&mixed.made).as_bytes())?;
+        write_whole(&out.join(Set::MIXED), detours::to_plain(&mixed.procedures).as_bytes())?;
     }
     print(arguments, &found, mixed.as_ref(), setup);
     Ok(0)
 }
 
-/// All files together.
 fn read(arguments: &ConvertArguments) -> Result<Annotations, Failure> {
     let mut all = Annotations::default();
     for path in &arguments.paths {
         let found = annotations::read(&arguments.from, path)?;
         if found.videos.is_empty() {
-            let say = |odd: &DataIssue| format!("{}: {}", odd.place, odd.reason);
-            let why = found.issues.first().map_or("it names none".into(), say);
+            let text = |odd: &DataIssue| format!("{}: {}", odd.place, odd.reason);
+            let reason = found.issues.first().map_or("it names none".into(), text);
             let path = path.display();
-            return Err(Failure::new(format!("{path}: no video with steps can be used ({why})")));
+            return Err(Failure::new(format!(
+                "{path}: no video with steps can be used ({reason})"
+            )));
         }
         all.videos.extend(found.videos);
         all.issues.extend(found.issues);
@@ -74,42 +75,40 @@ fn read(arguments: &ConvertArguments) -> Result<Annotations, Failure> {
     Ok(all)
 }
 
-fn mixed(path: &Path, found: &Annotations) -> Result<Mixed, Failure> {
+fn read_detours(path: &Path, found: &Annotations) -> Result<Mixed, Failure> {
     let read = detours::read(path)?;
-    let (made, lost) = detours::procedures(&read.detours, found);
-    if made.is_empty() {
-        let path = path.display();
+    let (procedures, lost) = detours::procedures(&read.detours, found);
+    if procedures.is_empty() {
         return Err(Failure::new(format!(
-            "{path}: none of {} leads from one of these videos to another; give the annotations of \
-             the videos it names",
+            "{}: none of {} leads from one of these videos to another; give the annotations of the \
+             videos it names",
+            path.display(),
             count(read.detours.len(), "detour")
         )));
     }
-    Ok(Mixed { made, lost, odd: read.issues })
+    Ok(Mixed { procedures, lost, odd: read.issues })
 }
 
 fn print(arguments: &ConvertArguments, found: &Annotations, mixed: Option<&Mixed>, setup: &Setup) {
     let of_detours = mixed.iter().flat_map(|mixed| &mixed.odd);
     let odd: Vec<&DataIssue> = found.issues.iter().chain(of_detours).collect();
-    if setup.json {
-        let listed: Vec<_> =
-            odd.iter().map(|odd| json!({"place": odd.place, "reason": odd.reason})).collect();
-        let made = mixed.map(|mixed| mixed.made.len());
-        println!(
-            "{}",
-            json!({"videos": found.videos.len(), "steps": found.steps(), "procedures": made,
-                "odd": listed, "folder": arguments.output})
-        );
-        return;
-    }
-    println!("{}, {}", count(found.videos.len(), "video"), count(found.steps(), "step"));
-    if let Some(mixed) = mixed {
-        println!("{} from detours", count(mixed.made.len(), "procedure"));
-        mixed.lost.iter().for_each(|(reason, n)| println!("  {n} detours gave none: {reason}"));
-    }
-    if !odd.is_empty() {
-        println!("{} could not be used, or only in part", count(odd.len(), "record"));
-        odd.iter().take(arguments.odd).for_each(|odd| println!("  {}: {}", odd.place, odd.reason));
-    }
-    println!("{}", arguments.output.join(Set::FILE).display());
+    let listed = odd.iter().map(|odd| json!({"place": odd.place, "reason": odd.reason}));
+    let json = json!({"videos": found.videos.len(), "steps": found.steps(),
+        "procedures": mixed.map(|mixed| mixed.procedures.len()),
+        "odd": listed.collect::<Vec<_>>(), "folder": arguments.output});
+    setup.print(json, || {
+        println!("{}, {}", count(found.videos.len(), "video"), count(found.steps(), "step"));
+        if let Some(mixed) = mixed {
+            println!("{} from detours", count(mixed.procedures.len(), "procedure"));
+            for (reason, n) in &mixed.lost {
+                println!("  {} without a procedure: {reason}", count(*n, "detour"));
+            }
+        }
+        if !odd.is_empty() {
+            println!("{} could not be used, or only in part", count(odd.len(), "record"));
+            let listed = odd.iter().take(arguments.odd);
+            listed.for_each(|odd| println!("  {}: {}", odd.place, odd.reason));
+        }
+        println!("{}", arguments.output.join(Set::FILE).display());
+    });
 }

@@ -1,27 +1,18 @@
-//! `stitch doctor`: what is missing on this machine, and the command that mends it.
+//! `stitch doctor`: what is missing on this machine, and the command that installs it.
 
-use serde_json::json;
 use stitch_engine::media::doctor::{Finding, examine};
 
 use crate::failure::Failure;
 use crate::setup::Setup;
 
-/// Runs the command.
 pub fn run(setup: &Setup) -> Result<u8, Failure> {
     let mut findings = examine();
     findings.push(sentence_model(setup));
-    let missing = findings.iter().filter(|finding| finding.needed && !finding.well).count();
-    for finding in &findings {
-        if setup.json {
-            println!("{}", json!(finding));
-        } else {
-            print(finding);
-        }
-    }
-    match missing {
-        0 => Ok(0),
-        _ => Err(Failure::new(
-            "something that stitch needs is missing; the lines above say how to get it",
+    setup.print_all(&findings, || findings.iter().for_each(print));
+    match findings.iter().all(|finding| finding.well || !finding.needed) {
+        true => Ok(0),
+        false => Err(Failure::new(
+            "something that stitch needs is missing; the lines above say how to install it",
         )),
     }
 }
@@ -46,7 +37,7 @@ fn sentence_model(setup: &Setup) -> Finding {
         needed: true,
         detail: match folder {
             Ok(folder) => folder.display().to_string(),
-            Err(_) => "the sentence encoder is not on this machine".into(),
+            Err(_) => "the sentence encoder is not installed".into(),
         },
         mend: Some(format!("stitch models pull {}", setup.sentence_model)),
     }

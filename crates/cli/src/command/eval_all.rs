@@ -1,14 +1,13 @@
-//! `stitch eval --all` and `--quick`: every experiment, written as a report.
+//! `stitch eval --all` and `--quick`: all experiments, written as a report.
 
 use std::path::{Path, PathBuf};
 
-use serde_json::json;
 use stitch_core::format::count;
 use stitch_engine::encoder::Encoder;
 use stitch_engine::media::Decode;
-use stitch_engine::progress::Progress;
 use stitch_lab::evaluation::{self, Evaluation};
-use stitch_lab::suite::experiments::localisation;
+use stitch_lab::suite::experiments::localisation::{Localisation, Quality};
+use stitch_lab::suite::metrics::Estimate;
 use stitch_lab::suite::report::EvaluationReport;
 
 use super::eval_data::{self, DataArguments};
@@ -16,7 +15,7 @@ use crate::failure::Failure;
 use crate::setup::Setup;
 use crate::table;
 
-/// Every domain of a toy without models; fails where candidates hold too few truths.
+/// All domains of a toy data set, without models; fails if the candidates contain too few truths.
 pub fn run_quick(arguments: &DataArguments, setup: &Setup) -> Result<u8, Failure> {
     let report = evaluation::toy(arguments.seed, arguments.most, &setup.progress);
     let report = report.map_err(|error| Failure::of(&*error))?;
@@ -27,11 +26,10 @@ pub fn run_quick(arguments: &DataArguments, setup: &Setup) -> Result<u8, Failure
     }
 }
 
-/// Everything on the sets that were named and on the library.
+/// All experiments on the given sets and on the library.
 pub fn run_all(arguments: &DataArguments, setup: &Setup) -> Result<u8, Failure> {
     let indexed = setup.library.join("library.db").is_file();
-    setup.progress.begin("loading models", 0);
-    let (sentences, store) = (setup.sentence()?, setup.store());
+    let (sentences, store) = (setup.load_sentences()?, setup.store());
     let out = arguments.out.clone().unwrap_or_else(|| "report".into());
     let evaluation = Evaluation {
         options: arguments.options(),
@@ -47,7 +45,7 @@ pub fn run_all(arguments: &DataArguments, setup: &Setup) -> Result<u8, Failure> 
     };
     let encoder = match arguments.data.is_empty() {
         true => None,
-        false => Some(setup.encoder(&arguments.encoder, &sentences, Decode::Exact)?),
+        false => Some(setup.load_encoder(&arguments.encoder, &sentences, Decode::Exact)?),
     };
     let sets = encoder.iter().flat_map(|encoder| {
         arguments.data.iter().map(move |data| (data.clone(), encoder.as_ref()))
@@ -58,8 +56,8 @@ pub fn run_all(arguments: &DataArguments, setup: &Setup) -> Result<u8, Failure> 
     let report = evaluation.run(&sets, library).map_err(|error| Failure::of(&*error))?;
     if report.sections.is_empty() {
         return Err(Failure::new(format!(
-            "there is nothing to measure: {} is no library; index one with `stitch index`, name another \
-             with --library, or sets with `--data DIR`",
+            "there is nothing to evaluate: {} is not a library; create one with `stitch index`, give \
+             another with --library, or sets with `--data DIR`",
             setup.library.display()
         )));
     }
@@ -67,45 +65,35 @@ pub fn run_all(arguments: &DataArguments, setup: &Setup) -> Result<u8, Failure> 
     Ok(0)
 }
 
-/// Writes the report where that is asked for, and tells what is in it.
+/// Writes the report into `out`, if given, and prints it.
 fn finish(report: &EvaluationReport, out: Option<&Path>, setup: &Setup) -> Result<(), Failure> {
-    setup.progress.finish();
     let written = out.map(|out| report.write(out)).transpose()?.unwrap_or_default();
-    if setup.json {
-        println!("{}", json!(report));
-        return Ok(());
-    }
+    setup.print(report, || print(report, &written));
+    Ok(())
+}
+
+fn print(report: &EvaluationReport, written: &[PathBuf]) {
     for section in &report.sections {
         println!("{} ({})", section.name(), count(section.comparison.procedures, "procedure"));
         eval_data::print_methods(&section.comparison);
         for capture in &section.capture {
-            let share = |way: &str| capture.at(way, 100).map_or(0.0, |found| found.value);
-            println!(
-                "truths among 100 candidates: greedy cover {:.3}, exact K-best {:.3}, edited nearest \
-                 neighbour {:.3}, random {:.3}\n",
-                share("greedy cover"),
-                share("exact K-best"),
-                share("edited nearest neighbour"),
-                share("random")
-            );
+            let methods = ["greedy cover", "exact K-best", "edited nearest neighbour", "random"];
+            let share = |way| capture.at(way, 100).map_or(0.0, |found| found.value);
+            let shares = methods.map(|method| format!("{method} {:.3}", share(method)));
+            println!("truths among 100 candidates: {}\n", shares.join(", "));
         }
     }
-    if let Some(found) = &report.localisation {
-        print_localisation(found);
-    }
+    report.localisation.iter().for_each(print_localisation);
     written.iter().for_each(|path| println!("wrote {}", path.display()));
-    Ok(())
 }
 
-fn print_localisation(found: &localisation::Localisation) {
-    let row = |(name, quality): (&String, &localisation::Quality)| {
-        let cell = |e: &stitch_lab::suite::metrics::Estimate| {
-            format!("{:.3} ({:.3}-{:.3})", e.value, e.low, e.high)
-        };
+fn print_localisation(found: &Localisation) {
+    let row = |(name, quality): (&String, &Quality)| {
+        let cell = |e: &Estimate| format!("{:.3} ({:.3}-{:.3})", e.value, e.low, e.high);
         let cells = [&quality.frame_accuracy, &quality.iou, &quality.recall].map(cell);
         std::iter::once(name.clone()).chain(cells).collect()
     };
     let rows: Vec<Vec<String>> = found.ways.iter().map(row).collect();
-    println!("finding {} in {}:", count(found.steps, "step"), count(found.videos, "video"));
-    table::print(&["", "frame accuracy", "IoU", "recall"], &[false, true, true, true], &rows);
+    println!("localising {} in {}:", count(found.steps, "step"), count(found.videos, "video"));
+    table::print(&["", ">frame accuracy", ">IoU", ">recall"], &rows);
 }

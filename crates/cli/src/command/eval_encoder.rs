@@ -1,51 +1,46 @@
-//! `stitch eval encoder`: which picture shows which step, as an encoder sees it.
+//! `stitch eval encoder`: how well an encoder matches step texts with pictures.
 
 use std::path::PathBuf;
 
 use clap::Args;
-use serde_json::json;
 use stitch_core::format::count;
 use stitch_engine::media::Decode;
-use stitch_engine::progress::Progress;
 use stitch_lab::suite::encoder::{self, EncoderReport};
 use stitch_lab::suite::plain::set::{Needs, Set};
 
+use super::eval_data::print_complaints;
 use crate::failure::Failure;
 use crate::setup::Setup;
-use crate::table;
+use crate::table::{estimate_row, print_estimate_rows};
 
-/// Ask an encoder which picture shows which step, on videos with steps and pictures
+/// Evaluate how well an encoder matches step texts with pictures
 ///
-/// DIR holds videos.jsonl, a line per video:
+/// DIR holds videos.jsonl, one line per video:
 ///
 ///   {"video": "v1", "steps": [{"text": "chop the onion", "image": "v1/0.webp"}, ...]}
 ///
-/// and the pictures (JPEG, PNG, WebP) by these paths, under images/, or in images.tar. `images`
-/// may list several pictures of a step: their vectors are averaged into one. What cannot be used
-/// is listed and left out.
+/// and the pictures (JPEG, PNG, WebP) under these paths, under images/, or in images.tar. `images` may list
+/// several pictures of a step, whose embeddings are averaged. Unusable records are listed and left out.
 ///
-/// What the numbers are (shares are fractions of 1; intervals are of 95 %, from 2000 bootstrap
-/// samples of whole videos):
+/// Metrics (shares are fractions of 1; intervals are 95 % confidence intervals from 2000 bootstrap samples of
+/// whole videos):
 ///
-///   order_greedy   share of videos, of those with two steps or more, in which every text gets its own
-///                  picture when the texts, first to last, take the most similar picture that is
-///                  still free
-///   order_optimal  the same, when texts and pictures are matched one to one so that the sum of
-///                  similarities is largest; right if that is the true order and no other matching
-///                  reaches the same sum
-///   text_to_frame  for each text, the rank of its own picture among the pictures of all videos:
-///                  r1, r5, r10 are the shares of ranks up to 1, 5, 10, medr is the median rank
-///                  (the mean of the two middle ones where their number is even). Only the step's
-///                  own picture is right; a picture exactly as similar stands before it
-///   frame_to_text  for each step's picture, the rank of its text among all texts; a text of the
-///                  same words is as right as its own, any other that ties stands before it
+///   order_greedy   share of videos with two or more steps in which every text gets its own picture when
+///                  each text, first to last, takes the most similar picture that is still free
+///   order_optimal  the same for the one-to-one matching with the largest sum of similarities; correct if it
+///                  is the true order and no other matching reaches the same sum
+///   text_to_frame  the rank of each text's own picture among the pictures of all videos: r1, r5 and r10 are
+///                  the shares of ranks up to 1, 5 and 10, medr is the median rank (the mean of the two
+///                  middle ranks if their number is even). Equally similar pictures rank before it
+///   frame_to_text  the rank of each picture's own text among all texts; texts with the same words count as
+///                  its own, other equally similar texts rank before it
 #[derive(Args)]
 #[command(verbatim_doc_comment)]
 pub struct EncoderArguments {
     /// The set: a folder with videos.jsonl and pictures, or the list itself
     #[arg(long, value_name = "DIR")]
     data: PathBuf,
-    /// The encoder: a name, or the folder of a model
+    /// The encoder, by name or folder
     #[arg(long, value_name = "NAME", default_value = "mini")]
     encoder: String,
     /// The seed of the bootstrap samples
@@ -53,23 +48,14 @@ pub struct EncoderArguments {
     seed: u64,
 }
 
-/// Runs the command.
 pub fn run(arguments: &EncoderArguments, setup: &Setup) -> Result<u8, Failure> {
     let set = Set::open(&arguments.data, Needs::Pictures)?;
-    setup.progress.begin("loading models", 0);
-    let sentences = setup.sentence()?;
-    let encoder = setup.encoder(&arguments.encoder, &sentences, Decode::Exact)?;
+    let sentences = setup.load_sentences()?;
+    let encoder = setup.load_encoder(&arguments.encoder, &sentences, Decode::Exact)?;
     let report = encoder::evaluate(encoder.as_ref(), set, arguments.seed, &setup.progress)?;
-    setup.progress.finish();
-    match setup.json {
-        true => println!("{}", json!(report)),
-        false => print(&report),
-    }
+    setup.print(&report, || print(&report));
     Ok(0)
 }
-
-/// How many complaints are printed; `--json` has them all.
-const COMPLAINTS: usize = 20;
 
 fn print(report: &EncoderReport) {
     println!(
@@ -79,45 +65,30 @@ fn print(report: &EncoderReport) {
         count(report.steps, "step"),
         count(report.pictures, "picture")
     );
-    table::print(&["", "value", "95 % interval"], &[false, true, true], &rows(report));
+    print_estimate_rows(&rows(report));
     println!(
-        "orders are of {}, {} of them with another number of pictures than three; guessing gets \
-         {:.3}",
+        "orders are of {}, {} of them without exactly three pictures; random guessing gets {:.3}",
         count(report.ordered_videos, "video"),
         report.not_of_three,
         report.order_chance
     );
-    if !report.unread_columns.is_empty() {
-        println!("columns that were not read: {}", report.unread_columns.join(", "));
-    }
-    if !report.issues.is_empty() {
-        println!("{} left out:", count(report.issues.len(), "thing"));
-    }
-    for complaint in report.issues.iter().take(COMPLAINTS) {
-        println!("  {}: {}", complaint.place, complaint.reason);
-    }
-    if report.issues.len() > COMPLAINTS {
-        println!("  and {} more; --json lists all", report.issues.len() - COMPLAINTS);
-    }
+    print_complaints(&report.unread_columns, &report.issues);
 }
 
 fn rows(report: &EncoderReport) -> Vec<Vec<String>> {
-    let share = |what: &str, value: f64, [low, high]: [f64; 2]| {
-        vec![what.into(), format!("{value:.3}"), format!("{low:.3}-{high:.3}")]
-    };
     let (values, ends) = (&report.values, &report.intervals);
     let mut rows = vec![
-        share("order, text after text (order_greedy)", values.order_greedy, ends.order_greedy),
-        share("order, all at once (order_optimal)", values.order_optimal, ends.order_optimal),
+        estimate_row("order, greedy (order_greedy)", values.order_greedy, ends.order_greedy),
+        estimate_row("order, optimal (order_optimal)", values.order_optimal, ends.order_optimal),
     ];
     let sides = [
         ("text to picture", &values.text_to_frame, &ends.text_to_frame),
         ("picture to text", &values.frame_to_text, &ends.frame_to_text),
     ];
     for (what, found, ends) in sides {
-        rows.push(share(&format!("{what}, first"), found.r1, ends.r1));
-        rows.push(share(&format!("{what}, within 5"), found.r5, ends.r5));
-        rows.push(share(&format!("{what}, within 10"), found.r10, ends.r10));
+        rows.push(estimate_row(&format!("{what}, R@1"), found.r1, ends.r1));
+        rows.push(estimate_row(&format!("{what}, R@5"), found.r5, ends.r5));
+        rows.push(estimate_row(&format!("{what}, R@10"), found.r10, ends.r10));
         let [low, high] = ends.medr;
         let interval = format!("{low:.1}-{high:.1}");
         rows.push(vec![format!("{what}, median rank"), format!("{:.1}", found.medr), interval]);

@@ -1,8 +1,8 @@
-//! `stitch library`: what is in the library, and what is wrong with it.
+//! `stitch library`: lists, shows, removes and verifies the videos of the library.
 
 use clap::Subcommand;
 use serde_json::json;
-use stitch_core::clip::VideoId;
+use stitch_core::clip::{Clip, VideoId};
 use stitch_core::format::clock;
 use stitch_core::pool::Agreement;
 use stitch_engine::library::{Library, VideoRecord, VideoStatus};
@@ -13,30 +13,29 @@ use crate::table::{self, clipped};
 
 #[derive(Subcommand)]
 pub enum LibraryCommand {
-    /// List the videos, with what failed and why
+    /// List the videos, and why some failed
     List,
-    /// Show a video's steps and what is said in them
+    /// Show the steps of a video
     Show {
-        /// The video's number, path or file name
+        /// The id, path or file name of the video
         video: String,
     },
-    /// Forget videos; their files stay
+    /// Remove videos from the library; their files stay
     Remove {
-        /// The videos' numbers, paths or file names
+        /// The ids, paths or file names of the videos
         #[arg(required = true)]
         videos: Vec<String>,
     },
-    /// Check that every file the library needs is there and whole
+    /// Check that all files of the library exist and are intact
     Verify {
-        /// Put damaged videos back to be indexed again
+        /// Mark damaged videos to be indexed again
         #[arg(long)]
         repair: bool,
     },
-    /// Print the library in numbers
+    /// Print statistics of the library
     Stats,
 }
 
-/// Runs the command.
 pub fn run(command: &LibraryCommand, setup: &Setup) -> Result<u8, Failure> {
     let library = Library::open(&setup.library)?;
     match command {
@@ -50,16 +49,12 @@ pub fn run(command: &LibraryCommand, setup: &Setup) -> Result<u8, Failure> {
 
 fn list(library: &Library, setup: &Setup) -> Result<u8, Failure> {
     let videos = library.videos()?;
-    if setup.json {
-        videos.iter().for_each(|video| println!("{}", json!(video)));
-        return Ok(0);
-    }
     let row = |video: &VideoRecord| {
         let (status, note) = match &video.status {
             VideoStatus::Ready => ("ready", video.video.title.clone()),
-            VideoStatus::Pending => ("pending", "`stitch index` goes on with it".to_owned()),
+            VideoStatus::Pending => ("pending", "`stitch index` continues with it".to_owned()),
             VideoStatus::Failed(reason) => ("failed", reason.clone()),
-            VideoStatus::Duplicate(twin) => ("same", format!("as {twin}")),
+            VideoStatus::Duplicate(of) => ("duplicate", format!("of {of}")),
         };
         let name = video.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         vec![
@@ -72,8 +67,8 @@ fn list(library: &Library, setup: &Setup) -> Result<u8, Failure> {
         ]
     };
     let rows: Vec<_> = videos.iter().map(row).collect();
-    let header = ["id", "status", "clips", "length", "file", "title or reason"];
-    table::print(&header, &[true, false, true, true, false, false], &rows);
+    let header = [">id", "status", ">clips", ">length", "file", "title or reason"];
+    setup.print_all(&videos, || table::print(&header, &rows));
     Ok(0)
 }
 
@@ -83,32 +78,30 @@ fn show(library: &Library, wanted: &str, setup: &Setup) -> Result<u8, Failure> {
     let clips: Vec<_> =
         pool.clips().iter().filter(|clip| clip.video == VideoId(video.id)).collect();
     let sentences = library.sentences(VideoId(video.id))?;
-    if setup.json {
-        let step = |clip: &&stitch_core::clip::Clip| json!({"text": clip.text, "start_ms": clip.span.start(), "end_ms": clip.span.end()});
-        let steps: Vec<_> = clips.iter().map(step).collect();
-        println!("{}", json!({"video": video, "steps": steps, "sentences": sentences}));
-        return Ok(0);
-    }
-    println!("{} ({})", video.video.title, video.path.display());
-    if let VideoStatus::Failed(reason) = &video.status {
-        println!("failed: {reason}");
-    }
-    let by = |what: &Option<String>| what.clone().unwrap_or_else(|| "nothing".into());
-    println!("narration from {}, steps by {}", by(&video.narration_by), by(&video.steps_by));
-    let rows: Vec<_> =
-        clips.iter().map(|clip| vec![clip.span.to_string(), clip.text.clone()]).collect();
-    table::print(&["when", "step"], &[true, false], &rows);
+    let step = |clip: &&Clip| json!({"text": clip.text, "start_ms": clip.span.start(), "end_ms": clip.span.end()});
+    let steps: Vec<_> = clips.iter().map(step).collect();
+    setup.print(json!({"video": video, "steps": steps, "sentences": sentences}), || {
+        println!("{} ({})", video.video.title, video.path.display());
+        if let VideoStatus::Failed(reason) = &video.status {
+            println!("failed: {reason}");
+        }
+        let origin = |by: &Option<String>| by.clone().unwrap_or_else(|| "nothing".into());
+        let (narration, steps) = (origin(&video.narration_by), origin(&video.steps_by));
+        println!("narration from {narration}, steps from {steps}");
+        let rows: Vec<_> =
+            clips.iter().map(|clip| vec![clip.span.to_string(), clip.text.clone()]).collect();
+        table::print(&[">time", "step"], &rows);
+    });
     Ok(0)
 }
 
 fn remove(library: &Library, wanted: &[String], setup: &Setup) -> Result<u8, Failure> {
-    // All are found before any is removed: a mistyped name changes nothing.
+    // Find all before removing any, so that a mistyped name changes nothing.
     let videos = wanted.iter().map(|name| library.find(name)).collect::<Result<Vec<_>, _>>()?;
     for video in &videos {
         library.remove(video)?;
-        if !setup.json {
-            println!("forgot {} (its file stays)", video.path.display());
-        }
+        let removed = || println!("removed {} (its file stays)", video.path.display());
+        setup.print_all::<()>(&[], removed);
     }
     Ok(0)
 }
@@ -118,58 +111,46 @@ fn verify(library: &Library, repair: bool, setup: &Setup) -> Result<u8, Failure>
     for video in library.videos()?.iter().filter(|video| video.status == VideoStatus::Ready) {
         let Some(reason) = library.damage(video) else { continue };
         wrong += 1;
-        if setup.json {
-            println!("{}", json!({"video": video.id, "path": video.path, "damage": reason}));
-        } else {
-            println!("{}: {reason}", video.path.display());
-        }
+        let json = json!({"video": video.id, "path": video.path, "damage": reason});
+        setup.print(json, || println!("{}: {reason}", video.path.display()));
         if repair {
             library.reset(VideoId(video.id))?;
         }
     }
     match (wrong, repair) {
-        (0, _) => {
-            if !setup.json {
-                println!("everything is there and whole");
-            }
-            Ok(0)
+        (0, _) => setup.print_all::<()>(&[], || println!("all files exist and are intact")),
+        (_, true) => println!("{wrong} videos are marked; `stitch index` indexes them again"),
+        (_, false) => {
+            return Err(Failure::new(format!(
+                "{wrong} videos are damaged; `stitch library verify --repair` marks them to be \
+                 indexed again"
+            )));
         }
-        (_, true) => {
-            println!("put back {wrong} videos; `stitch index` on them makes them anew");
-            Ok(0)
-        }
-        (_, false) => Err(Failure::new(format!(
-            "{wrong} videos are damaged; `stitch library verify --repair` puts them back to be \
-             indexed again"
-        ))),
     }
+    Ok(0)
 }
 
 fn stats(library: &Library, setup: &Setup) -> Result<u8, Failure> {
     let stats = library.stats()?;
     let agreement =
         if stats.clips > 0 { library.pool()?.agreement() } else { Agreement::default() };
-    if setup.json {
-        let agreement = json!({"suits": agreement.suits, "of": agreement.of});
-        let encoder = library.encoder();
-        println!("{}", json!({"stats": stats, "encoder": encoder, "agreement": agreement}));
-        return Ok(0);
-    }
     let encoder = library.encoder();
-    println!("{}", library.folder().display());
-    println!("encoder    {} ({} dimensions)", encoder.name, encoder.dim);
-    println!(
-        "videos     {} ({} ready, {} failed, {} duplicates, {} pending)",
-        stats.videos, stats.ready, stats.failed, stats.duplicates, stats.pending
-    );
-    println!("length     {:.1} hours", stats.seconds as f64 / 3600.0);
-    println!("sentences  {}", stats.sentences);
-    println!("clips      {}", stats.clips);
-    if agreement.of > 0 {
-        let share = 100.0 * agreement.suits as f64 / agreement.of as f64;
+    let counts = json!({"suits": agreement.suits, "of": agreement.of});
+    setup.print(json!({"stats": stats, "encoder": encoder, "agreement": counts}), || {
+        println!("{}", library.folder().display());
+        println!("encoder    {} ({} dimensions)", encoder.name, encoder.dim);
         println!(
-            "agreement  {share:.0} % (how often a clip's words suit its own pictures better than another's)"
+            "videos     {} ({} ready, {} failed, {} duplicates, {} pending)",
+            stats.videos, stats.ready, stats.failed, stats.duplicates, stats.pending
         );
-    }
+        println!("length     {:.1} hours", stats.seconds as f64 / 3600.0);
+        println!("sentences  {}", stats.sentences);
+        println!("clips      {}", stats.clips);
+        if agreement.of > 0 {
+            let share = 100.0 * agreement.suits as f64 / agreement.of as f64;
+            print!("agreement  {share:.0} % ");
+            println!("(how often a clip's text matches its own frames better than another clip's)");
+        }
+    });
     Ok(0)
 }

@@ -1,100 +1,114 @@
-//! `stitch make`: a written procedure in, one video out.
+//! `stitch make`: one video for a written procedure.
 
-use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
+use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser};
-use clap::{Args, ValueEnum};
 use serde_json::json;
 use stitch_core::format::{clock, count, percent};
-use stitch_engine::demonstrate::{
-    self, Choice, Demonstration, GapPolicy, Options, SourceFilter, demonstrate,
-};
+use stitch_engine::demonstrate::{Demonstration, Options, SourceFilter, Step, demonstrate};
 use stitch_engine::export::{Export, FORMATS, Format};
 use stitch_engine::files::FileError;
-use stitch_engine::options::OptionError;
 use stitch_engine::progress::Progress;
-use stitch_engine::recipe::{self, Reading};
+use stitch_engine::recipe::Reading;
 use stitch_engine::render::{self, Aspect, Captions, Plan, RenderOptions};
 use stitch_engine::scorers::SCORERS;
 
 use crate::failure::{Failure, GAPS};
-use crate::setup::{ScorerArguments, Setup};
+use crate::options::{Choices, GapArguments, choice, milliseconds, size};
+use crate::setup::{ScorerArguments, Setup, read_procedure};
 use crate::table::{self, clipped};
 
 /// Make one video that shows every step of a procedure
 #[derive(Args)]
 pub struct MakeArguments {
-    /// The procedure: plain lines, a list, Markdown, schema.org JSON, a recipe page; - is standard
+    /// The procedure: plain lines, a list, Markdown, schema.org JSON or a recipe page; - is standard
     /// input
     procedure: PathBuf,
-    /// The video to write; demo.json and the other files stand beside it under the same name
+    /// The video to write; demo.json and the other files get the same name
     #[arg(long, short, default_value = "demo.mp4", value_name = "FILE")]
     output: PathBuf,
-    /// What else to write
+    /// Additional files to write
     #[arg(long, value_parser = format_names(), value_delimiter = ',', value_name = "KINDS")]
     with: Vec<String>,
-    /// Find the clips and write demo.json, but no video
+    /// Choose the clips and write demo.json, but no video
     #[arg(long)]
     no_video: bool,
-    /// Only print what was read as title and steps, and which lines were left out
+    /// Only print the title and steps that were read, and the lines that were left out
     #[arg(long)]
     show_reading: bool,
-    /// End with exit code 3 if a step is shown by nothing
+    /// Exit with code 3 if a step is a gap
     #[arg(long)]
     strict: bool,
+    #[command(flatten)]
+    search: SearchArguments,
+    #[command(flatten)]
+    video: VideoArguments,
+}
 
-    /// The longest the video may be, in seconds
-    #[arg(long, value_name = "SECONDS", value_parser = milliseconds, help_heading = "Choosing")]
+#[derive(Args)]
+#[command(next_help_heading = "Search")]
+struct SearchArguments {
+    /// The maximum length of the video, in seconds
+    #[arg(long, value_name = "SECONDS", value_parser = milliseconds)]
     length: Option<u64>,
-    /// The longest one step may be, in seconds
-    #[arg(long, value_name = "SECONDS", value_parser = milliseconds, default_value = "20",
-        help_heading = "Choosing")]
+    /// The maximum length of one step, in seconds
+    #[arg(long, value_name = "SECONDS", value_parser = milliseconds, default_value = "20")]
     step_length: u64,
-    /// How much faster a clip may play to fit its length; 1 cuts it off instead
-    #[arg(long, value_name = "TIMES", default_value_t = 1.0, help_heading = "Choosing")]
+    /// The maximum playback speed of a clip that is too long; with 1 it is cut instead
+    #[arg(long, value_name = "TIMES", default_value_t = 1.0)]
     speed_up: f64,
-    /// Use only videos with this in their path, title or uploader; may be given again
-    #[arg(long, value_name = "TEXT", help_heading = "Choosing")]
+    /// Use only videos with this text in their path, title or uploader; may be repeated
+    #[arg(long, value_name = "TEXT")]
     only: Vec<String>,
-    /// Use no videos with this in their path, title or uploader; may be given again
-    #[arg(long, value_name = "TEXT", help_heading = "Choosing")]
+    /// Exclude videos with this text in their path, title or uploader; may be repeated
+    #[arg(long, value_name = "TEXT")]
     without: Vec<String>,
-    /// Use only videos with this in their licence; may be given again
-    #[arg(long, value_name = "TEXT", help_heading = "Choosing")]
+    /// Use only videos with this text in their licence; may be repeated
+    #[arg(long, value_name = "TEXT")]
     licence: Vec<String>,
-    /// How many candidate sequences are compared
-    #[arg(long, value_name = "N", default_value_t = 200, help_heading = "Choosing")]
+    /// The number of candidate sequences that are compared
+    #[arg(long, value_name = "N", default_value_t = 200)]
     candidates: usize,
-    /// How likely a clip must show its step, from 0 to 1, or the step is called a gap [default: as
-    /// measured for the library's encoder]
-    #[arg(long, value_name = "PROBABILITY", help_heading = "Choosing")]
-    threshold: Option<f32>,
-    /// When a step is called a gap
-    #[arg(long, value_enum, default_value_t = GapsName::Balanced, help_heading = "Choosing")]
-    gaps: GapsName,
+    #[command(flatten)]
+    gaps: GapArguments,
     #[command(flatten)]
     scorer: ScorerArguments,
-    /// The seed of everything random
-    #[arg(long, default_value_t = 0, help_heading = "Choosing")]
+    /// The random seed
+    #[arg(long, default_value_t = 0)]
     seed: u64,
+}
 
-    /// Width and height of the video [default: as most of its sources]
-    #[arg(long, value_name = "WxH", value_parser = size, help_heading = "Looks")]
+#[derive(Args)]
+#[command(next_help_heading = "Video")]
+struct VideoArguments {
+    /// Width and height of the video [default: the size of most sources]
+    #[arg(long, value_name = "WxH", value_parser = size)]
     size: Option<(u32, u32)>,
-    /// How clips of another shape are fitted
-    #[arg(long, value_enum, default_value_t = AspectName::Blur, help_heading = "Looks")]
-    aspect: AspectName,
-    /// Step texts as captions
-    #[arg(long, value_enum, default_value_t = CaptionsName::Soft, help_heading = "Looks")]
-    captions: CaptionsName,
-    /// Seconds over which one clip fades into the next
-    #[arg(long, value_name = "SECONDS", value_parser = milliseconds, default_value = "0",
-        help_heading = "Looks")]
+    /// How clips of another aspect ratio are fitted
+    #[arg(long, value_parser = choice(&ASPECTS), default_value = "blur")]
+    aspect: Aspect,
+    /// How step texts are shown
+    #[arg(long, value_parser = choice(&CAPTIONS), default_value = "soft")]
+    captions: Captions,
+    /// The length of the crossfade between clips, in seconds
+    #[arg(long, value_name = "SECONDS", value_parser = milliseconds, default_value = "0")]
     crossfade: u64,
 }
 
-/// Every format but the first, which is always written.
+const ASPECTS: Choices<Aspect, 3> = [
+    ("fit", "The whole picture between bars", Aspect::Fit),
+    ("crop", "Fill the frame and crop the rest", Aspect::Crop),
+    ("blur", "The whole picture on a blurred copy of itself", Aspect::Blur),
+];
+
+const CAPTIONS: Choices<Captions, 3> = [
+    ("burnt", "Drawn into the picture", Captions::Burnt),
+    ("soft", "As a subtitle track", Captions::Soft),
+    ("none", "Not at all", Captions::None),
+];
+
+/// All formats but the first, which is always written.
 const ALL: &str = "all";
 
 fn format_names() -> PossibleValuesParser {
@@ -103,117 +117,46 @@ fn format_names() -> PossibleValuesParser {
     PossibleValuesParser::new(FORMATS[1..].iter().map(name).chain([all]))
 }
 
-/// Seconds as milliseconds.
-fn milliseconds(text: &str) -> Result<u64, String> {
-    match text.parse::<f64>() {
-        Ok(seconds) if seconds >= 0.0 => Ok((seconds * 1000.0) as u64),
-        _ => Err("give a number of seconds".into()),
-    }
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-pub enum GapsName {
-    /// Rather a gap than a wrong clip
-    Strict,
-    /// As calibrated
-    Balanced,
-    /// Always the likeliest clip
-    Never,
-}
-
-impl From<GapsName> for GapPolicy {
-    fn from(name: GapsName) -> Self {
-        match name {
-            GapsName::Strict => Self::Strict,
-            GapsName::Balanced => Self::Balanced,
-            GapsName::Never => Self::Never,
-        }
-    }
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum AspectName {
-    /// Whole picture, bars beside it
-    Fit,
-    /// Fill the frame, cut off what does not fit
-    Crop,
-    /// Whole picture on a blurred copy of itself
-    Blur,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum CaptionsName {
-    /// Drawn into the picture
-    Burnt,
-    /// A text track the player can show or hide
-    Soft,
-    /// None
-    None,
-}
-
-/// `640x360` as numbers.
-fn size(text: &str) -> Result<(u32, u32), String> {
-    let parts =
-        text.split_once(['x', 'X']).and_then(|(w, h)| Some((w.parse().ok()?, h.parse().ok()?)));
-    parts.ok_or_else(|| "write it as 1280x720".into())
-}
-
-/// Runs the command.
 pub fn run(arguments: &MakeArguments, setup: &Setup) -> Result<u8, Failure> {
-    let (options, looks) = (arguments.options(), arguments.render_options());
-    let wrong = |error: OptionError| Failure::from(error).with_code(2);
-    options.validate().and(looks.validate()).map_err(wrong)?;
-    let reading = read(&arguments.procedure)?;
+    let (options, render_options) = (arguments.search.options(), arguments.video.options());
+    let valid = options.validate().and(render_options.validate());
+    valid.map_err(|error| Failure::usage(error.to_string()))?;
+    let reading = read_procedure(&arguments.procedure)?;
     if arguments.show_reading {
         print_reading(&reading, setup);
         return Ok(0);
     }
-    let opened = setup.open(&arguments.scorer)?;
+    let session = setup.open(&arguments.search.scorer)?;
     setup.progress.begin("choosing clips", 0);
-    let demonstration = demonstrate(&opened.demonstrator(), &reading.procedure, &options)?;
+    let demonstration = demonstrate(&session.demonstrator(), &reading.procedure, &options)?;
     let gaps = demonstration.gaps().count();
     if gaps == demonstration.steps.len() {
-        return Err(nothing_shown().with_code(GAPS));
+        let message = "no video in the library shows any of these steps; add videos with `stitch \
+            index`, list them with `stitch library list`, or use the most likely clips with `--gaps \
+            never`";
+        return Err(Failure::new(message).with_code(GAPS));
     }
-    let files = write(&demonstration, &looks, arguments, setup)?;
-    setup.progress.finish();
-    print(&demonstration, &reading, &files, &arguments.scorer, setup);
+    let files = write(&demonstration, &render_options, arguments, setup)?;
+    let default_scorer = arguments.search.scorer.scorer.is_none();
+    let left_out = &reading.left_out;
+    let json = json!({"demonstration": demonstration, "files": files, "left_out": left_out});
+    setup.print(json, || print(&demonstration, left_out.len(), &files, default_scorer));
     Ok(if arguments.strict && gaps > 0 { GAPS } else { 0 })
 }
 
-fn nothing_shown() -> Failure {
-    Failure::new(
-        "no video of the library shows any of these steps; add videos with `stitch index`, see what \
-         there is with `stitch library list`, or take the likeliest clips with `--gaps never`",
-    )
-}
-
-/// The procedure in a file or on standard input.
-fn read(path: &Path) -> Result<Reading, Failure> {
-    let (name, bytes) = if path == Path::new("-") {
-        let mut bytes = Vec::new();
-        std::io::stdin().read_to_end(&mut bytes).map_err(FileError::at("standard input"))?;
-        (String::new(), bytes)
-    } else {
-        let bytes = std::fs::read(path).map_err(FileError::at(path))?;
-        (path.file_name().unwrap_or_default().to_string_lossy().into_owned(), bytes)
-    };
-    Ok(recipe::read_procedure(&name, &bytes)?)
-}
-
-impl MakeArguments {
+impl SearchArguments {
     fn options(&self) -> Options {
-        let sources = SourceFilter {
-            allow: self.only.clone(),
-            deny: self.without.clone(),
-            licences: self.licence.clone(),
-        };
+        let GapArguments { threshold, gaps } = self.gaps;
         let mut options = Options {
             candidates: self.candidates,
             length_ms: self.length,
-            threshold: self.threshold,
-            gaps: self.gaps.into(),
-            sources,
+            threshold,
+            gaps,
+            sources: SourceFilter {
+                allow: self.only.clone(),
+                deny: self.without.clone(),
+                licences: self.licence.clone(),
+            },
             seed: self.seed,
             ..Options::default()
         };
@@ -221,34 +164,16 @@ impl MakeArguments {
         options.timeline.fastest = self.speed_up;
         options
     }
+}
 
-    fn render_options(&self) -> RenderOptions {
-        RenderOptions {
-            size: self.size,
-            aspect: match self.aspect {
-                AspectName::Fit => Aspect::Fit,
-                AspectName::Crop => Aspect::Crop,
-                AspectName::Blur => Aspect::Blur,
-            },
-            captions: match self.captions {
-                CaptionsName::Burnt => Captions::Burnt,
-                CaptionsName::Soft => Captions::Soft,
-                CaptionsName::None => Captions::None,
-            },
-            crossfade_ms: self.crossfade,
-            ..RenderOptions::default()
-        }
-    }
-
-    /// The first of all formats, and those asked for.
-    fn formats(&self) -> impl Iterator<Item = &'static Format> {
-        let wanted = |name: &str| self.with.iter().any(|with| with == name || with == ALL);
-        let (always, others) = FORMATS.split_at(1);
-        always.iter().chain(others.iter().filter(move |format| wanted(format.name)))
+impl VideoArguments {
+    fn options(&self) -> RenderOptions {
+        let Self { size, aspect, captions, crossfade: crossfade_ms } = *self;
+        RenderOptions { size, aspect, captions, crossfade_ms, ..RenderOptions::default() }
     }
 }
 
-/// Writes the video and what was asked for beside it; the files, in the order of interest.
+/// Writes the video and the other files; returns their paths.
 fn write(
     demonstration: &Demonstration,
     options: &RenderOptions,
@@ -256,7 +181,7 @@ fn write(
     setup: &Setup,
 ) -> Result<Vec<PathBuf>, Failure> {
     let output = &arguments.output;
-    let (cache, progress) = (setup.cache.join("cuts"), &setup.progress);
+    let (cache, progress) = (setup.cuts_folder(), &setup.progress);
     if let Some(folder) = output.parent().filter(|folder| !folder.as_os_str().is_empty()) {
         std::fs::create_dir_all(folder).map_err(FileError::at(folder))?;
     }
@@ -269,7 +194,9 @@ fn write(
     };
     let video = output.file_name().unwrap_or_default().to_string_lossy();
     let export = Export { demonstration, plan: &plan, video: &video, cache: &cache, progress };
-    for format in arguments.formats() {
+    let wanted = |name: &str| arguments.with.iter().any(|with| with == name || with == ALL);
+    let (always, others) = FORMATS.split_at(1);
+    for format in always.iter().chain(others.iter().filter(|format| wanted(format.name))) {
         let file = output.with_extension(format.extension);
         format.write(&export, &file)?;
         files.push(file);
@@ -277,68 +204,44 @@ fn write(
     Ok(files)
 }
 
-/// The title, the steps with their numbers, and the lines that are neither.
 fn print_reading(Reading { procedure, left_out, .. }: &Reading, setup: &Setup) {
     let (title, steps) = (procedure.title(), procedure.steps());
-    if setup.json {
-        println!("{}", json!({"title": title, "steps": steps, "left_out": left_out}));
-        return;
-    }
-    println!("title: {}", if title.is_empty() { "none" } else { title });
-    steps.iter().enumerate().for_each(|(number, step)| println!("{:>3}  {step}", number + 1));
-    left_out.iter().for_each(|line| println!("  -  {line}"));
-    println!("{}", reading_summary(steps.len(), left_out.len()));
+    setup.print(json!({"title": title, "steps": steps, "left_out": left_out}), || {
+        println!("title: {}", if title.is_empty() { "none" } else { title });
+        steps.iter().enumerate().for_each(|(number, step)| println!("{:>3}  {step}", number + 1));
+        left_out.iter().for_each(|line| println!("  -  {line}"));
+        println!("{}", reading_summary(steps.len(), left_out.len()));
+    });
 }
 
 fn reading_summary(steps: usize, left_out: usize) -> String {
     format!("read {}, left out {}", count(steps, "step"), count(left_out, "line"))
 }
 
-fn print(
-    demonstration: &Demonstration,
-    reading: &Reading,
-    files: &[PathBuf],
-    scorer: &ScorerArguments,
-    setup: &Setup,
-) {
-    if setup.json {
-        let left_out = &reading.left_out;
-        println!(
-            "{}",
-            json!({"demonstration": demonstration, "files": files, "left_out": left_out})
-        );
-        return;
-    }
-    let row = |(number, step): (usize, &demonstrate::Step)| {
-        let (source, when, fit) = match &step.chosen {
-            Some(choice) => (name(choice), when(choice), percent(choice.similarity.probability)),
-            None => ("nothing in the library shows this".into(), String::new(), String::new()),
+fn print(demonstration: &Demonstration, left_out: usize, files: &[PathBuf], default_scorer: bool) {
+    let row = |(number, step): (usize, &Step)| {
+        let [source, time, probability] = match &step.chosen {
+            Some(choice) => [
+                clipped(&choice.source.title, 36),
+                format!("{}-{}", clock(choice.cut.start_ms, 1), clock(choice.cut.end_ms, 1)),
+                percent(choice.similarity.probability),
+            ],
+            None => ["gap: nothing in the library shows this".into(), String::new(), String::new()],
         };
-        vec![(number + 1).to_string(), clipped(&step.text, 44), source, when, fit]
+        vec![(number + 1).to_string(), clipped(&step.text, 44), source, time, probability]
     };
     let rows: Vec<_> = demonstration.steps.iter().enumerate().map(row).collect();
-    let right = [true, false, false, true, true];
-    table::print(&["", "step", "shown by", "when", "likely"], &right, &rows);
-    println!();
-    println!("{}", summary(demonstration));
-    let left_out = reading.left_out.len();
+    table::print(&[">", "step", "source", ">time", ">probability"], &rows);
+    println!("\n{}", summary(demonstration));
     if left_out > 0 {
         let read = reading_summary(demonstration.steps.len(), left_out);
         println!("From the text: {read}; `--show-reading` lists them.");
     }
-    if scorer.scorer.is_none() && demonstration.scorer != SCORERS[0].name {
+    if default_scorer && demonstration.scorer != SCORERS[0].name {
         let (best, used) = (SCORERS[0].name, &demonstration.scorer);
         println!("There is no {best} for the library's encoder; {used} ranked the candidates.");
     }
     files.iter().for_each(|file| println!("  {}", file.display()));
-}
-
-fn name(choice: &Choice) -> String {
-    clipped(&choice.source.title, 36)
-}
-
-fn when(choice: &Choice) -> String {
-    format!("{}-{}", clock(choice.cut.start_ms, 1), clock(choice.cut.end_ms, 1))
 }
 
 fn summary(demonstration: &Demonstration) -> String {
@@ -347,11 +250,11 @@ fn summary(demonstration: &Demonstration) -> String {
     sources.sort_unstable();
     sources.dedup();
     format!(
-        "{} of {} steps shown, from {} with {} of source; chosen from {} by {}",
+        "{} of {} steps shown, from {} with {}; chosen from {} by {}",
         shown.len(),
         demonstration.steps.len(),
         count(sources.len(), "video"),
-        count(demonstration.source_changes, "change"),
+        count(demonstration.source_changes, "source change"),
         count(demonstration.candidates, "candidate"),
         demonstration.scorer
     )

@@ -1,13 +1,9 @@
-//! `stitch search`: where in the library is this shown?
+//! `stitch search`: the clips of the library that show something.
 
 use clap::Args;
 use serde_json::json;
 use stitch_core::format::percent;
-use stitch_core::map::Match;
-use stitch_core::pool::Pool;
 use stitch_engine::demonstrate::Stock;
-use stitch_engine::library::Library;
-use stitch_engine::progress::Progress;
 
 use crate::failure::Failure;
 use crate::setup::Setup;
@@ -16,52 +12,41 @@ use crate::table::{self, clipped};
 /// Find the clips that show something
 #[derive(Args)]
 pub struct SearchArguments {
-    /// What should be seen, in words
+    /// What the clips should show, in words
     text: String,
-    /// How many clips
+    /// The maximum number of clips
     #[arg(long, short, default_value_t = 10)]
     number: usize,
 }
 
-/// Runs the command.
 pub fn run(arguments: &SearchArguments, setup: &Setup) -> Result<u8, Failure> {
-    if arguments.text.trim().is_empty() {
-        return Err(Failure::new("nothing to search for; say what should be seen"));
+    let text = arguments.text.trim();
+    if text.is_empty() {
+        return Err(Failure::new("the text is empty; describe what the clips should show"));
     }
-    setup.progress.begin("loading models", 0);
-    let sentences = setup.sentence()?;
+    let sentences = setup.load_sentences()?;
     let (library, encoder) = setup.open_library(&sentences)?;
-    let stock = Stock::load(&library)?;
-    let (text, number) = (arguments.text.trim(), arguments.number);
-    let found = stock.search(&library, text, number, encoder.as_ref(), &sentences.encoder)?;
-    setup.progress.finish();
-    print(&found, &stock.pool, &library, setup)
-}
-
-fn print(found: &[Match], pool: &Pool, library: &Library, setup: &Setup) -> Result<u8, Failure> {
-    let mut rows = Vec::new();
-    for m in found {
-        let clip = pool.clip(m.clip);
+    let pool = Stock::load(&library)?;
+    let found =
+        pool.search(&library, text, arguments.number, encoder.as_ref(), &sentences.encoder)?;
+    let (mut lines, mut rows) = (Vec::new(), Vec::new());
+    for found in found {
+        let clip = pool.pool.clip(found.clip);
         let video = library.video(clip.video)?;
-        if setup.json {
-            let (start, end) = (clip.span.start(), clip.span.end());
-            println!(
-                "{}",
-                json!({"clip": m.clip.0, "video": video.id, "path": video.path,
-                    "title": video.video.title, "start_ms": start, "end_ms": end,
-                    "text": clip.text, "probability": m.probability(),
-                    "text_similarity": m.evidence.text, "clip_similarity": m.evidence.clip})
-            );
-        }
+        lines.push(json!({
+            "clip": found.clip.0, "video": video.id, "path": video.path,
+            "title": video.video.title, "start_ms": clip.span.start(), "end_ms": clip.span.end(),
+            "text": clip.text, "probability": found.probability(),
+            "text_similarity": found.evidence.text, "clip_similarity": found.evidence.clip,
+        }));
         rows.push(vec![
-            percent(m.probability()),
+            percent(found.probability()),
             clip.span.to_string(),
             clipped(&clip.text, 48),
             clipped(&video.path.file_name().unwrap_or_default().to_string_lossy(), 36),
         ]);
     }
-    if !setup.json {
-        table::print(&["likely", "when", "what", "video"], &[true, true, false, false], &rows);
-    }
+    let header = [">probability", ">time", "step", "video"];
+    setup.print_all(&lines, || table::print(&header, &rows));
     Ok(0)
 }

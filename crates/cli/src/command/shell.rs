@@ -8,7 +8,6 @@ use stitch_engine::files::FileError;
 
 use crate::failure::Failure;
 
-/// Prints the completion script of a shell.
 pub fn completions(shell: clap_complete::Shell, mut stitch: Command) -> Result<u8, Failure> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut stitch, "stitch", &mut script);
@@ -31,7 +30,7 @@ pub fn man(out: Option<&Path>, stitch: Command) -> Result<u8, Failure> {
     }
 }
 
-/// Writes to standard output; a reader that has seen enough is no failure.
+/// Writes to standard output; a closed pipe is not an error.
 fn print(bytes: &[u8]) -> Result<u8, Failure> {
     match std::io::stdout().write_all(bytes) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(error.into()),

@@ -1,4 +1,4 @@
-//! `stitch dataset show`: what is in a file of procedures, in numbers, in samples, as a video.
+//! `stitch dataset show`: statistics and samples of a file of procedures, or the video of one.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -22,10 +22,10 @@ use crate::table::{self, clipped};
 pub struct ShowArguments {
     /// A file that `stitch dataset mix` wrote
     file: PathBuf,
-    /// How many procedures are printed
+    /// How many procedures to print
     #[arg(long, short, default_value_t = 3)]
     number: usize,
-    /// Make a video of this procedure, counted from 1, out of the library's clips
+    /// Render this procedure, counted from 1, from the library's clips
     #[arg(long, value_name = "N")]
     render: Option<usize>,
     /// The video that --render writes
@@ -33,7 +33,6 @@ pub struct ShowArguments {
     output: PathBuf,
 }
 
-/// Runs the command.
 pub fn run(arguments: &ShowArguments, setup: &Setup) -> Result<u8, Failure> {
     let examples = dataset::read(&arguments.file)?;
     if let Some(number) = arguments.render {
@@ -41,20 +40,16 @@ pub fn run(arguments: &ShowArguments, setup: &Setup) -> Result<u8, Failure> {
         let example = example.ok_or_else(|| {
             let there = count(examples.len(), "procedure");
             let file = arguments.file.display();
-            Failure::new(format!("{file} has {there}: give --render a number up to that"))
-                .with_code(2)
+            Failure::usage(format!("{file} has {there}: give --render a number up to that"))
         })?;
         return render(example, &arguments.output, setup);
     }
-    if setup.json {
-        println!("{}", json!({"procedures": examples.len(), "statistics": statistics(&examples)}));
-        return Ok(0);
-    }
-    print(&examples, arguments.number);
+    let json = json!({"procedures": examples.len(), "statistics": statistics(&examples)});
+    setup.print(json, || print(&examples, arguments.number));
     Ok(0)
 }
 
-fn print(examples: &[Example], most: usize) {
+fn print(examples: &[Example], number: usize) {
     let rows: Vec<Vec<String>> = statistics(examples)
         .into_iter()
         .map(|((split, builder), s)| {
@@ -62,11 +57,10 @@ fn print(examples: &[Example], most: usize) {
             vec![builder, split, s.procedures.to_string(), mean(s.steps), mean(s.changes)]
         })
         .collect();
-    let heads = ["made by", "part", "procedures", "steps", "changes of source"];
-    table::print(&heads, &[false, false, true, true, true], &rows);
-    let spread = (examples.len() / most.max(1)).max(1);
-    for (at, example) in examples.iter().enumerate().step_by(spread).take(most) {
-        println!("\n{}: {} ({})", at + 1, example.title, example.builder);
+    table::print(&["builder", "split", ">procedures", ">steps", ">source changes"], &rows);
+    let spread = (examples.len() / number.max(1)).max(1);
+    for (index, example) in examples.iter().enumerate().step_by(spread).take(number) {
+        println!("\n{}: {} ({})", index + 1, example.title, example.builder);
         for (number, step) in example.steps.iter().enumerate() {
             let source = clipped(&example.sources[step.source].title, 36);
             println!("  {:2}. {}  [{source}]", number + 1, clipped(&step.text, 56));
@@ -97,33 +91,29 @@ fn statistics(examples: &[Example]) -> Vec<((String, String), Statistics)> {
     all.into_iter().collect()
 }
 
-/// The procedure as `stitch make` would render it, every step's clip fixed.
+/// Renders the procedure as `stitch make` does, with every step's clip fixed.
 fn render(example: &Example, output: &Path, setup: &Setup) -> Result<u8, Failure> {
-    let opened = setup.open(&ScorerArguments::default())?;
-    let wishes = wishes(example, &opened.library)?;
+    let session = setup.open(&ScorerArguments::default())?;
+    let wishes = fixed_clips(example, &session.library)?;
     let texts = example.steps.iter().map(|step| &step.text);
     let procedure = Procedure::new(&example.title, texts)?;
     let options = Options { wishes, ..Options::default() };
-    let demonstration = demonstrate(&opened.demonstrator(), &procedure, &options)?;
-    let (cache, looks) = (setup.cache.join("cuts"), RenderOptions::default());
-    render::render(&demonstration, &looks, output, &cache, &setup.progress)?;
-    setup.progress.finish();
-    match setup.json {
-        true => println!("{}", json!({"video": output, "demonstration": demonstration})),
-        false => println!("{}", output.display()),
-    }
+    let demonstration = demonstrate(&session.demonstrator(), &procedure, &options)?;
+    let (cache, options) = (setup.cuts_folder(), RenderOptions::default());
+    render::render(&demonstration, &options, output, &cache, &setup.progress)?;
+    let json = json!({"video": output, "demonstration": demonstration});
+    setup.print(json, || println!("{}", output.display()));
     Ok(0)
 }
 
-/// Every step's clip as a wish.
-fn wishes(example: &Example, library: &Library) -> Result<Wishes, Failure> {
+fn fixed_clips(example: &Example, library: &Library) -> Result<Wishes, Failure> {
     let pool = library.pool()?;
     let records = library.videos()?.into_iter();
     let contents: HashMap<_, _> = records.map(|r| (VideoId(r.id), r.content)).collect();
     let clips = Clips::of(&pool, &contents).find(example).ok_or_else(|| {
         Failure::new(
-            "the library does not hold this procedure's clips any more; name the one it was mixed \
-             from with --library, or mix again with `stitch dataset mix`",
+            "the library no longer has this procedure's clips; give the library that it was mixed from \
+             with --library, or mix again with `stitch dataset mix`",
         )
     })?;
     let fixed = |clip| Fixed::Clip(Place::from(pool.clip(clip)));

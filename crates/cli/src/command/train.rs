@@ -1,8 +1,8 @@
-//! `stitch train`: an evaluator learnt from the library's own videos.
+//! `stitch train`: trains an evaluator.
 
 use std::path::{Path, PathBuf};
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use serde_json::json;
 use stitch_core::format::clock;
 use stitch_engine::encoder::EncoderId;
@@ -19,211 +19,199 @@ use stitch_lab::train::{
 };
 
 use crate::failure::Failure;
+use crate::options::{Choices, choice};
 use crate::setup::Setup;
 use crate::table;
 
-/// Learn to judge demonstrations from the library's own videos
+/// Train an evaluator of demonstrations on the library's own videos
 ///
-/// Learns from what `stitch dataset mix` wrote: procedures with their clips against the same with one
-/// constraint broken. A run that was stopped or killed goes on where it was, by the same command.
+/// Trains on the procedures that `stitch dataset mix` wrote, with their clips as positives and the same with
+/// one constraint violated as negatives. The same command continues an interrupted run.
 #[derive(Args)]
 pub struct TrainArguments {
-    /// The procedures, as `stitch dataset mix` wrote them out of the library
-    /// [default: procedures.jsonl, where no --set is given]
+    /// The procedures that `stitch dataset mix` wrote from the library [default: procedures.jsonl, if no
+    /// --set is given]
     #[arg(long, value_name = "FILE")]
     data: Option<PathBuf>,
-    /// Learn from a set of pictures or features with their steps (videos.jsonl) and not from a library;
-    /// several may be given
+    /// Train on a set of pictures or features with their steps (videos.jsonl) instead of a library; may be
+    /// repeated
     #[arg(long, value_name = "DIR")]
     set: Vec<PathBuf>,
-    /// The encoder that looks at the set
+    /// The encoder of the set
     #[arg(long, default_value = "mini", value_name = "NAME", requires = "set")]
     encoder: String,
-    /// The share of a set's videos that are held out, where the set does not say which
+    /// The fraction of a set's videos that are held out, if the set does not say which
     #[arg(long, default_value_t = 0.2, value_name = "SHARE", requires = "set")]
     held_out_share: f64,
-    /// The model's folder; in the models' folder `stitch make` finds it by itself
+    /// The folder of the model; `stitch make` finds it in the folder of models
     #[arg(long, short, value_name = "DIR")]
     out: PathBuf,
-    /// What the videos are about, such as cooking
+    /// The domain of the videos, such as cooking
     #[arg(long, default_value = "any", value_name = "NAME")]
     domain: String,
-    /// What learns
-    #[arg(long, value_enum, default_value_t = DeviceName::Cpu)]
-    device: DeviceName,
-    /// In how many bits the weights are saved
-    #[arg(long, value_enum, default_value_t = PrecisionName::F16)]
-    precision: PrecisionName,
-    /// The licence that the model's card names
+    /// The device that trains
+    #[arg(long, value_parser = choice(&DEVICES), default_value = "cpu")]
+    device: TrainDevice,
+    /// The precision of the saved weights
+    #[arg(long, value_parser = choice(&PRECISIONS), default_value = "f16")]
+    precision: Precision,
+    /// The licence in the model card
     #[arg(long, default_value = "not stated", value_name = "TEXT")]
     licence: String,
-    /// Of everything random
+    /// The random seed
     #[arg(long, default_value_t = 0)]
     seed: u64,
+    #[command(flatten)]
+    optimisation: OptimisationArguments,
+    #[command(flatten)]
+    examples: ExampleArguments,
+    #[command(flatten)]
+    network: NetworkArguments,
+}
 
-    /// How often every procedure is seen
-    #[arg(long, default_value_t = 10, value_name = "N", help_heading = "Learning",
+#[derive(Args)]
+#[command(next_help_heading = "Optimisation")]
+struct OptimisationArguments {
+    /// The number of epochs
+    #[arg(long, default_value_t = 10, value_name = "N",
         value_parser = clap::value_parser!(u64).range(1..))]
     epochs: u64,
-    /// Sequences of one step [default: 384 with --preset small, 24 with paper]
-    #[arg(long, value_name = "N", help_heading = "Learning",
-        value_parser = clap::value_parser!(u64).range(1..))]
+    /// Sequences per batch [default: 384 with --preset small, 24 with paper]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     batch: Option<u64>,
-    /// Adam's rate, at its highest [default: 1e-3 with --preset small, 3e-4 with paper]
-    #[arg(long, value_name = "RATE", help_heading = "Learning", value_parser = rate)]
+    /// The maximum learning rate [default: 1e-3 with --preset small, 3e-4 with paper]
+    #[arg(long, value_name = "RATE", value_parser = rate)]
     rate: Option<f64>,
-    /// How the rate changes
-    #[arg(long, value_enum, default_value_t = ScheduleName::Cosine, help_heading = "Learning")]
-    schedule: ScheduleName,
-    /// What a step of rate 1 would take off every weight
-    #[arg(long, default_value_t = 0.01, value_name = "SHARE", help_heading = "Learning")]
+    /// The schedule of the learning rate
+    #[arg(long, value_parser = choice(&SCHEDULES), default_value = "cosine")]
+    schedule: Schedule,
+    /// Weight decay
+    #[arg(long, default_value_t = 0.01, value_name = "SHARE")]
     decay: f64,
-    /// Gradients longer than this are shortened to it; 0 for never
-    #[arg(long, default_value_t = 1.0, value_name = "LENGTH", help_heading = "Learning")]
+    /// The maximum norm of gradients; 0 is none
+    #[arg(long, default_value_t = 1.0, value_name = "LENGTH")]
     clip: f64,
-    /// Epochs without a better rank after which learning ends
-    #[arg(long, default_value_t = 3, value_name = "N", help_heading = "Learning")]
+    /// Epochs without a better rank after which training stops
+    #[arg(long, default_value_t = 3, value_name = "N")]
     patience: usize,
-    /// Held-out procedures that are ranked: half to choose the best epoch by, half to report
-    #[arg(long, default_value_t = 100, value_name = "N", help_heading = "Learning")]
+    /// Held-out procedures that are ranked: half to choose the best epoch, half to report
+    #[arg(long, default_value_t = 100, value_name = "N")]
     held_out: usize,
-    /// Steps between checkpoints, beside those after every epoch
-    #[arg(long, default_value_t = 500, value_name = "N", help_heading = "Learning",
+    /// Batches between checkpoints, in addition to those after every epoch
+    #[arg(long, default_value_t = 500, value_name = "N",
         value_parser = clap::value_parser!(u64).range(1..))]
     checkpoint_every: u64,
+}
 
+#[derive(Args)]
+#[command(next_help_heading = "Training examples")]
+struct ExampleArguments {
     /// Kinds of negatives to leave out
-    #[arg(
-        long,
-        value_enum,
-        value_delimiter = ',',
-        value_name = "KINDS",
-        help_heading = "What is learnt from"
-    )]
-    ablate: Vec<ConstraintName>,
-    /// Further kinds of negatives, for videos of few steps
-    #[arg(
-        long,
-        value_enum,
-        value_delimiter = ',',
-        value_name = "KINDS",
-        help_heading = "What is learnt from"
-    )]
-    also: Vec<HardNegativeName>,
-    /// How many negatives of each kind a positive gets
-    #[arg(long, default_value_t = 1.0, value_name = "N", help_heading = "What is learnt from")]
+    #[arg(long, value_parser = choice(&NEGATIVES), value_delimiter = ',', value_name = "KINDS")]
+    ablate: Vec<&'static str>,
+    /// Further kinds of negatives, for videos with few steps
+    #[arg(long, value_parser = choice(&MORE_NEGATIVES), value_delimiter = ',', value_name = "KINDS")]
+    also: Vec<&'static str>,
+    /// Negatives of each kind per positive
+    #[arg(long, default_value_t = 1.0, value_name = "N")]
     negatives: f64,
-    /// The share of steps that are worded as another clip that shows them
-    #[arg(long, default_value_t = 0.3, value_name = "SHARE", value_parser = share,
-        help_heading = "What is learnt from")]
+    /// The fraction of steps that get the text of another clip that shows them
+    #[arg(long, default_value_t = 0.3, value_name = "SHARE", value_parser = share)]
     reword: f64,
-    /// The share of whole videos among what is learnt from: they are repeated up to it
-    #[arg(long, default_value_t = 0.0, value_name = "SHARE", value_parser = share,
-        help_heading = "What is learnt from")]
+    /// The fraction of whole videos among the positives; they are repeated to reach it
+    #[arg(long, default_value_t = 0.0, value_name = "SHARE", value_parser = share)]
     whole: f64,
-    /// The share of whole videos that only some steps of are asked for, so that clips are left which
-    /// could be wrong ones
-    #[arg(long, default_value_t = 0.0, value_name = "SHARE", value_parser = part,
-        help_heading = "What is learnt from")]
+    /// The fraction of whole videos of which only some steps are used, so that clips remain for negatives
+    #[arg(long, default_value_t = 0.0, value_name = "SHARE", value_parser = whole_share)]
     shortened: f64,
-    /// From which similarity of texts on a clip is taken to show a step
-    #[arg(long, default_value_t = NegativeRates::default().shows, value_name = "COSINE",
-        help_heading = "What is learnt from")]
+    /// The text similarity from which a clip is assumed to show a step
+    #[arg(long, default_value_t = NegativeRates::default().shows, value_name = "COSINE")]
     shows: f32,
-    /// Below which similarity it is taken not to
-    #[arg(long, default_value_t = NegativeRates::default().unlike, value_name = "COSINE",
-        help_heading = "What is learnt from")]
+    /// The text similarity below which a clip is assumed not to show a step
+    #[arg(long, default_value_t = NegativeRates::default().unlike, value_name = "COSINE")]
     unlike: f32,
+}
 
-    /// What the network is like; the options below change parts of it
-    #[arg(long, value_enum, default_value_t = PresetName::Small, help_heading = "Network")]
-    preset: PresetName,
-    /// The length of a token
-    #[arg(long, value_name = "N", help_heading = "Network")]
+#[derive(Args)]
+#[command(next_help_heading = "Network")]
+struct NetworkArguments {
+    /// The network; the options below change parts of it
+    #[arg(long, value_parser = choice(&PRESETS), default_value = "small")]
+    preset: Preset,
+    /// The width of a token
+    #[arg(long, value_name = "N")]
     width: Option<usize>,
-    /// Layers of the transformer
-    #[arg(long, value_name = "N", help_heading = "Network")]
+    /// Transformer layers
+    #[arg(long, value_name = "N")]
     layers: Option<usize>,
-    /// Heads of each layer's attention
-    #[arg(long, value_name = "N", help_heading = "Network")]
+    /// Attention heads per layer
+    #[arg(long, value_name = "N")]
     heads: Option<usize>,
-    /// The width of each layer's hidden part
-    #[arg(long, value_name = "N", help_heading = "Network")]
+    /// The width of the hidden layer of each feed-forward block
+    #[arg(long, value_name = "N")]
     hidden: Option<usize>,
-    /// The share of numbers left out while learning
-    #[arg(long, value_name = "SHARE", help_heading = "Network")]
+    /// The dropout rate
+    #[arg(long, value_name = "SHARE")]
     dropout: Option<f64>,
-    /// What a token is told
-    #[arg(long, value_enum, value_delimiter = ',', value_name = "KINDS", help_heading = "Network")]
-    channels: Vec<ChannelName>,
-    /// Let the network judge alone, without similarity, changes of source and steps back beside it
-    #[arg(long, help_heading = "Network")]
+    /// The input channels of a token
+    #[arg(long, value_parser = choice(&CHANNELS), value_delimiter = ',', value_name = "KINDS")]
+    channels: Vec<&'static str>,
+    /// Use the network alone, without similarity, source changes and reversals as additional terms
+    #[arg(long)]
     no_prior: bool,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum DeviceName {
-    /// All cores; the same weights every time
-    Cpu,
-    /// The first CUDA GPU, in a program built for it
-    Cuda,
-    /// The same, in numbers of 16 bits: faster, and not quite the same weights
-    CudaBf16,
-}
+const DEVICES: Choices<TrainDevice, 3> = [
+    ("cpu", "All cores; the same weights every time", TrainDevice::Cpu),
+    ("cuda", "The first CUDA GPU, if the program was built for it", TrainDevice::Cuda),
+    (
+        "cuda-bf16",
+        "The same in bfloat16: faster, with slightly other weights",
+        TrainDevice::CudaBf16,
+    ),
+];
 
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum PrecisionName {
-    F16,
-    F32,
-}
+const PRECISIONS: Choices<Precision, 2> =
+    [("f16", "", Precision::F16), ("f32", "", Precision::F32)];
 
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum ScheduleName {
-    /// It does not
-    Constant,
-    /// It rises over the first twentieth of all steps and falls to nothing
-    Cosine,
-}
+const SCHEDULES: Choices<Schedule, 2> = [
+    ("constant", "No change", Schedule::Constant),
+    ("cosine", "Linear warm-up over the first twentieth, then cosine decay to 0", Schedule::Cosine),
+];
 
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum PresetName {
-    /// Two layers of width 64, told how step and clip agree and how sources follow one another
+#[derive(Clone, Copy)]
+enum Preset {
     Small,
-    /// The paper's: four layers as wide as the features, told the features
     Paper,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum HardNegativeName {
-    /// Two clips in each other's place
-    Swapped,
-    /// A clip that is unlike its step
-    Wrong,
-    /// Clips of other videos of the task
-    Elsewhere,
-}
+const PRESETS: Choices<Preset, 2> = [
+    ("small", "Two layers of width 64 on similarities and source relations", Preset::Small),
+    (
+        "paper",
+        "As in the paper: four layers as wide as the features, on the features",
+        Preset::Paper,
+    ),
+];
 
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum ConstraintName {
-    /// Clips that do not show their step
-    Correctness,
-    /// A clip of another source between two of one
-    Continuity,
-    /// Clips of one video in the wrong order
-    State,
-}
+const NEGATIVES: Choices<&str, 3> = [
+    ("correctness", "Clips that do not show their step", "correctness"),
+    ("continuity", "A clip of another source between two of one source", "continuity"),
+    ("state", "Clips of one video in the wrong order", "state"),
+];
 
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum ChannelName {
-    /// The features of step and clip
-    Features,
-    /// How similar step and clip are
-    Similarity,
-    /// The same against all clips of the library
-    Standing,
-    /// How the clip's source stands to that of the clip before it
-    Source,
-}
+const MORE_NEGATIVES: Choices<&str, 3> = [
+    ("swapped", "Two clips exchanged", "swapped"),
+    ("wrong", "A clip that is dissimilar to its step", "wrong"),
+    ("elsewhere", "Clips of other videos of the task", "elsewhere"),
+];
+
+const CHANNELS: Choices<&str, 4> = [
+    ("features", "The features of step and clip", "features"),
+    ("similarity", "The similarity of step and clip", "similarity"),
+    ("standing", "The similarity relative to all clips of the library", "standing"),
+    ("source", "The relation of the clip's source to the previous clip's", "source"),
+];
 
 fn rate(text: &str) -> Result<f64, String> {
     match text.parse() {
@@ -232,19 +220,17 @@ fn rate(text: &str) -> Result<f64, String> {
     }
 }
 
-/// A share that leaves something of the rest.
+/// A fraction that leaves some of the rest.
 fn share(text: &str) -> Result<f64, String> {
     let share = text.parse().ok().filter(|share| (0.0..=0.9).contains(share));
     share.ok_or_else(|| "it must be from 0 to 0.9".into())
 }
 
-/// A share that may be all.
-fn part(text: &str) -> Result<f64, String> {
-    let part = text.parse().ok().filter(|part| (0.0..=1.0).contains(part));
-    part.ok_or_else(|| "it must be from 0 to 1".into())
+fn whole_share(text: &str) -> Result<f64, String> {
+    let share = text.parse().ok().filter(|share| (0.0..=1.0).contains(share));
+    share.ok_or_else(|| "it must be from 0 to 1".into())
 }
 
-/// Runs the command.
 pub fn run(arguments: &TrainArguments, setup: &Setup) -> Result<u8, Failure> {
     let data = match (&arguments.data, arguments.set.as_slice()) {
         (None, []) => Some(PathBuf::from("procedures.jsonl")),
@@ -254,20 +240,21 @@ pub fn run(arguments: &TrainArguments, setup: &Setup) -> Result<u8, Failure> {
     let sets = arguments.set.iter().map(|set| of_set(set, arguments, setup));
     let all = library.into_iter().map(Ok).chain(sets).collect::<Result<Vec<_>, _>>()?;
     let (collections, encoders): (Vec<Collection>, Vec<EncoderId>) = all.into_iter().unzip();
-    let config = arguments.config(encoders[0].clone())?; // a library where no set is named
+    let encoder = encoders[0].clone(); // cannot fail: a library if there is no set
+    let config = arguments.network.config(encoder, &arguments.domain)?;
     let (options, output) = (arguments.options(), arguments.output());
     let report = |event: &TrainEvent| print_event(event, options.epochs, setup);
     let trained = train(&collections, &config, &options, &output, &report, &setup.progress)?;
-    setup.progress.finish();
-    print(&trained, arguments, setup);
+    let folder = &arguments.out;
+    let json = json!({"event": "trained", "folder": folder, "metrics": trained.metrics});
+    setup.print(json, || print(&trained, folder));
     Ok(0)
 }
 
-/// The library's clips and the procedures that were mixed out of it.
+/// The clips of the library and the procedures that were mixed from it.
 fn of_library(data: &Path, setup: &Setup) -> Result<(Collection, EncoderId), Failure> {
     let examples = dataset::read(data)?;
-    setup.progress.begin("loading models", 0);
-    let sentences = setup.sentence()?;
+    let sentences = setup.load_sentences()?;
     let (library, encoder) = setup.open_library(&sentences)?;
     let (collection, counts) = Collection::of_library(
         &library,
@@ -276,19 +263,18 @@ fn of_library(data: &Path, setup: &Setup) -> Result<(Collection, EncoderId), Fai
         &examples,
         &setup.progress,
     )?;
-    warn_of(&counts, setup);
+    warn_of_skipped(&counts, setup);
     Ok((collection, encoder.id().clone()))
 }
 
-/// The videos of a set, each a procedure as it is.
+/// The videos of a set, each as one procedure.
 fn of_set(
     set: &Path,
     arguments: &TrainArguments,
     setup: &Setup,
 ) -> Result<(Collection, EncoderId), Failure> {
-    setup.progress.begin("loading models", 0);
-    let sentences = setup.sentence()?;
-    let encoder = setup.encoder(&arguments.encoder, &sentences, Decode::Exact)?;
+    let sentences = setup.load_sentences()?;
+    let encoder = setup.load_encoder(&arguments.encoder, &sentences, Decode::Exact)?;
     let encoders = Encoders { encoder: encoder.as_ref(), sentence: &sentences.encoder };
     let set = Set::open(set, Needs::Text)?;
     let (set, _) = load(set, &encoders, None, &setup.progress)?;
@@ -297,18 +283,18 @@ fn of_set(
     Ok((collection, set.encoder))
 }
 
-impl TrainArguments {
-    fn config(&self, encoder: EncoderId) -> Result<Config, Failure> {
+impl NetworkArguments {
+    fn config(&self, encoder: EncoderId, domain: &str) -> Result<Config, Failure> {
         let preset = match self.preset {
-            PresetName::Small => Config::small(encoder, &self.domain),
-            PresetName::Paper => Config::paper(encoder, &self.domain),
+            Preset::Small => Config::small(encoder, domain),
+            Preset::Paper => Config::paper(encoder, domain),
         };
-        let wanted = |channel| self.channels.contains(&channel);
+        let has = |channel| self.channels.contains(&channel);
         let channels = Channels {
-            features: wanted(ChannelName::Features),
-            similarity: wanted(ChannelName::Similarity),
-            standing: wanted(ChannelName::Standing),
-            source: wanted(ChannelName::Source),
+            features: has("features"),
+            similarity: has("similarity"),
+            standing: has("standing"),
+            source: has("source"),
         };
         let config = Config {
             width: self.width.unwrap_or(preset.width),
@@ -320,48 +306,26 @@ impl TrainArguments {
             ..preset
         };
         if !config.is_sound() {
-            return Err(Failure::new(
+            return Err(Failure::usage(
                 "--width must be a multiple of --heads, all sizes from 1 to 65536, and --dropout from \
                  0 to below 1",
-            )
-            .with_code(2));
+            ));
         }
         Ok(config)
     }
+}
 
-    fn options(&self) -> TrainOptions {
-        let (batch, rate) = match self.preset {
-            PresetName::Small => (384, 1e-3),
-            PresetName::Paper => (24, 3e-4),
-        };
-        TrainOptions {
-            seed: self.seed,
-            epochs: self.epochs as usize,
-            batch: self.batch.unwrap_or(batch) as usize,
-            rate: self.rate.unwrap_or(rate),
-            schedule: match self.schedule {
-                ScheduleName::Constant => Schedule::Constant,
-                ScheduleName::Cosine => Schedule::Cosine,
-            },
-            decay: self.decay,
-            clip: self.clip,
-            negatives: self.negative_rates(),
-            patience: self.patience,
-            held_out: self.held_out,
-            prior: !self.no_prior,
-        }
-    }
-
-    fn negative_rates(&self) -> NegativeRates {
-        let usual = |name| if self.ablate.contains(&name) { 0.0 } else { self.negatives };
-        let also = |name| if self.also.contains(&name) { self.negatives } else { 0.0 };
+impl ExampleArguments {
+    fn options(&self) -> NegativeRates {
+        let usual = |kind| if self.ablate.contains(&kind) { 0.0 } else { self.negatives };
+        let also = |kind| if self.also.contains(&kind) { self.negatives } else { 0.0 };
         NegativeRates {
-            correctness: usual(ConstraintName::Correctness),
-            continuity: usual(ConstraintName::Continuity),
-            state: usual(ConstraintName::State),
-            swapped: also(HardNegativeName::Swapped),
-            wrong: also(HardNegativeName::Wrong),
-            elsewhere: also(HardNegativeName::Elsewhere),
+            correctness: usual("correctness"),
+            continuity: usual("continuity"),
+            state: usual("state"),
+            swapped: also("swapped"),
+            wrong: also("wrong"),
+            elsewhere: also("elsewhere"),
             shows: self.shows,
             unlike: self.unlike,
             reword: self.reword,
@@ -369,49 +333,63 @@ impl TrainArguments {
             shortened: self.shortened,
         }
     }
+}
+
+impl TrainArguments {
+    fn options(&self) -> TrainOptions {
+        let (batch, rate) = match self.network.preset {
+            Preset::Small => (384, 1e-3),
+            Preset::Paper => (24, 3e-4),
+        };
+        let optimisation = &self.optimisation;
+        TrainOptions {
+            seed: self.seed,
+            epochs: optimisation.epochs as usize,
+            batch: optimisation.batch.unwrap_or(batch) as usize,
+            rate: optimisation.rate.unwrap_or(rate),
+            schedule: optimisation.schedule,
+            decay: optimisation.decay,
+            clip: optimisation.clip,
+            negatives: self.examples.options(),
+            patience: optimisation.patience,
+            held_out: optimisation.held_out,
+            prior: !self.network.no_prior,
+        }
+    }
 
     fn output(&self) -> TrainOutput {
         TrainOutput {
             folder: self.out.clone(),
-            device: match self.device {
-                DeviceName::Cpu => TrainDevice::Cpu,
-                DeviceName::Cuda => TrainDevice::Cuda,
-                DeviceName::CudaBf16 => TrainDevice::CudaBf16,
-            },
-            precision: match self.precision {
-                PrecisionName::F16 => Precision::F16,
-                PrecisionName::F32 => Precision::F32,
-            },
-            checkpoint_every: self.checkpoint_every,
+            device: self.device,
+            precision: self.precision,
+            checkpoint_every: self.optimisation.checkpoint_every,
             licence: self.licence.clone(),
         }
     }
 }
 
-fn warn_of(counts: &ExampleCounts, setup: &Setup) {
+fn warn_of_skipped(counts: &ExampleCounts, setup: &Setup) {
     if !counts.skipped.is_empty() {
         let skipped: usize = counts.skipped.values().sum();
         let all = skipped + counts.used;
         setup.progress.warn(&format!(
-            "{skipped} of {all} procedures are left out: {}; `stitch dataset mix` makes them anew",
+            "{skipped} of {all} procedures are left out: {}; `stitch dataset mix` makes new ones",
             counts.in_words()
         ));
     }
 }
 
-/// A line for every epoch, as it ends.
+/// Prints a line after every epoch; with --json also those between.
 fn print_event(event: &TrainEvent, epochs: usize, setup: &Setup) {
     match event {
-        _ if setup.json => println!("{}", json!(event)),
-        TrainEvent::Steps(_) => {}
+        TrainEvent::Steps(_) => setup.print_all(&[event], || {}),
         TrainEvent::Epoch(epoch) => {
-            setup.progress.finish();
-            println!("{}", in_words(epoch, epochs));
+            setup.print(event, || println!("{}", epoch_text(epoch, epochs)))
         }
     }
 }
 
-fn in_words(epoch: &Epoch, epochs: usize) -> String {
+fn epoch_text(epoch: &Epoch, epochs: usize) -> String {
     let Epoch { epoch: number, loss, rate, medr, r50, samples_per_s, left_s, .. } = epoch;
     let left = clock((left_s * 1000.0) as u64, 1);
     format!(
@@ -420,31 +398,21 @@ fn in_words(epoch: &Epoch, epochs: usize) -> String {
     )
 }
 
-fn print(trained: &Trained, arguments: &TrainArguments, setup: &Setup) {
-    let folder = arguments.out.display();
-    if setup.json {
-        let done = json!({"event": "trained", "folder": arguments.out, "metrics": trained.metrics});
-        println!("{done}");
-        return;
-    }
+fn print(trained: &Trained, folder: &Path) {
+    let folder = folder.display();
     if trained.done_before {
-        println!("{folder} holds this very training already");
+        println!("{folder} holds the result of this training already");
     }
-    let of = |name: &str| &trained.metrics[name];
+    let metrics = |name: &str| &trained.metrics[name];
     let row = |name: &str| {
-        let figure = |key: &str| of(name)[key].as_f64().unwrap_or(f64::NAN);
-        let title = name.replace('_', " ");
-        let numbers = [figure("medr"), figure("r1"), figure("r5"), figure("r50"), figure("mrr")];
-        let [medr, rest @ ..] = numbers;
-        let cells = rest.iter().map(|number| format!("{number:.3}"));
-        [title, format!("{medr:.1}")].into_iter().chain(cells).collect::<Vec<_>>()
+        let metric = |key: &str| metrics(name)[key].as_f64().unwrap_or(f64::NAN);
+        let cells = ["r1", "r5", "r50", "mrr"].map(|key| format!("{:.3}", metric(key)));
+        let first = [name.replace('_', " "), format!("{:.1}", metric("medr"))];
+        first.into_iter().chain(cells).collect::<Vec<_>>()
     };
-    println!("{} held-out procedures that chose nothing, each among 500:", of("procedures"));
-    let heads = ["", "MedR", "R@1", "R@5", "R@50", "MRR"];
+    println!("{} held-out procedures, each ranked among 500:", metrics("procedures"));
     let rows = [row("evaluator"), row("average_similarity")];
-    table::print(&heads, &[false, true, true, true, true, true], &rows);
-    let error = of("calibration")["error"].as_f64().unwrap_or(f64::NAN);
-    println!(
-        "its probabilities are off by {error:.3} on average; {folder}/card.json has the table"
-    );
+    table::print(&["", ">MedR", ">R@1", ">R@5", ">R@50", ">MRR"], &rows);
+    let error = metrics("calibration")["error"].as_f64().unwrap_or(f64::NAN);
+    println!("calibration error {error:.3}; {folder}/card.json has the reliability table");
 }

@@ -1,4 +1,4 @@
-//! A home of its own for each test: a small sentence model, a few small videos with subtitles.
+//! A separate folder for each test, with a small sentence model and a few small videos with subtitles.
 
 #![allow(dead_code)] // each test file uses a part
 
@@ -7,7 +7,7 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
-/// A folder that holds all that `stitch` reads and writes in one test.
+/// A folder for everything that `stitch` reads and writes in one test.
 pub struct Home {
     folder: TempDir,
 }

@@ -1,212 +1,168 @@
-//! Demonstrations: asked for, looked at, changed, rendered, exported.
+//! Demonstrations: created, listed, changed, rendered, exported.
 
 use axum::extract::State;
-use axum::http::{StatusCode, header};
-use axum::response::{IntoResponse, Response};
+use axum::http::StatusCode;
+use axum::response::Response;
 use serde::{Deserialize, Serialize};
 use stitch_engine::export::{Export, Format};
 use stitch_engine::progress::Silent;
 use stitch_engine::render::Plan;
 use utoipa::ToSchema;
 
-use super::extract::{Json, Path, blocking};
-use super::jobs::enter;
+use super::extract::{AcceptedReply, AppState, Json, Path, Reply, accepted, attachment};
 use super::procedures::ProcedureText;
 use crate::demonstrations;
-use crate::error::{BodyProblems, Problem};
-use crate::finding;
-use crate::jobs::{Job, Kind, Work};
-use crate::looks::{Looks, Search};
-use crate::state::{Shared, State as Server};
+use crate::editor;
+use crate::error::{ApiError, BodyErrors, NotFound};
+use crate::jobs::{Job, JobKind, Task};
+use crate::options::{SearchOptions, VideoOptions};
+use crate::state::State as Server;
 use crate::wire::{Change, DemonstrationView};
 
-/// A demonstration that is asked for.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Question {
-    /// What it is to show.
+pub struct DemonstrationRequest {
     pub procedure: ProcedureText,
-    /// How clips are chosen.
     #[serde(default)]
-    pub search: Search,
+    pub search: SearchOptions,
 }
 
-/// A demonstration that was asked for, and the job that finds it.
 #[derive(Clone, Debug, Serialize, ToSchema)]
-pub struct Begun {
-    /// Its number.
+pub struct CreatedDemonstration {
     pub id: i64,
-    /// The job.
+    /// The job that searches its clips
     pub job: Job,
 }
 
-/// A demonstration in a list.
 #[derive(Clone, Debug, Serialize, ToSchema)]
-pub struct Listed {
-    /// Its number.
+pub struct DemonstrationSummary {
     pub id: i64,
-    /// What it makes.
     pub title: String,
-    /// How many steps it has.
+    /// The number of steps
     pub steps: usize,
-    /// Whether its clips are found.
+    /// Whether the search has ended
     pub found: bool,
 }
 
-/// Ask for a demonstration
-#[utoipa::path(post, path = "/api/demonstrations", tag = "demonstrations", request_body = Question,
-    responses(BodyProblems, (status = 202, description = "it is being found", body = Begun),
-        (status = 429, description = "too many jobs wait", body = Problem)))]
+/// Create a demonstration
+#[utoipa::path(post, path = "/api/demonstrations", tag = "demonstrations",
+    request_body = DemonstrationRequest,
+    responses(BodyErrors, (status = 202, description = "the search is queued", body = CreatedDemonstration),
+        (status = 429, description = "too many jobs are queued", body = ApiError)))]
 pub async fn create(
-    State(state): State<Shared>,
-    Json(question): Json<Question>,
-) -> Result<(StatusCode, Json<Begun>), Problem> {
-    let begin = move |state: &Server| {
-        let procedure = question.procedure.procedure(&state.settings.limits)?;
-        question.search.check()?;
-        let id = demonstrations::create(&state.store, &procedure, &question.search)?;
-        match enter(state, &Work::Make { demonstration: id }) {
-            Ok(job) => Ok(Begun { id, job }),
-            Err(problem) => {
-                demonstrations::remove(&state.store, id)?;
-                Err(problem)
-            }
+    State(state): AppState,
+    Json(request): Json<DemonstrationRequest>,
+) -> AcceptedReply<CreatedDemonstration> {
+    let procedure = request.procedure.procedure()?;
+    request.search.validate()?;
+    let id = demonstrations::create(&state.database, &procedure, &request.search)?;
+    match state.jobs.enqueue(&Task::Make { demonstration: id }) {
+        Ok(job) => accepted(CreatedDemonstration { id, job }),
+        Err(error) => {
+            demonstrations::remove(&state.database, id)?;
+            Err(error)
         }
-    };
-    Ok((StatusCode::ACCEPTED, Json(blocking(&state, begin).await?)))
+    }
 }
 
-/// The last demonstrations
+/// List the last 100 demonstrations
 #[utoipa::path(get, path = "/api/demonstrations", tag = "demonstrations",
-    responses((status = 200, description = "newest first", body = [Listed])))]
-pub async fn list(State(state): State<Shared>) -> Result<Json<Vec<Listed>>, Problem> {
-    let find = |state: &Server| {
-        let listed = |record: demonstrations::Record| Listed {
-            id: record.id,
-            title: record.title,
-            steps: record.steps.len(),
-            found: record.revision > 0,
-        };
-        Ok(demonstrations::list(&state.store, 100)?.into_iter().map(listed).collect())
+    responses((status = 200, description = "newest first", body = [DemonstrationSummary])))]
+pub async fn list(State(state): AppState) -> Reply<Vec<DemonstrationSummary>> {
+    let summary = |record: demonstrations::Record| DemonstrationSummary {
+        id: record.id,
+        title: record.title,
+        steps: record.steps.len(),
+        found: record.revision > 0,
     };
-    blocking(&state, find).await.map(Json)
+    Ok(Json(demonstrations::list(&state.database, 100)?.into_iter().map(summary).collect()))
 }
 
-/// One demonstration
+/// Get the current revision of a demonstration
 #[utoipa::path(get, path = "/api/demonstrations/{id}", tag = "demonstrations",
     params(("id" = i64, Path)),
-    responses((status = 200, description = "as it stands", body = DemonstrationView),
-        (status = 404, description = "there is none", body = Problem),
-        (status = 409, description = "it is still being found", body = Problem)))]
-pub async fn one(
-    State(state): State<Shared>,
-    Path(id): Path<i64>,
-) -> Result<Json<DemonstrationView>, Problem> {
-    blocking(&state, move |state| finding::view(state, id)).await.map(Json)
+    responses(NotFound, (status = 200, description = "the current revision", body = DemonstrationView),
+        (status = 409, description = "the search is still running", body = ApiError)))]
+pub async fn get(State(state): AppState, Path(id): Path<i64>) -> Reply<DemonstrationView> {
+    editor::view(&state, id).map(Json)
 }
 
-/// Forget a demonstration
+/// Delete a demonstration
 #[utoipa::path(delete, path = "/api/demonstrations/{id}", tag = "demonstrations",
-    params(("id" = i64, Path)),
-    responses((status = 204, description = "it is gone"),
-        (status = 404, description = "there is none", body = Problem)))]
-pub async fn remove(
-    State(state): State<Shared>,
-    Path(id): Path<i64>,
-) -> Result<StatusCode, Problem> {
-    let forget = move |state: &Server| match demonstrations::remove(&state.store, id)? {
+    params(("id" = i64, Path)), responses(NotFound, (status = 204, description = "deleted")))]
+pub async fn remove(State(state): AppState, Path(id): Path<i64>) -> Result<StatusCode, ApiError> {
+    match demonstrations::remove(&state.database, id)? {
         true => Ok(StatusCode::NO_CONTENT),
-        false => Err(Problem::missing("demonstration")),
-    };
-    blocking(&state, forget).await
+        false => Err(ApiError::not_found("demonstration")),
+    }
 }
 
 /// Change a demonstration
 #[utoipa::path(post, path = "/api/demonstrations/{id}/changes", tag = "demonstrations",
     params(("id" = i64, Path)), request_body = Change,
-    responses(BodyProblems, (status = 200, description = "as it stands now", body = DemonstrationView),
-        (status = 404, description = "no such demonstration, step, clip or video", body = Problem),
-        (status = 409, description = "not possible as things stand", body = Problem)))]
+    responses(BodyErrors, (status = 200, description = "the new revision", body = DemonstrationView),
+        (status = 404, description = "no such demonstration, step, clip or video", body = ApiError),
+        (status = 409, description = "not possible in the current revision", body = ApiError)))]
 pub async fn change(
-    State(state): State<Shared>,
+    State(state): AppState,
     Path(id): Path<i64>,
     Json(change): Json<Change>,
-) -> Result<Json<DemonstrationView>, Problem> {
-    blocking(&state, move |state| finding::change(state, id, &change)).await.map(Json)
+) -> Reply<DemonstrationView> {
+    editor::change(&state, id, &change).map(Json)
 }
 
-/// Make a video of a demonstration as it stands
+/// Render the current revision of a demonstration
 #[utoipa::path(post, path = "/api/demonstrations/{id}/renders", tag = "demonstrations",
-    params(("id" = i64, Path)), request_body = Looks,
-    responses(BodyProblems, (status = 202, description = "the job that makes it", body = Job),
-        (status = 404, description = "there is none", body = Problem),
-        (status = 409, description = "it is still being found", body = Problem),
-        (status = 429, description = "too many jobs wait", body = Problem)))]
+    params(("id" = i64, Path)), request_body = VideoOptions,
+    responses(BodyErrors, NotFound, (status = 202, description = "the render job", body = Job),
+        (status = 409, description = "the search is still running", body = ApiError),
+        (status = 429, description = "too many jobs are queued", body = ApiError)))]
 pub async fn render(
-    State(state): State<Shared>,
+    State(state): AppState,
     Path(id): Path<i64>,
-    Json(looks): Json<Looks>,
-) -> Result<(StatusCode, Json<Job>), Problem> {
-    let begin = move |state: &Server| {
-        looks.check()?;
-        let (_, revision) = finding::standing(state, id)?;
-        let work = Work::Render { demonstration: id, revision: revision.number, options: looks };
-        enter(state, &work)
-    };
-    Ok((StatusCode::ACCEPTED, Json(blocking(&state, begin).await?)))
+    Json(options): Json<VideoOptions>,
+) -> AcceptedReply<Job> {
+    options.validate()?;
+    let revision = demonstrations::current(&state.database, id)?.1.number;
+    accepted(state.jobs.enqueue(&Task::Render { demonstration: id, revision, options })?)
 }
 
-/// A demonstration for another program
+/// Export a demonstration
 #[utoipa::path(get, path = "/api/demonstrations/{id}/exports/{name}", tag = "demonstrations",
     params(("id" = i64, Path),
         ("name" = String, Path, description = "the file extension of a format, as `json`, `otio` or `credits.txt`")),
     responses((status = 200, description = "the file", content_type = "*/*", body = Vec<u8>),
-        (status = 404, description = "no such demonstration or format", body = Problem),
-        (status = 409, description = "it is still being found", body = Problem),
-        (status = 422, description = "it shows nothing", body = Problem)))]
+        (status = 404, description = "no such demonstration or format", body = ApiError),
+        (status = 409, description = "the search is still running", body = ApiError),
+        (status = 422, description = "all steps are gaps", body = ApiError)))]
 pub async fn export(
-    State(state): State<Shared>,
+    State(state): AppState,
     Path((id, name)): Path<(i64, String)>,
-) -> Result<Response, Problem> {
-    let format = Format::by_extension(&name).ok_or_else(|| Problem::missing("format"))?;
-    let text = blocking(&state, move |state| export_text(state, id, format)).await?;
-    let disposition = format!("attachment; filename=\"demonstration-{id}.{}\"", format.extension);
-    let headers = [
-        (header::CONTENT_TYPE, format.media_type.to_owned()),
-        (header::CONTENT_DISPOSITION, disposition),
-    ];
-    Ok((headers, text).into_response())
-}
-
-fn export_text(state: &Server, id: i64, format: &Format) -> Result<String, Problem> {
-    let (_, revision) = finding::standing(state, id)?;
-    let looks = looks_of(state, id)?;
-    let demonstration = &revision.answer;
-    let plan = Plan::new(demonstration, &looks.options(), &Silent)?;
-    let (video, cache) = (format!("demonstration-{id}.mp4"), state.cuts());
+) -> Result<Response, ApiError> {
+    let format = Format::by_extension(&name).ok_or_else(|| ApiError::not_found("format"))?;
+    let demonstration = &demonstrations::current(&state.database, id)?.1.answer;
+    let options = last_render_options(&state, id)?;
+    let plan = Plan::new(demonstration, &options.render_options(), &Silent)?;
+    let (video, cache) = (format!("demonstration-{id}.mp4"), state.cuts_folder());
     let export =
         Export { demonstration, plan: &plan, video: &video, cache: &cache, progress: &Silent };
-    Ok(format.text(&export)?)
+    let name = format!("demonstration-{id}.{}", format.extension);
+    Ok(attachment(format.media_type, &name, format.text(&export)?))
 }
 
-/// How the demonstration was last rendered: its exports have the same times.
-fn looks_of(state: &Server, id: i64) -> Result<Looks, Problem> {
-    let job = state.jobs.newest(&state.store, Kind::Render, id)?;
-    Ok(match job.and_then(|job| job.work) {
-        Some(Work::Render { options, .. }) => options,
-        _ => Looks::default(),
+/// The options of the last render, so that exports have the times of that video.
+fn last_render_options(state: &Server, id: i64) -> Result<VideoOptions, ApiError> {
+    Ok(match state.jobs.newest(JobKind::Render, id)?.and_then(|job| job.task) {
+        Some(Task::Render { options, .. }) => options,
+        _ => VideoOptions::default(),
     })
 }
 
-/// What people chose, as pairs to learn from
+/// Export the choices of all users as preference pairs
 #[utoipa::path(get, path = "/api/choices.jsonl", tag = "demonstrations",
-    responses((status = 200, description = "one JSON object a line: the clip preferred and the clip \
-        rejected for a step", content_type = "application/jsonl", body = String)))]
-pub async fn choices(State(state): State<Shared>) -> Result<Response, Problem> {
-    let lines = blocking(&state, |state| Ok(demonstrations::choices(&state.store)?)).await?;
-    let headers = [
-        (header::CONTENT_TYPE, "application/jsonl"),
-        (header::CONTENT_DISPOSITION, "attachment; filename=\"choices.jsonl\""),
-    ];
-    Ok((headers, lines).into_response())
+    responses((status = 200, description = "JSON lines: the preferred and the rejected clip of a step",
+        content_type = "application/jsonl", body = String)))]
+pub async fn choices(State(state): AppState) -> Result<Response, ApiError> {
+    let lines = demonstrations::choices(&state.database)?;
+    Ok(attachment("application/jsonl", "choices.jsonl", lines))
 }

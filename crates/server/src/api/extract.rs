@@ -1,34 +1,27 @@
-//! Parts of a request, with errors told like all others, and work off the event loop.
+//! Extractors whose errors are `ApiError`s, and types of responses.
 
 use axum::extract::rejection::{JsonRejection, PathRejection, QueryRejection};
 use axum::extract::{FromRequest, FromRequestParts, Request};
-use axum::http::StatusCode;
 use axum::http::request::Parts;
+use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::error::Problem;
-use crate::state::{Shared, State};
+use crate::error::ApiError;
+use crate::state::SharedState;
 
-/// A body of JSON.
 pub struct Json<T>(pub T);
-
-/// Values in the path.
 pub struct Path<T>(pub T);
-
-/// Values after the question mark.
 pub struct Query<T>(pub T);
 
 impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Json<T> {
-    type Rejection = Problem;
+    type Rejection = ApiError;
 
-    async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
-        let told = |e: JsonRejection| Problem::new(e.status(), e.body_text());
-        axum::Json::from_request(request, state)
-            .await
-            .map(|axum::Json(found)| Self(found))
-            .map_err(told)
+    async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
+        let rejected = |e: JsonRejection| ApiError::new(e.status(), e.body_text());
+        let found = axum::Json::from_request(request, state).await;
+        found.map(|axum::Json(found)| Self(found)).map_err(rejected)
     }
 }
 
@@ -39,33 +32,40 @@ impl<T: Serialize> IntoResponse for Json<T> {
 }
 
 impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Path<T> {
-    type Rejection = Problem;
+    type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
-        // Whatever is no number is no address of anything here.
-        let told = |_: PathRejection| Problem::missing("thing");
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        // An id that is not a number identifies nothing: 404, not 400.
+        let rejected = |_: PathRejection| ApiError::not_found("resource");
         let found = axum::extract::Path::from_request_parts(parts, state).await;
-        found.map(|axum::extract::Path(found)| Self(found)).map_err(told)
+        found.map(|axum::extract::Path(found)| Self(found)).map_err(rejected)
     }
 }
 
 impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
-    type Rejection = Problem;
+    type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
-        let told =
-            |e: QueryRejection| Problem::new(StatusCode::UNPROCESSABLE_ENTITY, e.body_text());
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        let rejected = |e: QueryRejection| ApiError::invalid(e.body_text());
         let found = axum::extract::Query::from_request_parts(parts, state).await;
-        found.map(|axum::extract::Query(found)| Self(found)).map_err(told)
+        found.map(|axum::extract::Query(found)| Self(found)).map_err(rejected)
     }
 }
 
-/// Runs what reads disks or computes where it holds nobody up.
-pub async fn blocking<T: Send + 'static>(
-    state: &Shared,
-    work: impl FnOnce(&State) -> Result<T, Problem> + Send + 'static,
-) -> Result<T, Problem> {
-    let state = state.clone();
-    let done = tokio::task::spawn_blocking(move || work(&state)).await;
-    done.unwrap_or_else(|error| Err(Problem::broken(error)))
+/// The state of the server, as a parameter of handlers.
+pub type AppState = axum::extract::State<SharedState>;
+pub type Reply<T> = Result<Json<T>, ApiError>;
+/// With status 202.
+pub type AcceptedReply<T> = Result<(StatusCode, Json<T>), ApiError>;
+
+pub fn accepted<T>(result: T) -> AcceptedReply<T> {
+    Ok((StatusCode::ACCEPTED, Json(result)))
+}
+
+/// A text that browsers save as a file.
+pub fn attachment(media_type: &'static str, name: &str, text: String) -> Response {
+    let disposition = format!("attachment; filename=\"{name}\"");
+    let headers =
+        [(header::CONTENT_TYPE, media_type.to_owned()), (header::CONTENT_DISPOSITION, disposition)];
+    (headers, text).into_response()
 }

@@ -1,14 +1,14 @@
-//! The library: its videos, what they show, their bytes, and where something is shown or said.
+//! The library: its videos, their steps, files and thumbnails, and search.
 
 use std::path::PathBuf;
 
 use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::http::{HeaderValue, header};
+use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
-use stitch_core::clip::VideoId;
-use stitch_engine::demonstrate::Stock;
+use stitch_core::clip::{Clip, VideoId};
+use stitch_engine::demonstrate::{Place, Stock};
 use stitch_engine::export::thumbnails::picture_at;
 use stitch_engine::library::{VideoRecord, VideoStatus};
 use stitch_engine::progress::Silent;
@@ -16,71 +16,57 @@ use tower::ServiceExt;
 use tower_http::services::ServeFile;
 use utoipa::{IntoParams, ToSchema};
 
-use super::extract::{Json, Path, Query, blocking};
-use crate::error::Problem;
-use crate::state::{Shared, State as Server};
+use super::extract::{AppState, Json, Path, Query, Reply};
+use crate::error::{ApiError, NotFound};
+use crate::state::State as Server;
 use crate::wire::ClipRef;
 
-/// A video of the library.
+/// A video of the library
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct VideoView {
-    /// Its number.
     pub id: u32,
-    /// Its title, or its file name.
+    /// Its title, or its file name
     pub title: String,
-    /// Its file name.
     pub file: String,
-    /// Its folder.
     pub folder: String,
-    /// `ready`, `pending`, `failed` or `duplicate`.
+    /// `ready`, `pending`, `failed` or `duplicate`
     pub status: String,
-    /// Why it failed, or of which file it is a copy.
+    /// Why it failed, or the path of the file it duplicates
     pub reason: Option<String>,
-    /// Who published it.
     pub uploader: Option<String>,
-    /// Under which licence.
     pub licence: Option<String>,
-    /// How long it is.
     pub length_ms: u64,
-    /// Its width.
     pub width: u32,
-    /// Its height.
     pub height: u32,
-    /// Where its narration came from.
+    /// The origin of its narration
     pub narration_by: Option<String>,
-    /// What made its steps.
+    /// The method that extracted its steps
     pub steps_by: Option<String>,
-    /// The steps it shows.
-    pub steps: Vec<ShownStep>,
+    pub steps: Vec<VideoStep>,
 }
 
-/// A step that a video shows.
 #[derive(Clone, Debug, Serialize, ToSchema)]
-pub struct ShownStep {
-    /// In its own words; empty where pictures alone speak.
+pub struct VideoStep {
+    /// Empty if it was found in the frames alone
     pub text: String,
-    /// Where it begins, in milliseconds.
     pub start_ms: u64,
-    /// One past where it ends.
+    /// Exclusive
     pub end_ms: u64,
 }
 
 impl VideoView {
-    /// Of a record, with its clips from the pool.
-    pub fn new(record: &VideoRecord, stock: Option<&Stock>) -> Self {
+    pub fn new(record: &VideoRecord, pool: Option<&Stock>) -> Self {
         let (status, reason) = match &record.status {
             VideoStatus::Ready => ("ready", None),
             VideoStatus::Pending => ("pending", None),
-            VideoStatus::Failed(why) => ("failed", Some(why.clone())),
+            VideoStatus::Failed(reason) => ("failed", Some(reason.clone())),
             VideoStatus::Duplicate(of) => ("duplicate", Some(of.clone())),
         };
-        let name = |part: Option<&std::ffi::OsStr>| {
-            part.unwrap_or_default().to_string_lossy().into_owned()
-        };
+        let file = record.path.file_name().unwrap_or_default();
         Self {
             id: record.id,
             title: record.video.title.clone(),
-            file: name(record.path.file_name()),
+            file: file.to_string_lossy().into_owned(),
             folder: record.path.parent().unwrap_or(&record.path).to_string_lossy().into_owned(),
             status: status.into(),
             reason,
@@ -91,198 +77,188 @@ impl VideoView {
             height: record.video.height,
             narration_by: record.narration_by.clone(),
             steps_by: record.steps_by.clone(),
-            steps: stock.map(|stock| steps(stock, record.id)).unwrap_or_default(),
+            steps: pool.map(|pool| steps(pool, record.id)).unwrap_or_default(),
         }
     }
 }
 
-fn steps(stock: &Stock, video: u32) -> Vec<ShownStep> {
-    let clips = stock.pool.clips();
+fn steps(pool: &Stock, video: u32) -> Vec<VideoStep> {
+    let clips = pool.pool.clips(); // sorted by video
     let first = clips.partition_point(|clip| clip.video.0 < video);
-    let of_video = clips[first..].iter().take_while(|clip| clip.video.0 == video);
-    let step = |clip: &stitch_core::clip::Clip| ShownStep {
+    let step = |clip: &Clip| VideoStep {
         text: clip.text.clone(),
         start_ms: clip.span.start(),
         end_ms: clip.span.end(),
     };
-    of_video.map(step).collect()
+    clips[first..].iter().take_while(|clip| clip.video.0 == video).map(step).collect()
 }
 
-/// Every video of the library.
-pub fn videos(state: &Server) -> Result<Vec<VideoView>, Problem> {
-    state.refresh_stock()?;
-    let stock = state.stock()?;
-    let records = state.kit.library.videos()?;
-    Ok(records.iter().map(|record| VideoView::new(record, stock.as_deref())).collect())
+pub fn videos(state: &Server) -> Result<Vec<VideoView>, ApiError> {
+    state.refresh_pool()?;
+    let pool = state.pool()?;
+    let records = state.resources.library.videos()?;
+    Ok(records.iter().map(|record| VideoView::new(record, pool.as_deref())).collect())
 }
 
-/// All videos
+/// List all videos with their steps
 #[utoipa::path(get, path = "/api/videos", tag = "library",
-    responses((status = 200, description = "every video, with its steps", body = [VideoView])))]
-pub async fn list(State(state): State<Shared>) -> Result<Json<Vec<VideoView>>, Problem> {
-    blocking(&state, videos).await.map(Json)
+    responses((status = 200, description = "all videos", body = [VideoView])))]
+pub async fn list(State(state): AppState) -> Reply<Vec<VideoView>> {
+    videos(&state).map(Json)
 }
 
-/// One video
+/// Get a video
 #[utoipa::path(get, path = "/api/videos/{id}", tag = "library", params(("id" = u32, Path)),
-    responses((status = 200, description = "the video", body = VideoView),
-        (status = 404, description = "there is none", body = Problem)))]
-pub async fn one(
-    State(state): State<Shared>,
-    Path(id): Path<u32>,
-) -> Result<Json<VideoView>, Problem> {
-    let find = move |state: &Server| {
-        let record = state.kit.library.video(VideoId(id))?;
-        Ok(VideoView::new(&record, state.stock()?.as_deref()))
-    };
-    blocking(&state, find).await.map(Json)
+    responses(NotFound, (status = 200, description = "the video", body = VideoView)))]
+pub async fn get(State(state): AppState, Path(id): Path<u32>) -> Reply<VideoView> {
+    let record = state.resources.library.video(VideoId(id))?;
+    Ok(Json(VideoView::new(&record, state.pool()?.as_deref())))
 }
 
-/// The file of a video that is ready; a request names it by number only.
-async fn path_of(state: &Shared, id: u32) -> Result<(PathBuf, u64), Problem> {
-    blocking(state, move |state| {
-        let record = state.kit.library.video(VideoId(id))?;
-        match record.status {
-            VideoStatus::Ready => Ok((record.path, record.video.length_ms)),
-            _ => Err(Problem::missing("video that is ready")),
-        }
-    })
-    .await
+/// The path and length of a video that is ready. Requests name videos by id only.
+fn path_of(state: &Server, id: u32) -> Result<(PathBuf, u64), ApiError> {
+    let record = state.resources.library.video(VideoId(id))?;
+    match record.status {
+        VideoStatus::Ready => Ok((record.path, record.video.length_ms)),
+        _ => Err(ApiError::not_found("video that is ready")),
+    }
 }
 
-/// A video's bytes
+/// The responses of `send_file`.
+#[derive(utoipa::IntoResponses)]
+#[allow(dead_code)] // only described
+pub enum VideoFile {
+    /// the whole file
+    #[response(status = 200, content_type = "video/*")]
+    Whole(Vec<u8>),
+    /// the requested range
+    #[response(status = 206, content_type = "video/*")]
+    Range(Vec<u8>),
+    /// the range is outside the file
+    #[response(status = 416)]
+    NoRange,
+}
+
+/// Get the file of a video
 #[utoipa::path(get, path = "/api/videos/{id}/file", tag = "library", params(("id" = u32, Path)),
-    responses((status = 200, description = "all of it", content_type = "video/*", body = Vec<u8>),
-        (status = 206, description = "the range asked for", content_type = "video/*", body = Vec<u8>),
-        (status = 404, description = "there is none", body = Problem),
-        (status = 416, description = "there is no such range")))]
+    responses(VideoFile, NotFound))]
 pub async fn file(
-    State(state): State<Shared>,
+    State(state): AppState,
     Path(id): Path<u32>,
     request: Request,
-) -> Result<Response, Problem> {
-    let (path, _) = path_of(&state, id).await?;
-    send_file(path, request).await
+) -> Result<Response, ApiError> {
+    send_file(path_of(&state, id)?.0, request).await
 }
 
-/// A file with ranges, kept by the browser as long as it does not change.
-pub async fn send_file(path: PathBuf, request: Request) -> Result<Response, Problem> {
-    let answer = ServeFile::new(path).oneshot(request).await;
-    let mut response = answer.unwrap_or_else(|never| match never {}).map(Body::new);
-    if response.status() == axum::http::StatusCode::NOT_FOUND {
-        return Err(Problem::missing("file any more"));
+/// Sends a file or a range of it; browsers check whether it has changed before they use a cached copy.
+pub async fn send_file(path: PathBuf, request: Request) -> Result<Response, ApiError> {
+    let sent = ServeFile::new(path).oneshot(request).await;
+    let mut response = sent.unwrap_or_else(|never| match never {}).map(Body::new);
+    if response.status() == StatusCode::NOT_FOUND {
+        return Err(ApiError::not_found("file any more"));
     }
-    let kept = HeaderValue::from_static("private, no-cache");
-    response.headers_mut().insert(header::CACHE_CONTROL, kept);
+    let cache = HeaderValue::from_static("private, no-cache");
+    response.headers_mut().insert(header::CACHE_CONTROL, cache);
     Ok(response)
 }
 
-/// When a picture is wanted.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
-pub struct Moment {
-    /// In milliseconds of the video; rounded down to a tenth of a second.
+pub struct ThumbnailQuery {
+    /// Milliseconds of the video, rounded down to tenths of a second
     #[serde(default)]
     pub at: u64,
 }
 
-/// A picture out of a video
+/// Get a frame of a video
 #[utoipa::path(get, path = "/api/videos/{id}/picture", tag = "library",
-    params(("id" = u32, Path), Moment),
-    responses((status = 200, description = "the picture", content_type = "image/jpeg", body = Vec<u8>),
-        (status = 404, description = "there is none", body = Problem),
-        (status = 422, description = "no time", body = Problem)))]
-pub async fn picture(
-    State(state): State<Shared>,
+    params(("id" = u32, Path), ThumbnailQuery),
+    responses(NotFound, (status = 200, description = "the frame", content_type = "image/jpeg", body = Vec<u8>),
+        (status = 422, description = "the time is not a number", body = ApiError)))]
+pub async fn thumbnail(
+    State(state): AppState,
     Path(id): Path<u32>,
-    Query(Moment { at }): Query<Moment>,
-) -> Result<Response, Problem> {
-    let (path, length) = path_of(&state, id).await?;
-    let at = at.min(length.saturating_sub(100)) / 100 * 100;
-    let permit = state.pictures.acquire().await.map_err(Problem::broken)?;
-    let taken = blocking(&state, move |state| {
-        picture_at(&state.cuts(), &path, at, &Silent).map_err(|error| {
-            tracing::debug!(%error, "no picture");
-            Problem::missing("picture")
-        })
-    });
-    let jpeg = taken.await?;
+    Query(ThumbnailQuery { at }): Query<ThumbnailQuery>,
+) -> Result<Response, ApiError> {
+    let (path, length_ms) = path_of(&state, id)?;
+    let at = at.min(length_ms.saturating_sub(100)) / 100 * 100;
+    let permit = state.thumbnails.acquire().await.map_err(ApiError::internal)?;
+    let jpeg = picture_at(&state.cuts_folder(), &path, at, &Silent).map_err(|error| {
+        tracing::debug!(%error, "no thumbnail");
+        ApiError::not_found("picture")
+    })?;
     drop(permit);
-    let kept =
+    let headers =
         [(header::CONTENT_TYPE, "image/jpeg"), (header::CACHE_CONTROL, "private, max-age=86400")];
-    Ok((kept, jpeg).into_response())
+    Ok((headers, jpeg).into_response())
 }
 
-/// What is looked for.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
-pub struct Wanted {
-    /// In words, up to 200 letters.
+pub struct SearchQuery {
+    /// The text to search; its first 200 characters count
     #[serde(default)]
     pub q: String,
 }
 
-/// Where something is shown or said.
 #[derive(Clone, Debug, Default, Serialize, ToSchema)]
-pub struct Hits {
-    /// Clips that show it, most likely first.
-    pub shown: Vec<Hit>,
-    /// Sentences that say it.
-    pub said: Vec<Hit>,
+pub struct SearchResults {
+    /// Clips that show it, the most likely first
+    pub shown: Vec<SearchResult>,
+    /// Sentences that contain it
+    pub said: Vec<SearchResult>,
 }
 
-/// One place.
 #[derive(Clone, Debug, Serialize, ToSchema)]
-pub struct Hit {
-    /// The clip, or where the sentence is said.
+pub struct SearchResult {
+    /// The clip, or the time of the sentence
     pub clip: ClipRef,
-    /// The video's title.
+    /// The title of the video
     pub title: String,
-    /// The step, or the sentence.
+    /// The step, or the sentence
     pub text: String,
-    /// How likely the clip shows it; none for a sentence.
+    /// The probability that the clip shows it; none for a sentence
     pub probability: Option<f32>,
 }
 
-/// How many of each are found.
-const MOST_HITS: usize = 12;
+/// Clips and sentences found by a search, at most so many of each; chosen by hand.
+const MAX_RESULTS: usize = 12;
 
-/// Where something is shown or said.
-pub fn find(state: &Server, wanted: &str) -> Result<Hits, Problem> {
-    let wanted: String = wanted.trim().chars().take(200).collect();
-    let Some(stock) = state.stock()?.filter(|_| !wanted.is_empty()) else {
-        return Ok(Hits::default());
+pub fn find(state: &Server, text: &str) -> Result<SearchResults, ApiError> {
+    let text: String = text.trim().chars().take(200).collect();
+    let Some(pool) = state.pool()?.filter(|_| !text.is_empty()) else {
+        return Ok(SearchResults::default());
     };
-    let title = |id: VideoId| stock.videos.get(&id).map_or("", |v| &v.video.title).to_owned();
-    let kit = &state.kit;
-    let (eyes, ears) = (kit.encoder.as_ref(), &kit.sentence);
-    let found = stock.search(&kit.library, &wanted, MOST_HITS, eyes, ears)?;
-    let shown = found.iter().map(|found| {
-        let clip = stock.pool.clip(found.clip);
-        Hit {
-            clip: stitch_engine::demonstrate::Place::from(clip).into(),
+    let title = |id: VideoId| pool.videos.get(&id).map_or("", |v| &v.video.title).to_owned();
+    let resources = &state.resources;
+    let (library, encoder) = (&resources.library, resources.encoder.as_ref());
+    let clips = pool.search(library, &text, MAX_RESULTS, encoder, &resources.sentence)?;
+    let shown = clips.iter().map(|found| {
+        let clip = pool.pool.clip(found.clip);
+        SearchResult {
+            clip: Place::from(clip).into(),
             title: title(clip.video),
             text: clip.text.clone(),
             probability: Some(found.probability()),
         }
     });
-    let said =
-        state.kit.library.heard(&wanted, MOST_HITS)?.into_iter().map(|(video, sentence)| Hit {
-            clip: ClipRef { video: video.0, start_ms: sentence.start_ms, end_ms: sentence.end_ms },
-            title: title(video),
-            text: sentence.text,
-            probability: None,
-        });
-    Ok(Hits { shown: shown.collect(), said: said.collect() })
+    let sentences = library.heard(&text, MAX_RESULTS)?.into_iter();
+    let said = sentences.map(|(video, sentence)| SearchResult {
+        clip: ClipRef { video: video.0, start_ms: sentence.start_ms, end_ms: sentence.end_ms },
+        title: title(video),
+        text: sentence.text,
+        probability: None,
+    });
+    Ok(SearchResults { shown: shown.collect(), said: said.collect() })
 }
 
-/// Where something is shown or said
-#[utoipa::path(get, path = "/api/search", tag = "library", params(Wanted),
-    responses((status = 200, description = "the places", body = Hits),
-        (status = 422, description = "not understood", body = Problem)))]
+/// Search clips and narration
+#[utoipa::path(get, path = "/api/search", tag = "library", params(SearchQuery),
+    responses((status = 200, description = "the results", body = SearchResults),
+        (status = 422, description = "an unknown parameter", body = ApiError)))]
 pub async fn search(
-    State(state): State<Shared>,
-    Query(Wanted { q }): Query<Wanted>,
-) -> Result<Json<Hits>, Problem> {
-    blocking(&state, move |state| find(state, &q)).await.map(Json)
+    State(state): AppState,
+    Query(SearchQuery { q }): Query<SearchQuery>,
+) -> Reply<SearchResults> {
+    find(&state, &q).map(Json)
 }

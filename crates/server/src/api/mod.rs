@@ -1,4 +1,4 @@
-//! The HTTP interface, and its description out of the same code.
+//! The HTTP API, and its OpenAPI description generated from the handlers.
 
 pub mod extract;
 pub mod library;
@@ -14,8 +14,7 @@ use utoipa::openapi::OpenApi as Description;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::settings::Limits;
-use crate::state::Shared;
+use crate::state::SharedState;
 
 #[derive(OpenApi)]
 #[openapi(info(
@@ -24,34 +23,37 @@ use crate::state::Shared;
 ))]
 struct Interface;
 
-/// The routes and what they are described as.
-pub fn routes(limits: &Limits) -> (Router<Shared>, Description) {
+/// Of requests with JSON; chosen by hand.
+const MAX_BODY_BYTES: usize = 1 << 20;
+
+/// The routes and their description.
+pub fn routes() -> (Router<SharedState>, Description) {
     let recipes = OpenApiRouter::new()
         .routes(routes!(procedures::read))
-        .layer(DefaultBodyLimit::max(limits.recipe));
+        .layer(DefaultBodyLimit::max(procedures::MAX_RECIPE_MIB << 20));
     let rest = OpenApiRouter::new()
         .routes(routes!(library::list))
-        .routes(routes!(library::one))
+        .routes(routes!(library::get))
         .routes(routes!(library::file))
-        .routes(routes!(library::picture))
+        .routes(routes!(library::thumbnail))
         .routes(routes!(library::search))
         .routes(routes!(jobs::index))
         .routes(routes!(jobs::list))
-        .routes(routes!(jobs::one, jobs::cancel))
+        .routes(routes!(jobs::get, jobs::cancel))
         .routes(routes!(jobs::events))
         .routes(routes!(jobs::video))
         .routes(routes!(demonstrations::create, demonstrations::list))
-        .routes(routes!(demonstrations::one, demonstrations::remove))
+        .routes(routes!(demonstrations::get, demonstrations::remove))
         .routes(routes!(demonstrations::change))
         .routes(routes!(demonstrations::render))
         .routes(routes!(demonstrations::export))
         .routes(routes!(demonstrations::choices))
-        .routes(routes!(study::admit))
+        .routes(routes!(study::add_rater))
         .routes(routes!(study::progress))
         .routes(routes!(study::pair, study::answer))
         .routes(routes!(study::side))
         .routes(routes!(study::csv))
         .routes(routes!(study::battles))
-        .layer(DefaultBodyLimit::max(limits.body));
+        .layer(DefaultBodyLimit::max(MAX_BODY_BYTES));
     OpenApiRouter::with_openapi(Interface::openapi()).merge(recipes).merge(rest).split_for_parts()
 }

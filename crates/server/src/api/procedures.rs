@@ -1,81 +1,75 @@
-//! Reading a procedure out of whatever was pasted or dropped.
+//! Parses a procedure from a text or file.
 
 use axum::body::Bytes;
-use axum::extract::State;
+use axum::extract::rejection::BytesRejection;
+use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
 use stitch_core::procedure::Procedure;
 use stitch_engine::recipe;
 use utoipa::{IntoParams, ToSchema};
 
-use super::extract::{Json, Query, blocking};
-use crate::error::Problem;
-use crate::settings::Limits;
-use crate::state::Shared;
+use super::extract::{Json, Query, Reply};
+use crate::error::ApiError;
 
-/// A procedure as it is sent and received.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ProcedureText {
-    /// What it makes; may be empty.
+    /// May be empty
     #[serde(default)]
     pub title: String,
-    /// Its steps.
     #[schema(min_items = 1)]
     pub steps: Vec<String>,
 }
 
+/// Limits of a procedure; chosen by hand.
+const MAX_STEPS: usize = 200;
+const MAX_STEP_CHARS: usize = 2000;
+/// Of a text, file or recipe page.
+pub const MAX_RECIPE_MIB: usize = 20;
+
 impl ProcedureText {
-    /// The procedure, within the limits.
-    pub fn procedure(&self, limits: &Limits) -> Result<Procedure, Problem> {
-        let letters = |text: &String| text.chars().count();
-        let longest = self.steps.iter().chain([&self.title]).map(letters).max().unwrap_or(0);
-        if longest > limits.letters {
-            let most = limits.letters;
-            return Err(Problem::wrong(format!("a step may have {most} letters; shorten it")));
+    pub fn procedure(&self) -> Result<Procedure, ApiError> {
+        let chars = |text: &String| text.chars().count();
+        if self.steps.iter().chain([&self.title]).any(|text| chars(text) > MAX_STEP_CHARS) {
+            let error = format!("a step has at most {MAX_STEP_CHARS} characters; shorten it");
+            return Err(ApiError::invalid(error));
         }
         let procedure = Procedure::new(&self.title, &self.steps)
-            .map_err(|error| Problem::wrong(format!("{error}; write one step a line")))?;
+            .map_err(|error| ApiError::invalid(format!("{error}; write one step per line")))?;
         match procedure.steps().len() {
-            steps if steps > limits.steps => Err(Problem::wrong(format!(
-                "the procedure has {steps} steps, the most here is {}; split it into parts",
-                limits.steps
+            steps if steps > MAX_STEPS => Err(ApiError::invalid(format!(
+                "the procedure has {steps} steps, at most {MAX_STEPS} are allowed; split it into parts"
             ))),
             _ => Ok(procedure),
         }
     }
 }
 
-/// What the text is called.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
-pub struct Named {
-    /// The name of the file, which may tell its form.
+pub struct FileName {
+    /// The name of the file; its extension may determine the format
     #[serde(default)]
     pub name: String,
 }
 
-/// The steps in a text, Markdown, JSON or a recipe page
-#[utoipa::path(post, path = "/api/procedures/read", tag = "demonstrations", params(Named),
+/// Parse a procedure from text, Markdown, JSON or a recipe page
+#[utoipa::path(post, path = "/api/procedures/read", tag = "demonstrations", params(FileName),
     request_body(content = Vec<u8>, content_type = "application/octet-stream"),
     responses((status = 200, description = "its title and steps", body = ProcedureText),
-        (status = 413, description = "too large", body = Problem),
-        (status = 422, description = "no steps in it", body = Problem)))]
+        (status = 413, description = "too large", body = ApiError),
+        (status = 422, description = "it has no steps", body = ApiError)))]
 pub async fn read(
-    State(state): State<Shared>,
-    Query(Named { name }): Query<Named>,
-    body: Result<Bytes, axum::extract::rejection::BytesRejection>,
-) -> Result<Json<ProcedureText>, Problem> {
-    let bytes = body.map_err(|rejected| match rejected.status().as_u16() {
-        413 => {
-            let most = state.settings.limits.recipe >> 20;
-            let why = format!("it is larger than {most} MiB; save only the recipe, as text");
-            Problem::new(rejected.status(), why)
+    Query(FileName { name }): Query<FileName>,
+    body: Result<Bytes, BytesRejection>,
+) -> Reply<ProcedureText> {
+    let bytes = body.map_err(|rejected| match rejected.status() {
+        status @ StatusCode::PAYLOAD_TOO_LARGE => {
+            let error = "save only the recipe, as text";
+            ApiError::new(status, format!("it is larger than {MAX_RECIPE_MIB} MiB; {error}"))
         }
-        _ => Problem::new(rejected.status(), rejected.body_text()),
+        status => ApiError::new(status, rejected.body_text()),
     })?;
-    let parse = move |_: &crate::state::State| {
-        let found = recipe::read_procedure(&name, &bytes)?.procedure;
-        Ok(ProcedureText { title: found.title().into(), steps: found.steps().to_vec() })
-    };
-    blocking(&state, parse).await.map(Json)
+    let found = recipe::read_procedure(&name, &bytes)?.procedure;
+    Ok(Json(ProcedureText { title: found.title().into(), steps: found.steps().to_vec() }))
 }

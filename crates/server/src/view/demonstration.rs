@@ -1,35 +1,31 @@
-//! A demonstration: watched, and changed where a person disagrees.
+//! The page of a demonstration: player, steps with their clips and alternatives, export.
 
 use maud::{Markup, html};
 use stitch_core::format::{clock, count, percent};
 use stitch_engine::export::FORMATS;
 
-use super::layout::{Place, hue, icon, page, picture};
+use super::layout::{NavItem, icon, page, source_colour, thumbnail};
 use super::library::name;
-use crate::demonstrations::Record;
-use crate::error::Problem;
-use crate::finding;
-use crate::jobs::{Job, Kind, Status, Work};
+use crate::demonstrations::{self, Record};
+use crate::editor;
+use crate::error::ApiError;
+use crate::jobs::{Job, JobKind, JobStatus, Task};
 use crate::state::State;
 use crate::wire::{ClipRef, ClipView, DemonstrationView, StepView};
 
-/// How long a gap is shown for.
+/// How long the player shows a gap.
 const GAP_MS: u64 = 3000;
 
-/// The page, or how far the search is.
-pub fn demonstration(state: &State, id: i64) -> Result<Markup, Problem> {
-    let record = finding::record(state, id)?;
+/// The page, or the progress of the search.
+pub fn demonstration(state: &State, id: i64) -> Result<Markup, ApiError> {
+    let record = demonstrations::get(&state.database, id)?;
     if record.revision == 0 {
-        let job = state.jobs.newest(&state.store, Kind::Make, id)?;
-        return Ok(page(
-            state,
-            Place::Demonstration,
-            name(&record),
-            &searching(&record, job.as_ref()),
-        ));
+        let job = state.jobs.newest(JobKind::Make, id)?;
+        let content = searching(&record, job.as_ref());
+        return Ok(page(state, NavItem::None, name(&record), &content));
     }
-    let view = finding::view(state, id)?;
-    let render = state.jobs.newest(&state.store, Kind::Render, id)?;
+    let view = editor::view(state, id)?;
+    let render = state.jobs.newest(JobKind::Render, id)?;
     let content = html! {
         div #demo data-id=(id) {
             div #heading { (heading(&record, &view)) }
@@ -42,12 +38,12 @@ pub fn demonstration(state: &State, id: i64) -> Result<Markup, Problem> {
             }
         }
     };
-    Ok(page(state, Place::Demonstration, name(&record), &content))
+    Ok(page(state, NavItem::None, name(&record), &content))
 }
 
-/// What the script puts in place after a change.
-pub fn fragment(state: &State, view: &DemonstrationView) -> Result<Markup, Problem> {
-    let record = finding::record(state, view.id)?;
+/// The parts of the page that the script replaces after a change.
+pub fn fragment(state: &State, view: &DemonstrationView) -> Result<Markup, ApiError> {
+    let record = demonstrations::get(&state.database, view.id)?;
     Ok(html! {
         template data-into="heading" { (heading(&record, view)) }
         template data-into="steps" { (steps(view)) }
@@ -56,17 +52,17 @@ pub fn fragment(state: &State, view: &DemonstrationView) -> Result<Markup, Probl
 }
 
 fn searching(record: &Record, job: Option<&Job>) -> Markup {
-    let failed = job.is_none_or(|job| job.status.is_over() && job.status != Status::Done);
-    let why = job.and_then(|job| job.message.as_deref()).unwrap_or("The search was called off.");
+    let failed = job.is_none_or(|job| job.status.is_over() && job.status != JobStatus::Done);
+    let reason = job.and_then(|job| job.message.as_deref()).unwrap_or("The search was cancelled.");
     html! {
         section.narrow.searching {
             h1 { (name(record)) }
             @if failed {
-                p.lead { (why) }
-                p.row { a.button.primary href="/new" { "Try again" } a.button href="/" { "To the library" } }
+                p.lead { (reason) }
+                p.row { a.button.primary href="/new" { "Try again" } a.button href="/" { "Go to the library" } }
             } @else if let Some(job) = job {
-                p.lead #finding data-job=(job.id) data-live { "Finding who shows each step …" }
-                progress aria-label="The search" {}
+                p.lead #finding data-job=(job.id) data-live { "Searching a clip for each step …" }
+                progress aria-label="Progress of the search" {}
                 p.soft.stage { (job.stage) }
             }
             ol { @for step in &record.steps { li { (step) } } }
@@ -83,18 +79,18 @@ fn heading(record: &Record, view: &DemonstrationView) -> Markup {
                 h1 { (name(record)) }
                 ul.summary {
                     li { b { (view.steps.len() - gaps) } " of " (count(view.steps.len(), "step")) " shown" }
-                    li { b { (view.sources().len()) } " " (if view.sources().len() == 1 { "source" } else { "sources" }) }
-                    li { b { (view.source_changes) } " " (if view.source_changes == 1 { "change" } else { "changes" }) " of source" }
+                    li { (count(view.sources().len(), "source")) }
+                    li { (count(view.source_changes, "source change")) }
                     li { (clock(length, 0)) }
-                    li { "chosen from " b { (view.candidates) } " by " (view.scorer) " in " (view.took_ms) " ms" }
-                    @if gaps > 0 { li.missing { b { (gaps) } " " (if gaps == 1 { "step" } else { "steps" }) " that nothing shows" } }
+                    li { "chosen from " b { (view.candidates) } " candidates by " (view.scorer) " in " (view.took_ms) " ms" }
+                    @if gaps > 0 { li.missing { (count(gaps, "gap")) } }
                 }
             }
             div.row.actions {
                 button type="button" data-change="undo" disabled[!view.can_undo] { (icon("undo")) "Undo" }
                 button type="button" data-change="redo" disabled[!view.can_redo] { (icon("redo")) "Redo" }
                 button.primary type="button" data-change="solve"
-                    title="Search again; what is locked stays" { (icon("solve")) "Re-solve" }
+                    title="Search again, keeping locked steps" { (icon("solve")) "Search again" }
             }
         }
     }
@@ -107,7 +103,7 @@ fn shown_ms(step: &StepView) -> u64 {
     step.chosen.as_ref().map_or(GAP_MS, of)
 }
 
-/// The player that shows the clips out of their sources, one after the other.
+/// The player, which plays the clips from their source files one after the other.
 fn stage(view: &DemonstrationView) -> Markup {
     html! {
         section.stage #stage aria-label="Player" {
@@ -129,12 +125,12 @@ fn stage(view: &DemonstrationView) -> Markup {
                 button type="button" data-action="mute" aria-pressed="false" { "Mute" }
                 button type="button" data-action="full" { "Full screen" }
             }
-            p.soft.note { "Played straight from the sources: what you change is there at once." }
+            p.soft.note { "Played from the source files, so changes take effect at once." }
         }
     }
 }
 
-/// The steps on the time line, a colour for each source.
+/// The steps on the time line, one colour per source.
 fn strip(view: &DemonstrationView) -> Markup {
     let total: u64 = view.steps.iter().map(shown_ms).sum::<u64>().max(1);
     let sources = view.sources();
@@ -150,7 +146,7 @@ fn strip(view: &DemonstrationView) -> Markup {
     html! {
         svg.strip viewBox="0 0 1000 10" preserveAspectRatio="none" aria-hidden="true" {
             @for (x, width, place, text) in &parts {
-                rect class=(place.map_or("gap".into(), hue)) x=(x) y="0" height="10"
+                rect class=(place.map_or("gap".into(), source_colour)) x=(x) y="0" height="10"
                     width=(width.saturating_sub(2)) { title { (text) } }
             }
         }
@@ -173,13 +169,13 @@ fn card(sources: &[u32], number: usize, step: &StepView) -> Markup {
     let place = clip.and_then(|clip| sources.iter().position(|source| *source == clip.clip.video));
     html! {
         li.step.gap[clip.is_none()].locked[step.locked] id={ "s" (number) } data-step=(number) data-text=(step.text)
-            data-video=[clip.map(|c| c.clip.video)] data-clip=[clip.map(|c| name_of(c.clip))]
+            data-video=[clip.map(|c| c.clip.video)] data-clip=[clip.map(|c| clip_key(c.clip))]
             data-start=[clip.map(|c| c.cut_start_ms)] data-end=[clip.map(|c| c.cut_end_ms)]
             data-speed=[clip.map(|c| c.speed)] {
             div.step-main {
                 @if let Some(clip) = clip {
                     button.shot type="button" data-action="seek" {
-                        img src=(picture(clip.clip.video, clip.cut_start_ms.midpoint(clip.cut_end_ms)))
+                        img src=(thumbnail(clip.clip.video, clip.cut_start_ms.midpoint(clip.cut_end_ms)))
                             alt={ "Play step " (number + 1) } width="320" height="180" loading="lazy";
                         time { (clock(shown_ms(step), 0)) }
                     }
@@ -205,21 +201,21 @@ fn card(sources: &[u32], number: usize, step: &StepView) -> Markup {
                 }
             }
             (tools(number, step))
-            @if let Some(clip) = clip { (why(clip)) (trimmer(number, clip)) }
+            @if let Some(clip) = clip { (details(clip)) (trimmer(number, clip)) }
             (alternatives(number, step))
         }
     }
 }
 
-/// A clip in one word.
-fn name_of(ClipRef { video, start_ms, end_ms }: ClipRef) -> String {
+/// Identifies a clip in the script.
+fn clip_key(ClipRef { video, start_ms, end_ms }: ClipRef) -> String {
     format!("{video}-{start_ms}-{end_ms}")
 }
 
 fn evidence(clip: &ClipView, place: Option<usize>) -> Markup {
     html! {
         p.from {
-            span.dot.(place.map_or(String::new(), hue)) {}
+            span.dot.(place.map_or(String::new(), source_colour)) {}
             span { (clip.title) }
             span.soft { (clock(clip.cut_start_ms, 1)) "–" (clock(clip.cut_end_ms, 1)) }
             @if clip.speed > 1.01 { span.soft { (format!("{:.1}×", clip.speed)) } }
@@ -230,23 +226,23 @@ fn evidence(clip: &ClipView, place: Option<usize>) -> Markup {
 
 fn tools(number: usize, step: &StepView) -> Markup {
     let button = |change: &str, label: &str, sign: &str| {
+        let video = step.chosen.as_ref().filter(|_| change == "source").map(|c| c.clip.video);
         html! {
             button type="button" id={ "s" (number) "-" (change) } data-change=(change)
-                aria-label={ (label) ", step " (number + 1) } { (icon(sign)) (label) }
+                data-video=[video] aria-label={ (label) ", step " (number + 1) } { (icon(sign)) (label) }
         }
     };
     html! {
         div.tools {
             @if step.locked { (button("unlock", "Unlock", "unlock")) } @else { (button("lock", "Lock", "lock")) }
-            @if let Some(clip) = &step.chosen {
+            @if step.chosen.is_some() {
                 (button("ban", "Ban", "ban"))
                 button type="button" id={ "s" (number) "-trim" } data-action="trim" aria-expanded="false"
                     aria-label={ "Trim, step " (number + 1) } { (icon("trim")) "Trim" }
                 @if step.source.is_some() {
                     (button("any-source", "Any source", "source"))
                 } @else {
-                    button type="button" id={ "s" (number) "-source" } data-change="source" data-video=(clip.clip.video)
-                        aria-label={ "From this source only, step " (number + 1) } { (icon("source")) "This source only" }
+                    (button("source", "This source only", "source"))
                 }
                 (button("leave", "Leave out", "leave"))
             }
@@ -254,26 +250,26 @@ fn tools(number: usize, step: &StepView) -> Markup {
     }
 }
 
-fn why(clip: &ClipView) -> Markup {
+fn details(clip: &ClipView) -> Markup {
     let number = |value: Option<f32>| value.map_or("–".into(), |value| format!("{value:.2}"));
     html! {
         details.why {
-            summary { "Why this clip" }
+            summary { "Details" }
             dl {
-                dt { "In its own words" } dd { (if clip.text.is_empty() { "–" } else { clip.text.as_str() }) }
-                dt { "Said meanwhile" } dd { (if clip.narration.is_empty() { "–" } else { clip.narration.as_str() }) }
-                dt { "Text likeness" } dd { (number(clip.text_similarity)) }
-                dt { "Rare words shared" } dd { (number(clip.words)) }
-                dt { "Picture likeness" } dd { (number(clip.clip_similarity)) }
+                dt { "Step in the video" } dd { (if clip.text.is_empty() { "–" } else { clip.text.as_str() }) }
+                dt { "Narration" } dd { (if clip.narration.is_empty() { "–" } else { clip.narration.as_str() }) }
+                dt { "Text similarity" } dd { (number(clip.text_similarity)) }
+                dt { "Overlap of rare words" } dd { (number(clip.words)) }
+                dt { "Text-to-frame similarity" } dd { (number(clip.clip_similarity)) }
                 dt { "Clip in the library" } dd { (clock(clip.clip.start_ms, 1)) "–" (clock(clip.clip.end_ms, 1)) " of " (clip.file) }
-                @if let Some(uploader) = &clip.uploader { dt { "By" } dd { (uploader) } }
+                @if let Some(uploader) = &clip.uploader { dt { "Uploader" } dd { (uploader) } }
                 @if let Some(licence) = &clip.licence { dt { "Licence" } dd { (licence) } }
             }
         }
     }
 }
 
-/// Two handles on the footage around the cut.
+/// Two sliders over the cut and the video around it.
 fn trimmer(number: usize, clip: &ClipView) -> Markup {
     const AROUND_MS: u64 = 8000;
     let from = clip.cut_start_ms.min(clip.clip.start_ms).saturating_sub(AROUND_MS);
@@ -292,15 +288,16 @@ fn trimmer(number: usize, clip: &ClipView) -> Markup {
             (handle("Start", clip.cut_start_ms))
             (handle("End", clip.cut_end_ms))
             div.row {
-                button.primary type="button" data-action="trim-apply" { "Cut here" }
-                button type="button" data-change="untrim" { "As found" }
+                button.primary type="button" data-action="trim-apply" { "Apply" }
+                button type="button" data-change="untrim" { "Reset" }
             }
         }
     }
 }
 
 fn alternatives(number: usize, step: &StepView) -> Markup {
-    let what = if step.chosen.is_some() { "Instead" } else { "Nearest, but not sure enough" };
+    let what =
+        if step.chosen.is_some() { "Alternatives" } else { "Nearest clips, below the threshold" };
     html! {
         @if !step.alternatives.is_empty() {
             div.others role="group" aria-label={ (what) ", step " (number + 1) } {
@@ -311,8 +308,8 @@ fn alternatives(number: usize, step: &StepView) -> Markup {
                             data-video=(clip.clip.video) data-start=(clip.clip.start_ms) data-end=(clip.clip.end_ms)
                             title=(clip.text) {
                             span.shot {
-                                img src=(picture(clip.clip.video, clip.clip.start_ms.midpoint(clip.clip.end_ms)))
-                                    alt={ "Show step " (number + 1) " instead by: " (clip.text) } width="160" height="90" loading="lazy";
+                                img src=(thumbnail(clip.clip.video, clip.clip.start_ms.midpoint(clip.clip.end_ms)))
+                                    alt={ "Show step " (number + 1) " by: " (clip.text) } width="160" height="90" loading="lazy";
                                 time { (percent(clip.probability)) span.hidden { " likely, from" } }
                             }
                             span.name { (clip.title) }
@@ -327,20 +324,20 @@ fn alternatives(number: usize, step: &StepView) -> Markup {
 fn export(view: &DemonstrationView, render: Option<&Job>) -> Markup {
     html! {
         section.card.export aria-labelledby="export-title" {
-            h2 #export-title { "Take it with you" }
+            h2 #export-title { "Export" }
             form #render {
                 div.grid {
                     label { "Captions" select name="captions" {
-                        option value="soft" { "as a track" } option value="burnt" { "in the picture" } option value="none" { "none" } } }
-                    label { "Other shapes" select name="shape" {
-                        option value="blur" { "on a blurred copy" } option value="fit" { "between bars" } option value="crop" { "cropped" } } }
+                        option value="soft" { "as a subtitle track" } option value="burnt" { "drawn into the picture" } option value="none" { "none" } } }
+                    label { "Other aspect ratios" select name="shape" {
+                        option value="blur" { "blurred background" } option value="fit" { "bars" } option value="crop" { "cropped" } } }
                     label { "Size" select name="size" {
-                        option value="" { "as the sources" } option { "640x360" } option { "1280x720" } option { "1920x1080" } option { "720x1280" } } }
+                        option value="" { "size of the sources" } option { "640x360" } option { "1280x720" } option { "1920x1080" } option { "720x1280" } } }
                     label { "Crossfade, ms" input name="crossfade_ms" type="number" min="0" max="3000" step="100" value="0"; }
                     label.check { input name="title_card" type="checkbox"; " title card" }
-                    label.check { input name="gap_cards" type="checkbox" checked; " cards for gaps" }
+                    label.check { input name="gap_cards" type="checkbox" checked; " show gaps as cards" }
                 }
-                div.row { button.primary { "Make the video" } }
+                div.row { button.primary { "Render the video" } }
             }
             div #rendered { @if let Some(job) = render { (rendered(view, job)) } }
             p.downloads {
@@ -349,34 +346,34 @@ fn export(view: &DemonstrationView, render: Option<&Job>) -> Markup {
                         title=(format.about) { (format.name) }
                 }
             }
-            p.soft { a href="/api/choices.jsonl" download { "What people chose, as training pairs" } }
+            p.soft { a href="/api/choices.jsonl" download { "Choices of all users, as preference pairs" } }
         }
     }
 }
 
-/// The rendered video, or how far it is.
+/// The rendered video, or the progress of the render job.
 pub fn rendered(view: &DemonstrationView, job: &Job) -> Markup {
-    let of = match &job.work {
-        Some(Work::Render { revision, .. }) => *revision,
+    let of = match &job.task {
+        Some(Task::Render { revision, .. }) => *revision,
         _ => 0,
     };
     let exports = format!("/api/demonstrations/{}/exports", view.id);
     html! {
         div.job data-job=(job.id) data-live[!job.status.is_over()] {
             @match job.status {
-                Status::Done => {
+                JobStatus::Done => {
                     video #video controls playsinline preload="metadata" src={ "/api/jobs/" (job.id) "/video" } {
                         track kind="captions" srclang="en" label="Steps" src={ (exports) "/vtt" };
                         track kind="chapters" srclang="en" label="Chapters" src={ (exports) "/chapters.vtt" };
                     }
-                    @if of != view.revision { p.warning { (icon("warn")) "This video was made before the last change." } }
+                    @if of != view.revision { p.warning { (icon("warn")) "This video was rendered before the last change." } }
                     p { a.button href={ "/api/jobs/" (job.id) "/video?download" } download { "Download the video" } }
                 }
-                Status::Failed | Status::Cancelled => p.warning {
-                    (icon("warn")) (job.message.as_deref().unwrap_or("The video was called off."))
+                JobStatus::Failed | JobStatus::Cancelled => p.warning {
+                    (icon("warn")) (job.message.as_deref().unwrap_or("The render was cancelled."))
                 },
-                Status::Queued | Status::Running => {
-                    progress max=(job.total.max(1)) value=[(job.total > 0).then_some(job.done)] aria-label="Making the video" {}
+                JobStatus::Queued | JobStatus::Running => {
+                    progress max=(job.total.max(1)) value=[(job.total > 0).then_some(job.done)] aria-label="Progress of the render" {}
                     div.row {
                         p.soft.stage { (job.stage) }
                         button.quiet type="button" data-action="cancel" data-id=(job.id) { "Cancel" }

@@ -1,4 +1,4 @@
-//! What every page has: the head, the way between pages, and how things are written.
+//! The layout of every page, and parts that several pages share.
 
 use std::sync::LazyLock;
 
@@ -6,39 +6,35 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use maud::{DOCTYPE, Markup, html};
 
-use crate::error::Problem;
+use crate::error::ApiError;
 use crate::state::State;
 
-/// The style of all pages.
 pub const STYLE: &str = include_str!("../../assets/page.css");
-/// The script of all pages.
 pub const SCRIPT: &str = include_str!("../../assets/page.js");
-/// The sign in the browser's tab.
 pub const ICON: &str = include_str!("../../assets/icon.svg");
 
-/// Part of the assets' addresses, so that browsers keep them until they change.
+/// Part of the assets' URLs, so that browsers cache them until they change.
 pub static VERSION: LazyLock<String> = LazyLock::new(|| {
     let bytes = STYLE.bytes().chain(SCRIPT.bytes()).chain(ICON.bytes());
-    // FNV-1a: any hash does, nothing depends on it but a cache.
+    // FNV-1a.
     let hash = bytes.fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
     });
     format!("{hash:016x}")
 });
 
-/// Where in the page a person is.
+/// The entries of the navigation bar; a demonstration has none.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum NavItem {
     Library,
     New,
-    Demonstration,
     Study,
+    None,
 }
 
-/// A whole page.
-pub fn page(state: &State, place: Place, title: &str, content: &Markup) -> Markup {
+pub fn page(state: &State, current: NavItem, title: &str, content: &Markup) -> Markup {
     let asset = |name: &str| format!("/assets/{}/{name}", *VERSION);
-    let here = |one: Place| (place == one).then_some("page");
+    let here = |item: NavItem| (current == item).then_some("page");
     html! {
         (DOCTYPE)
         html lang="en" {
@@ -52,14 +48,14 @@ pub fn page(state: &State, place: Place, title: &str, content: &Markup) -> Marku
                 script src=(asset("page.js")) defer {}
             }
             body {
-                a.skip href="#main" { "Skip to the content" }
+                a.skip href="#main" { "Skip to content" }
                 header.top {
                     a.brand href="/" { (icon("mark")) "stitch" }
                     nav aria-label="Pages" {
-                        a href="/" aria-current=[here(Place::Library)] { "Library" }
-                        a href="/new" aria-current=[here(Place::New)] { "New" span.wide { " demonstration" } }
+                        a href="/" aria-current=[here(NavItem::Library)] { "Library" }
+                        a href="/new" aria-current=[here(NavItem::New)] { "New" span.wide { " demonstration" } }
                         @if state.study.is_some() {
-                            a href="/study" aria-current=[here(Place::Study)] { "Study" }
+                            a href="/study" aria-current=[here(NavItem::Study)] { "Study" }
                         }
                     }
                     button.quiet type="button" data-action="keys" aria-label="Keyboard shortcuts" { "?" }
@@ -72,18 +68,18 @@ pub fn page(state: &State, place: Place, title: &str, content: &Markup) -> Marku
     }
 }
 
-/// The player for single clips, and the list of keys.
+/// The player of single clips, and the list of keyboard shortcuts.
 fn dialogs() -> Markup {
     let keys = [
         ("Space or K", "play or pause"),
-        ("← →", "five seconds back or on"),
-        ("P N", "the step before or after"),
+        ("← →", "five seconds back or forward"),
+        ("P N", "previous or next step"),
         ("L", "lock or unlock the step"),
-        ("B", "ban its clip"),
-        ("1 … 8", "use that alternative"),
-        ("R", "search again, keeping locks"),
+        ("B", "ban the clip"),
+        ("1 … 8", "use this alternative"),
+        ("R", "search again, keeping locked steps"),
         ("U  Shift+U", "undo, redo"),
-        ("C  M  F", "captions, sound, full screen"),
+        ("C  M  F", "captions, mute, full screen"),
         ("/", "search the library"),
     ];
     html! {
@@ -94,7 +90,7 @@ fn dialogs() -> Markup {
             form method="dialog" { button autofocus { "Close" } }
         }
         dialog #keys aria-labelledby="keys-title" {
-            h2 #keys-title { "Keyboard" }
+            h2 #keys-title { "Keyboard shortcuts" }
             dl.keys {
                 @for (key, what) in keys { dt { kbd { (key) } } dd { (what) } }
             }
@@ -103,7 +99,7 @@ fn dialogs() -> Markup {
     }
 }
 
-/// A small drawing; the text beside it says what it means.
+/// An icon without meaning of its own: the text beside it says the same.
 pub fn icon(name: &str) -> Markup {
     let path = match name {
         "mark" => "M4 7h9a4 4 0 0 1 0 8H9m0 0 3-3m-3 3 3 3",
@@ -133,35 +129,28 @@ pub fn icon(name: &str) -> Markup {
     }
 }
 
-/// The class of a source's colour.
-pub fn hue(place: usize) -> String {
-    format!("hue{}", place % 8)
+/// The CSS class of a source's colour.
+pub fn source_colour(index: usize) -> String {
+    format!("hue{}", index % 8)
 }
 
-/// The address of a picture.
-pub fn picture(video: u32, at_ms: u64) -> String {
+/// The URL of a frame.
+pub fn thumbnail(video: u32, at_ms: u64) -> String {
     format!("/api/videos/{video}/picture?at={}", at_ms / 100 * 100)
 }
 
-/// A page or what went wrong, both as a person reads them.
-pub fn answer(state: &State, made: Result<Markup, Problem>) -> Response {
-    made.map_or_else(|problem| sorry(state, &problem), |page| respond(StatusCode::OK, page))
-}
-
-/// Markup as a response.
 pub fn respond(status: StatusCode, page: Markup) -> Response {
     (status, [(header::CONTENT_TYPE, "text/html; charset=utf-8")], page.into_string())
         .into_response()
 }
 
-/// A page that says what went wrong.
-pub fn sorry(state: &State, problem: &Problem) -> Response {
+pub fn error_page(state: &State, error: &ApiError) -> Response {
     let content = html! {
         section.narrow {
-            h1 { "That did not work" }
-            p.lead { (problem.error) }
-            p { a.button href="/" { "To the library" } }
+            h1 { "An error occurred" }
+            p.lead { (error.error) }
+            p { a.button href="/" { "Go to the library" } }
         }
     };
-    respond(problem.status(), page(state, Place::Demonstration, "Sorry", &content))
+    respond(error.status, page(state, NavItem::None, "Error", &content))
 }

@@ -1,20 +1,20 @@
-//! The library: what was asked for, what there is, what could not be read, and how to add to it.
+//! The library page: search, demonstrations, adding a folder, failed videos, all videos.
 
 use maud::{Markup, html};
 use stitch_core::format::{clock, count, percent};
 
-use super::layout::{Place, icon, page, picture};
-use crate::api::library::{Hit, Hits, VideoView, find, videos};
+use super::layout::{NavItem, icon, page, thumbnail};
+use crate::api::library::{SearchResult, SearchResults, VideoView, find, videos};
+use crate::database::to_name;
 use crate::demonstrations::{self, Record};
-use crate::error::Problem;
-use crate::jobs::{Job, Kind, Status};
+use crate::error::ApiError;
+use crate::jobs::{Job, JobKind};
 use crate::state::State;
 
-/// How many videos are shown before somebody asks for all.
-const SHOWN: usize = 120;
+/// Videos on the page unless all are requested; chosen by hand.
+const MAX_VIDEOS: usize = 120;
 
-/// The page, with some of the videos or all.
-pub fn library(state: &State, all_videos: bool) -> Result<Markup, Problem> {
+pub fn library(state: &State, all_videos: bool) -> Result<Markup, ApiError> {
     let all = videos(state)?;
     let (ready, others): (Vec<_>, Vec<_>) = all.into_iter().partition(|v| v.status == "ready");
     let failed: Vec<_> = others.iter().filter(|video| video.status == "failed").collect();
@@ -25,26 +25,26 @@ pub fn library(state: &State, all_videos: bool) -> Result<Markup, Problem> {
             h1 { "Library" }
             p.lead {
                 (count(ready.len(), "video")) " with " (count(steps, "step")) ", "
-                (count((seconds / 60) as usize, "minute")) " in all"
+                (count((seconds / 60) as usize, "minute")) " in total"
             }
         }
         (search_box(ready.is_empty()))
-        (recent(&demonstrations::list(&state.store, 6)?))
-        (adding(state, ready.is_empty())?)
+        (recent(&demonstrations::list(&state.database, 6)?))
+        (add_folder(state, ready.is_empty())?)
         @if !failed.is_empty() { (failures(&failed)) }
         @if !ready.is_empty() {
             section aria-labelledby="videos" {
                 h2 #videos { "Videos" }
                 ul.videos {
-                    @for video in ready.iter().take(if all_videos { usize::MAX } else { SHOWN }) { (card(video)) }
+                    @for video in ready.iter().take(if all_videos { usize::MAX } else { MAX_VIDEOS }) { (card(video)) }
                 }
-                @if !all_videos && ready.len() > SHOWN {
+                @if !all_videos && ready.len() > MAX_VIDEOS {
                     p.more { a.button href="/?all" { "Show all " (ready.len()) " videos" } }
                 }
             }
         }
     };
-    Ok(page(state, Place::Library, "Library", &content))
+    Ok(page(state, NavItem::Library, "Library", &content))
 }
 
 fn search_box(empty: bool) -> Markup {
@@ -52,7 +52,7 @@ fn search_box(empty: bool) -> Markup {
         search.search hidden[empty] {
             label.hidden for="q" { "Search steps and narration" }
             input #q type="search" autocomplete="off" spellcheck="false" maxlength="200"
-                placeholder="What should be seen? Try “chop an onion”" aria-describedby="q-hint";
+                placeholder="Search for a step, for example “chop an onion”" aria-describedby="q-hint";
             p.hidden #q-hint { "Results appear below as you type." }
             div #hits role="region" aria-label="Search results" aria-live="polite" {}
         }
@@ -67,7 +67,7 @@ fn recent(records: &[Record]) -> Markup {
                 a.button.primary href="/new" { (icon("plus")) "New demonstration" }
             }
             @if records.is_empty() {
-                p.soft { "None yet. Paste a recipe, or any other procedure, and see who shows it." }
+                p.soft { "None yet. Enter a recipe or any other procedure to create one." }
             }
             ul.demos {
                 @for record in records {
@@ -77,7 +77,7 @@ fn recent(records: &[Record]) -> Markup {
                             span.soft { (count(record.steps.len(), "step")) }
                         }
                         button.quiet type="button" data-action="forget" data-id=(record.id)
-                            aria-label={ "Forget " (name(record)) } { (icon("leave")) }
+                            aria-label={ "Delete " (name(record)) } { (icon("leave")) }
                     }
                 }
             }
@@ -93,9 +93,10 @@ pub fn name(record: &Record) -> &str {
     }
 }
 
-fn adding(state: &State, open: bool) -> Result<Markup, Problem> {
-    let jobs = state.jobs.list(&state.store, 20)?;
-    let indexing: Vec<&Job> = jobs.iter().filter(|job| job.kind == Kind::Index).take(3).collect();
+fn add_folder(state: &State, open: bool) -> Result<Markup, ApiError> {
+    let jobs = state.jobs.list(20)?;
+    let indexing: Vec<&Job> =
+        jobs.iter().filter(|job| job.kind == JobKind::Index).take(3).collect();
     let running = indexing.iter().any(|job| !job.status.is_over());
     let roots: Vec<String> =
         state.settings.roots.iter().map(|root| root.display().to_string()).collect();
@@ -111,7 +112,7 @@ fn adding(state: &State, open: bool) -> Result<Markup, Problem> {
                     button.primary { "Add" }
                 }
                 @if !roots.is_empty() {
-                    p.soft { "Allowed: " (roots.join(", ")) " and everything inside." }
+                    p.soft { "Allowed: " (roots.join(", ")) " and their subfolders." }
                 }
             }
             ul.jobs #jobs { @for job in indexing { (job_row(job)) } }
@@ -119,22 +120,14 @@ fn adding(state: &State, open: bool) -> Result<Markup, Problem> {
     })
 }
 
-/// A job and how far it is.
-pub fn job_row(job: &Job) -> Markup {
+fn job_row(job: &Job) -> Markup {
     let over = job.status.is_over();
     let what = job.folder.as_deref().unwrap_or("demonstration");
-    let status = match job.status {
-        Status::Queued => "waiting",
-        Status::Running => "running",
-        Status::Done => "done",
-        Status::Failed => "failed",
-        Status::Cancelled => "called off",
-    };
     html! {
         li.job data-job=(job.id) data-live[!over] {
             div.row {
                 b { (what) }
-                span.soft.status { (status) }
+                span.soft.status { (to_name(&job.status)) }
                 @if !over {
                     button.quiet type="button" data-action="cancel" data-id=(job.id) { "Cancel" }
                 }
@@ -172,7 +165,7 @@ fn card(video: &VideoView) -> Markup {
         li.video {
             button.shot type="button" data-action="watch" data-video=(video.id) data-start="0"
                 data-title=(video.title) {
-                img src=(picture(video.id, at)) alt={ "Watch " (video.title) } width="320" height="180" loading="lazy" decoding="async";
+                img src=(thumbnail(video.id, at)) alt={ "Watch " (video.title) } width="320" height="180" loading="lazy" decoding="async";
                 time { (clock(video.length_ms, 0)) }
             }
             (timeline(video))
@@ -187,14 +180,14 @@ fn card(video: &VideoView) -> Markup {
                                 data-start=(step.start_ms) data-end=(step.end_ms) data-title=(video.title)
                                 data-text=(step.text) {
                                 time { (clock(step.start_ms, 0)) } " "
-                                (if step.text.is_empty() { "a scene without words" } else { step.text.as_str() })
+                                (if step.text.is_empty() { "scene without narration" } else { step.text.as_str() })
                             }
                         }
                     }
                 }
                 p.soft {
-                    "Steps by " (video.steps_by.as_deref().unwrap_or("pictures"))
-                    @if let Some(by) = &video.narration_by { ", words from " (by) }
+                    "Steps from " (video.steps_by.as_deref().unwrap_or("frames"))
+                    @if let Some(by) = &video.narration_by { ", narration from " (by) }
                     @if let Some(licence) = &video.licence { ", licence " (licence) }
                 }
             }
@@ -202,7 +195,7 @@ fn card(video: &VideoView) -> Markup {
     }
 }
 
-/// Where in a video its steps are.
+/// The steps of a video on its time line.
 fn timeline(video: &VideoView) -> Markup {
     let length = video.length_ms.max(1);
     let at = |ms: u64| (ms.min(length) * 1000 / length).to_string();
@@ -219,19 +212,18 @@ fn timeline(video: &VideoView) -> Markup {
     }
 }
 
-/// What a search found.
-pub fn hits(state: &State, wanted: &str) -> Result<Markup, Problem> {
-    let Hits { shown, said } = find(state, wanted)?;
-    let row = |hit: &Hit| {
+pub fn search_results(state: &State, text: &str) -> Result<Markup, ApiError> {
+    let SearchResults { shown, said } = find(state, text)?;
+    let row = |hit: &SearchResult| {
         html! {
             li {
                 button type="button" data-action="watch" data-video=(hit.clip.video)
                     data-start=(hit.clip.start_ms) data-end=(hit.clip.end_ms) data-title=(hit.title)
                     data-text=(hit.text) {
-                    img src=(picture(hit.clip.video, hit.clip.start_ms.midpoint(hit.clip.end_ms))) alt=""
+                    img src=(thumbnail(hit.clip.video, hit.clip.start_ms.midpoint(hit.clip.end_ms))) alt=""
                         width="96" height="54" loading="lazy";
                     span {
-                        b { (if hit.text.is_empty() { "a scene without words" } else { hit.text.as_str() }) }
+                        b { (if hit.text.is_empty() { "scene without narration" } else { hit.text.as_str() }) }
                         span.soft {
                             (hit.title) " · " (clock(hit.clip.start_ms, 1)) "–" (clock(hit.clip.end_ms, 1))
                             @if let Some(probability) = hit.probability { " · " (percent(probability)) " likely" }

@@ -1,4 +1,4 @@
-//! The pages, rendered here; the script only fills in what happens later.
+//! The pages, rendered on the server; the script adds what happens afterwards.
 
 mod layout;
 mod library;
@@ -14,21 +14,21 @@ use axum::{Json as Plain, Router};
 use maud::Markup;
 use utoipa::openapi::OpenApi;
 
-use crate::api::extract::{Json, Path, Query, blocking};
-use crate::api::library::Wanted;
-use crate::error::Problem;
-use crate::finding;
-use crate::jobs::Kind;
-use crate::state::{Shared, State as Server};
+use crate::api::extract::{AppState, Json, Path, Query};
+use crate::api::library::SearchQuery;
+use crate::editor;
+use crate::error::ApiError;
+use crate::jobs::JobKind;
+use crate::state::{SharedState, State as Server};
 use crate::wire::Change;
-use layout::{answer, respond};
+use layout::{error_page, respond};
 
-/// The pages, and the description of the interface.
-pub fn routes(description: OpenApi) -> Router<Shared> {
+/// The pages, and the API's description.
+pub fn routes(description: OpenApi) -> Router<SharedState> {
     Router::new()
         .route("/api/openapi.json", get(move || async move { Plain(description).into_response() }))
         .route("/", get(library))
-        .route("/hits", get(hits))
+        .route("/hits", get(search_results))
         .route("/new", get(new))
         .route("/demonstrations/{id}", get(demonstration))
         .route("/demonstrations/{id}/changes", post(change))
@@ -39,97 +39,85 @@ pub fn routes(description: OpenApi) -> Router<Shared> {
         .route("/assets/{version}/{name}", get(asset))
 }
 
-/// What is under no address: told as a page, to programs as JSON.
-pub async fn missing(State(state): State<Shared>, uri: Uri) -> Response {
-    let problem = Problem::missing("page");
+/// The response of unknown paths: JSON under /api/, else a page.
+pub async fn not_found(State(state): AppState, uri: Uri) -> Response {
+    let error = ApiError::not_found("page");
     match uri.path().starts_with("/api/") {
-        true => problem.into_response(),
-        false => layout::sorry(&state, &problem),
+        true => error.into_response(),
+        false => error_page(&state, &error),
     }
 }
 
-/// A page made where it holds nobody up.
-async fn made(
-    state: Shared,
-    make: impl FnOnce(&Server) -> Result<Markup, Problem> + Send + 'static,
-) -> Response {
-    let page = blocking(&state, make).await;
-    answer(&state, page)
+/// A page, or the error as one.
+fn page(state: &Server, page: Result<Markup, ApiError>) -> Response {
+    match page {
+        Ok(page) => respond(StatusCode::OK, page),
+        Err(error) => error_page(state, &error),
+    }
 }
 
-async fn library(State(state): State<Shared>, uri: Uri) -> Response {
-    let all = uri.query() == Some("all");
-    made(state, move |state| library::library(state, all)).await
+/// A part of a page, which the script inserts.
+type Fragment = Result<Response, ApiError>;
+
+async fn library(State(state): AppState, uri: Uri) -> Response {
+    page(&state, library::library(&state, uri.query() == Some("all")))
 }
 
-async fn hits(State(state): State<Shared>, wanted: Query<Wanted>) -> Result<Response, Problem> {
-    let found = blocking(&state, move |state| library::hits(state, &wanted.0.q)).await?;
-    Ok(respond(StatusCode::OK, found))
+async fn search_results(State(state): AppState, query: Query<SearchQuery>) -> Fragment {
+    Ok(respond(StatusCode::OK, library::search_results(&state, &query.0.q)?))
 }
 
-async fn new(State(state): State<Shared>) -> Response {
-    made(state, |state| Ok(new::new(state))).await
+async fn new(State(state): AppState) -> Response {
+    respond(StatusCode::OK, new::new(&state))
 }
 
-async fn demonstration(State(state): State<Shared>, id: Result<Path<i64>, Problem>) -> Response {
-    made(state, |state| demonstration::demonstration(state, id?.0)).await
+async fn demonstration(State(state): AppState, id: Result<Path<i64>, ApiError>) -> Response {
+    page(&state, id.and_then(|Path(id)| demonstration::demonstration(&state, id)))
 }
 
-/// Makes a change, and what of the page is different then.
 async fn change(
-    State(state): State<Shared>,
+    State(state): AppState,
     Path(id): Path<i64>,
     Json(change): Json<Change>,
-) -> Result<Response, Problem> {
-    let apply = move |state: &Server| {
-        let view = finding::change(state, id, &change)?;
-        demonstration::fragment(state, &view)
-    };
-    Ok(respond(StatusCode::OK, blocking(&state, apply).await?))
+) -> Fragment {
+    let view = editor::change(&state, id, &change)?;
+    Ok(respond(StatusCode::OK, demonstration::fragment(&state, &view)?))
 }
 
-async fn rendered(State(state): State<Shared>, Path(id): Path<i64>) -> Result<Response, Problem> {
-    let show = move |state: &Server| {
-        let view = finding::view(state, id)?;
-        let job = state.jobs.newest(&state.store, Kind::Render, id)?;
-        let job = job.ok_or_else(|| Problem::missing("video"))?;
-        Ok(demonstration::rendered(&view, &job))
-    };
-    Ok(respond(StatusCode::OK, blocking(&state, show).await?))
+async fn rendered(State(state): AppState, Path(id): Path<i64>) -> Fragment {
+    let view = editor::view(&state, id)?;
+    let job = state.jobs.newest(JobKind::Render, id)?;
+    let job = job.ok_or_else(|| ApiError::not_found("video"))?;
+    Ok(respond(StatusCode::OK, demonstration::rendered(&view, &job)))
 }
 
-async fn study(State(state): State<Shared>) -> Response {
-    made(state, study::welcome).await
+async fn study(State(state): AppState) -> Response {
+    page(&state, study::introduction(&state))
 }
 
-async fn study_next(State(state): State<Shared>, Parts(key): Parts<String>) -> Response {
-    let of = key.clone();
-    match blocking(&state, move |state| study::next(state, &of)).await {
+async fn study_next(State(state): AppState, Parts(key): Parts<String>) -> Response {
+    match study::next(&state, &key) {
         Ok(Some(number)) => Redirect::to(&format!("/study/{key}/{number}")).into_response(),
-        Ok(None) => made(state, move |state| study::done(state, &key)).await,
-        Err(problem) => layout::sorry(&state, &problem),
+        Ok(None) => page(&state, study::done(&state, &key)),
+        Err(error) => error_page(&state, &error),
     }
 }
 
 async fn study_pair(
-    State(state): State<Shared>,
-    place: Result<Path<(String, usize)>, Problem>,
+    State(state): AppState,
+    trial: Result<Path<(String, usize)>, ApiError>,
 ) -> Response {
-    made(state, |state| {
-        let Path((key, number)) = place?;
-        study::pair(state, &key, number)
-    })
-    .await
+    page(&state, trial.and_then(|Path((key, number))| study::pair(&state, &key, number)))
 }
 
-async fn asset(Path((version, name)): Path<(String, String)>) -> Result<Response, Problem> {
-    let (kind, text) = match name.as_str() {
+async fn asset(Path((version, name)): Path<(String, String)>) -> Result<Response, ApiError> {
+    let (media_type, text) = match name.as_str() {
         "page.css" => ("text/css; charset=utf-8", layout::STYLE),
         "page.js" => ("text/javascript; charset=utf-8", layout::SCRIPT),
         "icon.svg" => ("image/svg+xml", layout::ICON),
-        _ => return Err(Problem::missing("file")),
+        _ => return Err(ApiError::not_found("file")),
     };
     let current = version == *layout::VERSION;
-    let kept = if current { "public, max-age=31536000, immutable" } else { "no-store" };
-    Ok(([(header::CONTENT_TYPE, kind), (header::CACHE_CONTROL, kept)], text).into_response())
+    let cache = if current { "public, max-age=31536000, immutable" } else { "no-store" };
+    Ok(([(header::CONTENT_TYPE, media_type), (header::CACHE_CONTROL, cache)], text).into_response())
 }

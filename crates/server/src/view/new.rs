@@ -1,20 +1,19 @@
-//! A new demonstration: a text in, steps that can be put right, and off.
+//! The page for a new demonstration: enter a text, correct its steps, start the search.
 
 use maud::{Markup, html};
 
-use super::layout::{Place, icon, page};
+use super::layout::{NavItem, icon, page};
 use crate::state::State;
 
-/// The page.
 pub fn new(state: &State) -> Markup {
     let content = html! {
         section.head {
             h1 { "New demonstration" }
-            p.lead { "Paste a recipe or any other procedure. Or drop a file: text, Markdown, a saved recipe page." }
+            p.lead { "Paste a recipe or any other procedure, or drop a file: text, Markdown, a saved recipe page." }
         }
         div.two {
             section.card aria-labelledby="text-title" {
-                h2 #text-title { label for="text" { "The text" } }
+                h2 #text-title { label for="text" { "Text" } }
                 textarea #text rows="14" spellcheck="false"
                     placeholder="Vegan tacos\n\n1. Cook the beans\n2. Mash the avocado\n3. Toast the tortillas" {}
                 div.row {
@@ -25,9 +24,9 @@ pub fn new(state: &State) -> Markup {
                 }
             }
             section.card aria-labelledby="steps-title" {
-                h2 #steps-title { "The steps" }
+                h2 #steps-title { "Steps" }
                 label for="title" { "Title" }
-                input #title maxlength="200" autocomplete="off" placeholder="What it makes";
+                input #title maxlength="200" autocomplete="off" placeholder="What the procedure makes";
                 ol.edit #edit {}
                 template #edit-row { (row()) }
                 div.row {
@@ -42,10 +41,10 @@ pub fn new(state: &State) -> Markup {
             }
         }
     };
-    page(state, Place::New, "New demonstration", &content)
+    page(state, NavItem::New, "New demonstration", &content)
 }
 
-/// One step that can be changed, moved, merged and taken away.
+/// One step, which can be edited, moved, merged and removed.
 fn row() -> Markup {
     let button = |action: &str, label: &str, sign: &str| {
         html! {
@@ -58,7 +57,7 @@ fn row() -> Markup {
             div.tools {
                 (button("step-up", "Move up step", "up"))
                 (button("step-down", "Move down step", "down"))
-                (button("step-merge", "Merge with the step before: step", "merge"))
+                (button("step-merge", "Merge with the previous step: step", "merge"))
                 (button("step-drop", "Remove step", "leave"))
             }
         }
@@ -70,12 +69,12 @@ fn options() -> Markup {
         details.options {
             summary { "Options" }
             div.grid {
-                label { "Longest video, in seconds" input #length type="number" min="1" max="86400" step="1"; }
-                label { "Longest step, in seconds" input #step-length type="number" min="1" max="86400" step="1" placeholder="20"; }
-                label { "Play up to so many times faster" input #speed-up type="number" min="1" max="8" step="0.1" placeholder="1"; }
-                label { "Only videos with this in name or uploader" input #only maxlength="200"; }
-                label { "No videos with this in name or uploader" input #without maxlength="200"; }
-                label { "Only this licence" input #licence maxlength="200"; }
+                label { "Maximum length of the video, in seconds" input #length type="number" min="1" max="86400" step="1"; }
+                label { "Maximum length of a step, in seconds" input #step-length type="number" min="1" max="86400" step="1" placeholder="20"; }
+                label { "Maximum playback speed" input #speed-up type="number" min="1" max="8" step="0.1" placeholder="1"; }
+                label { "Only videos with this text in path, title or uploader" input #only maxlength="200"; }
+                label { "No videos with this text in path, title or uploader" input #without maxlength="200"; }
+                label { "Only videos with this text in their licence" input #licence maxlength="200"; }
             }
         }
     }

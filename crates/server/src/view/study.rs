@@ -1,95 +1,83 @@
-//! The preference study as raters see it: what it is about, pair after pair, and thanks.
+//! The pages of the preference study: introduction, pairs, end.
 
 use maud::{Markup, html};
 use stitch_core::format::{clock, count};
 
-use super::layout::{Place, page};
-use crate::api::study::{PairView, open, pair_view, rater, standing};
-use crate::error::Problem;
+use super::layout::{NavItem, page};
+use crate::api::study::{PairView, open, pair_view, progress_of, rater};
+use crate::error::ApiError;
 use crate::state::State;
 use crate::study::QUESTIONS;
 
-/// What each question is about, by example.
-const EXAMPLES: [(&str, &str); 4] = [
-    (
-        "One video shows the onion being fried, the other only tells of it.",
-        "Prefer the one that shows it.",
-    ),
-    (
-        "One ends with a finished taco, the other shows steps of another dish.",
-        "Prefer the one you could cook from.",
-    ),
-    ("One changes its kitchen at every step, the other stays in one.", "Prefer the calmer one."),
-    (
-        "One is prettier, but leaves a step out.",
-        "Say which you would rather follow; only you can weigh that.",
-    ),
+/// An example for each question.
+const EXAMPLES: [&str; 4] = [
+    "one shows how the onion is fried, the other only mentions it: prefer the first.",
+    "one ends with a finished taco, the other shows another dish: prefer the first.",
+    "one changes the kitchen at every step, the other stays in one: prefer the second.",
+    "one is prettier but leaves out a step: choose the one that you would rather follow.",
 ];
 
-/// What the study is about, and how to begin.
-pub fn welcome(state: &State) -> Result<Markup, Problem> {
+pub fn introduction(state: &State) -> Result<Markup, ApiError> {
     let study = open(state)?;
     let content = html! {
         section.narrow {
             h1 { (study.plan.title) }
             p.lead {
                 "You will see " (count(study.plan.pairs.len(), "pair")) " of videos. Both show the same written "
-                "procedure; watch both, then say which one you prefer, four times over."
+                "procedure. Watch both, then answer four questions about which one you prefer."
             }
-            p { "“No difference” is an answer too. You can stop at any time and go on later with the address of your own page." }
+            p { "“No difference” is an answer too. You can stop at any time and continue later at the URL of your own page." }
             h2 { "The four questions" }
             ol.questions {
-                @for ((_, question, meaning), (case, advice)) in QUESTIONS.iter().zip(EXAMPLES) {
-                    li { b { (question) } p { (meaning) } p.soft { "For example: " (case) " " (advice) } }
+                @for ((_, question, meaning), example) in QUESTIONS.iter().zip(EXAMPLES) {
+                    li { b { (question) } p { (meaning) } p.soft { "For example, " (example) } }
                 }
             }
             form #begin.card {
-                label for="rater" { "Your name, or any word that tells you from others" }
+                label for="rater" { "Your name, or any other word that identifies you" }
                 div.row { input #rater name="name" required maxlength="100" autocomplete="nickname"; button.primary { "Begin" } }
             }
             p.soft {
-                "For whoever runs the study: "
+                "For the organisers: "
                 a href="/api/study/answers.csv" download { "answers as CSV" } ", "
-                a href="/api/study/battles.jsonl" download { "as battles" } "."
+                a href="/api/study/battles.jsonl" download { "as LMArena battles" } "."
             }
         }
     };
-    Ok(page(state, Place::Study, &study.plan.title, &content))
+    Ok(page(state, NavItem::Study, &study.plan.title, &content))
 }
 
-/// Where a rater goes on; none when everything is answered.
-pub fn next(state: &State, key: &str) -> Result<Option<usize>, Problem> {
-    Ok(standing(state, &rater(state, key)?)?.next)
+/// The rater's next pair; none if all are answered.
+pub fn next(state: &State, key: &str) -> Result<Option<usize>, ApiError> {
+    Ok(progress_of(state, &rater(state, key)?)?.next)
 }
 
-/// Thanks.
-pub fn done(state: &State, key: &str) -> Result<Markup, Problem> {
-    let standing = standing(state, &rater(state, key)?)?;
+pub fn done(state: &State, key: &str) -> Result<Markup, ApiError> {
+    let progress = progress_of(state, &rater(state, key)?)?;
     let content = html! {
         section.narrow {
             h1 { "Thank you" }
-            p.lead { "You have answered " (count(standing.answered, "pair")) ". Nothing else is left to do." }
-            p { a.button href={ "/study/" (key) "/1" } { "Look at your answers again" } }
+            p.lead { "You have answered " (count(progress.answered, "pair")) ". All pairs are answered." }
+            p { a.button href={ "/study/" (key) "/1" } { "Review your answers" } }
         }
     };
-    Ok(page(state, Place::Study, "Thank you", &content))
+    Ok(page(state, NavItem::Study, "Thank you", &content))
 }
 
-/// A pair.
-pub fn pair(state: &State, key: &str, number: usize) -> Result<Markup, Problem> {
-    let standing = standing(state, &rater(state, key)?)?;
+pub fn pair(state: &State, key: &str, number: usize) -> Result<Markup, ApiError> {
+    let progress = progress_of(state, &rater(state, key)?)?;
     let pair = pair_view(state, key, number)?;
     let base = format!("/api/study/raters/{key}/pairs/{number}");
     let content = html! {
         div #pair data-url=(base) data-next={ "/study/" (key) } {
             div.row.title-row {
-                div { h1 { (pair.title) } p.soft { "Pair " (number) " of " (standing.pairs) ", " (standing.answered) " answered" } }
+                div { h1 { (pair.title) } p.soft { "Pair " (number) " of " (progress.pairs) ", " (progress.answered) " answered" } }
                 div.row.actions {
                     button.primary type="button" data-action="both" { "Play both" }
                     button type="button" data-action="again" { "From the start" }
                 }
             }
-            progress max=(standing.pairs) value=(standing.answered) aria-label="Your progress" {}
+            progress max=(progress.pairs) value=(progress.answered) aria-label="Your progress" {}
             div.sides {
                 @for side in ["left", "right"] {
                     figure {
@@ -104,7 +92,7 @@ pub fn pair(state: &State, key: &str, number: usize) -> Result<Markup, Problem> 
             (questions(&pair))
         }
     };
-    Ok(page(state, Place::Study, &format!("Pair {number}"), &content))
+    Ok(page(state, NavItem::Study, &format!("Pair {number}"), &content))
 }
 
 fn step_table(pair: &PairView) -> Markup {
@@ -119,7 +107,7 @@ fn step_table(pair: &PairView) -> Markup {
     };
     html! {
         table.pair-steps {
-            caption.hidden { "The steps and when they are shown" }
+            caption.hidden { "The steps and their times" }
             thead { tr { th scope="col" { "Left" } th scope="col" { "Step" } th scope="col" { "Right" } } }
             tbody {
                 @for (number, step) in pair.steps.iter().enumerate() {
@@ -155,7 +143,7 @@ fn questions(pair: &PairView) -> Markup {
                     }
                 }
             }
-            div.row { button.primary { "Save and go on" } }
+            div.row { button.primary { "Save and continue" } }
         }
     }
 }

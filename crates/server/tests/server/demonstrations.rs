@@ -1,8 +1,8 @@
-//! A demonstration from the text to the files: found, changed, taken back, rendered, exported.
+//! Demonstrations: parsed, searched, changed, undone, rendered, exported.
 
 use serde_json::{Value, json};
-use stitch_server::jobs::Kind;
-use stitch_server::work;
+use stitch_server::jobs::JobKind;
+use stitch_server::worker;
 
 use crate::site::Site;
 
@@ -131,7 +131,7 @@ fn a_step_that_nothing_shows_is_a_gap_with_what_comes_nearest() {
     let question =
         json!({"procedure": {"steps": ["Chop the onion"]}, "search": {"threshold": 1.0}});
     let id = site.post("/api/demonstrations", &question).json()["id"].as_i64().unwrap();
-    work::run_next(&site.state, Kind::Make).unwrap();
+    worker::run_next(&site.state, JobKind::Make).unwrap();
     let found = site.get(&format!("/api/demonstrations/{id}")).json();
     assert!(found["steps"][0]["chosen"].is_null());
     let page = site.get(&format!("/demonstrations/{id}")).text();
@@ -170,7 +170,7 @@ fn rendered_and_exported() {
     let job = site.post(&renders, &json!({"width": 160, "height": 90, "title_card": true})).json();
     let video = format!("/api/jobs/{}/video", job["id"]);
     assert_eq!(site.get(&video).status, 409, "not done yet");
-    assert!(work::run_next(&site.state, Kind::Render).unwrap());
+    assert!(worker::run_next(&site.state, JobKind::Render).unwrap());
     let made = site.get(&video);
     assert_eq!(made.status, 200, "{}", made.text());
     assert_eq!(&made.body[4..8], b"ftyp");

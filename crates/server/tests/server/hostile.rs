@@ -1,4 +1,4 @@
-//! Requests and texts that mean harm.
+//! Malicious requests and texts.
 
 use axum::body::Body;
 use serde_json::json;
@@ -128,7 +128,7 @@ fn script_in_texts_names_and_subtitles_is_shown_as_text() {
     let question = json!({"procedure": {"title": SCRIPT, "steps": [format!("Chop the onion {SCRIPT}"), "Serve it hot"]}});
     let id = site.post("/api/demonstrations", &question).json()["id"].as_i64().unwrap();
     let searching = site.get(&format!("/demonstrations/{id}")).text();
-    stitch_server::work::run_next(&site.state, stitch_server::jobs::Kind::Make).unwrap();
+    stitch_server::worker::run_next(&site.state, stitch_server::jobs::JobKind::Make).unwrap();
     let paths =
         ["/".to_owned(), format!("/demonstrations/{id}"), "/hits?q=chop".into(), "/new".into()];
     let pages: Vec<String> =

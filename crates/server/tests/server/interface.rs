@@ -1,4 +1,4 @@
-//! The description of the interface, and what the page weighs.
+//! The OpenAPI description, and the size of the pages.
 
 use crate::site::Site;
 

@@ -1,10 +1,10 @@
-//! Jobs: followed, called off, gone on with after a restart, each done once.
+//! Jobs: followed, cancelled, continued after a restart, each run once.
 
 use std::sync::Arc;
 
 use serde_json::json;
-use stitch_server::jobs::{Kind, Work};
-use stitch_server::work;
+use stitch_server::jobs::{JobKind, Task};
+use stitch_server::worker;
 
 use crate::site::Site;
 
@@ -14,7 +14,7 @@ fn events_tell_a_job_to_its_end() {
     let question = json!({"procedure": {"steps": ["Chop the onion"]}});
     let job = site.post("/api/demonstrations", &question).json()["job"]["id"].as_i64().unwrap();
     let state = site.state.clone();
-    let worker = std::thread::spawn(move || work::run_next(&state, Kind::Make));
+    let worker = std::thread::spawn(move || worker::run_next(&state, JobKind::Make));
     let events = site.get(&format!("/api/jobs/{job}/events"));
     worker.join().unwrap().unwrap();
     assert_eq!(events.header("content-type"), "text/event-stream");
@@ -29,7 +29,7 @@ fn what_waits_can_be_called_off_and_is_never_begun() {
     let begun = site.post("/api/demonstrations", &question).json();
     let job = format!("/api/jobs/{}", begun["job"]["id"]);
     assert_eq!(site.delete(&job).json()["status"], "cancelled");
-    assert!(!work::run_next(&site.state, Kind::Make).unwrap());
+    assert!(!worker::run_next(&site.state, JobKind::Make).unwrap());
     assert_eq!(site.delete("/api/jobs/999").status, 404);
 }
 
@@ -39,11 +39,11 @@ fn what_was_running_goes_on_after_a_restart() {
     let id = site.demonstration(&["Chop the onion"]);
     let job = site.post(&format!("/api/demonstrations/{id}/renders"), &json!({})).json();
     // Claimed, and then the power went.
-    site.state.jobs.claim(&site.state.store, Kind::Render).unwrap().unwrap();
+    site.state.jobs.claim(JobKind::Render).unwrap().unwrap();
     let site = site.restarted();
     let path = format!("/api/jobs/{}", job["id"]);
     assert_eq!(site.get(&path).json()["status"], "queued");
-    assert!(work::run_next(&site.state, Kind::Render).unwrap());
+    assert!(worker::run_next(&site.state, JobKind::Render).unwrap());
     let done = site.get(&path).json();
     assert_eq!((&done["status"], &done["runs"]), (&json!("done"), &json!(2)));
     assert_eq!(site.get(&format!("{path}/video")).status, 200);
@@ -62,7 +62,7 @@ fn many_hands_do_every_job_once() {
             let state = Arc::clone(&state);
             std::thread::spawn(move || {
                 let mut done = 0;
-                while work::run_next(&state, Kind::Make).unwrap() {
+                while worker::run_next(&state, JobKind::Make).unwrap() {
                     done += 1;
                 }
                 done
@@ -78,7 +78,7 @@ fn many_hands_do_every_job_once() {
 
 #[test]
 fn the_queue_has_an_end() {
-    let site = Site::with(|settings| settings.limits.jobs = 2);
+    let site = Site::with(|settings| settings.max_jobs = 2);
     let question = json!({"procedure": {"steps": ["Chop the onion"]}});
     let post = || site.post("/api/demonstrations", &question).status.as_u16();
     assert_eq!([post(), post(), post()], [202, 202, 429]);
@@ -92,9 +92,9 @@ fn the_queue_has_an_end() {
 #[test]
 fn a_job_of_something_gone_fails_and_says_so() {
     let site = Site::indexed();
-    let work = Work::Make { demonstration: 77 };
-    let job = site.state.jobs.enter(&site.state.store, &work, 10).unwrap().unwrap();
-    work::run_next(&site.state, Kind::Make).unwrap();
+    let task = Task::Make { demonstration: 77 };
+    let job = site.state.jobs.enqueue(&task).unwrap();
+    worker::run_next(&site.state, JobKind::Make).unwrap();
     let failed = site.get(&format!("/api/jobs/{}", job.id)).json();
     assert_eq!(failed["status"], "failed");
     assert!(failed["message"].as_str().unwrap().contains("no such demonstration"));

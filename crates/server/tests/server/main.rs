@@ -1,4 +1,4 @@
-//! The server as a browser sees it, without a socket.
+//! The server over HTTP, without a socket.
 
 mod site;
 mod library;

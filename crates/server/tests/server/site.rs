@@ -1,4 +1,4 @@
-//! A server of its own for each test: a small sentence model, a few small videos, no socket.
+//! A server for each test, with a small sentence model and a few small videos, without a socket.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -12,10 +12,10 @@ use stitch_engine::encoder::{Encoder, Narration};
 use stitch_engine::library::Library;
 use stitch_engine::scorer::AverageSimilarity;
 use stitch_engine::sentence::SentenceEncoder;
-use stitch_server::jobs::Kind;
-use stitch_server::settings::{Kit, Settings};
-use stitch_server::state::{Shared, State};
-use stitch_server::work;
+use stitch_server::jobs::JobKind;
+use stitch_server::settings::{Resources, Settings};
+use stitch_server::state::{SharedState, State};
+use stitch_server::worker;
 use tempfile::TempDir;
 use tower::ServiceExt;
 
@@ -28,7 +28,7 @@ const SPOKEN: [[&str; 3]; 3] = [
 
 pub struct Site {
     pub folder: TempDir,
-    pub state: Shared,
+    pub state: SharedState,
 }
 
 pub struct Answer {
@@ -85,7 +85,7 @@ impl Site {
     pub fn index(&self) {
         let folder = self.path("videos");
         let job = self.post("/api/index", &json!({"folder": folder})).json();
-        assert!(work::run_next(&self.state, Kind::Index).unwrap());
+        assert!(worker::run_next(&self.state, JobKind::Index).unwrap());
         let job = self.get(&format!("/api/jobs/{}", job["id"])).json();
         assert_eq!(job["status"], "done", "{job}");
     }
@@ -95,7 +95,7 @@ impl Site {
         let question = json!({"procedure": {"title": "Soup", "steps": steps}});
         let begun = self.post("/api/demonstrations", &question);
         assert_eq!(begun.status, 202, "{}", begun.text());
-        assert!(work::run_next(&self.state, Kind::Make).unwrap());
+        assert!(worker::run_next(&self.state, JobKind::Make).unwrap());
         begun.json()["id"].as_i64().unwrap()
     }
 
@@ -139,12 +139,12 @@ pub fn request(method: &str, path: &str) -> axum::http::request::Builder {
     Request::builder().method(method).uri(path).header("host", "127.0.0.1:7878")
 }
 
-fn open(folder: &Path, settings: Settings) -> Shared {
+fn open(folder: &Path, settings: Settings) -> SharedState {
     let model = Path::new(env!("CARGO_MANIFEST_DIR")).join("../engine/tests/data/tiny-mpnet");
     let sentence = Arc::new(SentenceEncoder::load(&model).unwrap());
     let encoder: Box<dyn Encoder> = Box::new(Narration::new(sentence.clone(), "tiny".into()));
     let library = Library::open_or_create(&folder.join("library"), encoder.id()).unwrap();
-    let kit = Kit {
+    let resources = Resources {
         library,
         encoder,
         sentence,
@@ -153,7 +153,7 @@ fn open(folder: &Path, settings: Settings) -> Shared {
         speech: None,
         cache: folder.join("cache"),
     };
-    State::open(kit, settings).unwrap()
+    State::open(resources, settings).unwrap()
 }
 
 /// A video with a subtitle for each two seconds.

@@ -1,9 +1,9 @@
-//! The preference study: sides shuffled and hidden, answers kept, resumable, exported.
+//! The preference study: random sides, hidden methods, saved answers, exports.
 
 use std::path::Path;
 
 use serde_json::{Value, json};
-use stitch_server::study::{Plan, Rendered, Sample};
+use stitch_server::study::{Sample, StudyPlan, StudyVideo};
 
 use crate::site::{Site, video};
 
@@ -13,7 +13,7 @@ fn make(folder: &Path) {
         let rendered = |method: &String| {
             let file = format!("{name}.{method}.mp4");
             video(&folder.join(&file), &[if method == "ours" { "a" } else { "bb" }]);
-            (method.clone(), Rendered { file, steps: vec![Some((0, 1000)), None] })
+            (method.clone(), StudyVideo { file, steps: vec![Some((0, 1000)), None] })
         };
         let steps = vec!["Chop <b>it</b>".into(), "Serve it".into()];
         Sample {
@@ -24,7 +24,7 @@ fn make(folder: &Path) {
         }
     };
     let samples = vec![sample("tacos"), sample("soup"), sample("stool")];
-    Plan::new("Which is better?", 1, &methods, samples).write(folder).unwrap();
+    StudyPlan::new("Which is better?", 1, &methods, samples).write(folder).unwrap();
 }
 
 fn site() -> (Site, tempfile::TempDir) {

@@ -1,38 +1,27 @@
-//! Progress as a person or a program wants it: a bar on a terminal, lines of JSON, or nothing.
+//! Progress on standard error: a bar on a terminal, lines of JSON, or nothing.
 
 use std::io::IsTerminal;
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 use stitch_engine::progress::Progress;
 
-use crate::stop;
+use crate::signals;
 
-/// Where progress goes.
-pub enum Shown {
-    /// A bar on a terminal.
+pub enum ProgressOutput {
     Bar(Mutex<ProgressBar>),
-    /// Lines of JSON on standard error.
-    Lines(Mutex<Stage>),
+    /// With the current stage: its name, its units and those done.
+    Json(Mutex<(String, u64, u64)>),
     /// Warnings only.
     Quiet,
 }
 
-/// The stage that JSON lines tell of.
-#[derive(Default)]
-pub struct Stage {
-    name: String,
-    total: u64,
-    done: u64,
-}
-
-impl Shown {
-    /// What fits the options and the terminal.
+impl ProgressOutput {
     pub fn new(json: bool, quiet: bool) -> Self {
         if json {
-            Self::Lines(Mutex::default())
+            Self::Json(Mutex::default())
         } else if quiet || !std::io::stderr().is_terminal() {
             Self::Quiet
         } else {
@@ -40,29 +29,28 @@ impl Shown {
         }
     }
 
-    /// Takes the bar away before results are printed.
+    /// Removes the bar before results are printed.
     pub fn finish(&self) {
         if let Self::Bar(bar) = self {
-            held(bar).finish_and_clear();
+            lock(bar).finish_and_clear();
         }
     }
 }
 
-/// The lock's content; a panic of another thread does not matter to a bar.
-fn held<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Progress for Shown {
+impl Progress for ProgressOutput {
     fn begin(&self, stage: &str, total: u64) {
         match self {
             Self::Bar(bar) => {
-                let mut bar = held(bar);
+                let mut bar = lock(bar);
                 bar.finish_and_clear();
                 *bar = new_bar(stage, total);
             }
-            Self::Lines(lines) => {
-                *held(lines) = Stage { name: stage.into(), total, done: 0 };
+            Self::Json(current) => {
+                *lock(current) = (stage.into(), total, 0);
                 eprintln!("{}", json!({"event": "begin", "stage": stage, "total": total}));
             }
             Self::Quiet => {}
@@ -71,15 +59,14 @@ impl Progress for Shown {
 
     fn advance(&self, units: u64) {
         match self {
-            Self::Bar(bar) => held(bar).inc(units),
-            Self::Lines(lines) => {
-                let mut stage = held(lines);
-                stage.done += units;
-                let (name, total, done) = (&stage.name, stage.total, stage.done);
-                eprintln!(
-                    "{}",
-                    json!({"event": "progress", "stage": name, "done": done, "total": total})
-                );
+            Self::Bar(bar) => lock(bar).inc(units),
+            Self::Json(current) => {
+                let mut current = lock(current);
+                current.2 += units;
+                let (stage, total, done) = &*current;
+                let event =
+                    json!({"event": "progress", "stage": stage, "done": done, "total": total});
+                eprintln!("{event}");
             }
             Self::Quiet => {}
         }
@@ -87,14 +74,14 @@ impl Progress for Shown {
 
     fn warn(&self, message: &str) {
         match self {
-            Self::Bar(bar) => held(bar).suspend(|| eprintln!("warning: {message}")),
-            Self::Lines(_) => eprintln!("{}", json!({"event": "warning", "message": message})),
+            Self::Bar(bar) => lock(bar).suspend(|| eprintln!("warning: {message}")),
+            Self::Json(_) => eprintln!("{}", json!({"event": "warning", "message": message})),
             Self::Quiet => eprintln!("warning: {message}"),
         }
     }
 
     fn stopped(&self) -> bool {
-        stop::requested()
+        signals::stop_requested()
     }
 }
 

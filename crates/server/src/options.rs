@@ -1,62 +1,61 @@
-//! What a person may ask for: of the search, and of the video's looks.
+//! The options of requests: of the search for clips, and of the rendered video.
 
 use serde::{Deserialize, Serialize};
 use stitch_engine::demonstrate::{Options, SourceFilter};
 use stitch_engine::render::{Aspect, Captions, RenderOptions};
 use utoipa::ToSchema;
 
-use crate::error::Problem;
+use crate::error::ApiError;
 
-/// How clips are chosen. Everything may be left out.
+/// How clips are chosen. Every field is optional
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Search {
-    /// The longest the video may be, in seconds.
+pub struct SearchOptions {
+    /// The maximum length of the video, in seconds
     #[schema(minimum = 1, maximum = 86400)]
     pub length_s: Option<f64>,
-    /// The longest one step may be, in seconds.
+    /// The maximum length of one step, in seconds
     #[schema(minimum = 1, maximum = 86400)]
     pub step_length_s: Option<f64>,
-    /// How much faster a clip may play to fit its length.
+    /// The maximum playback speed of a clip that is too long
     #[schema(minimum = 1, maximum = 8)]
     pub speed_up: Option<f64>,
-    /// How likely a clip must show its step, or the step is a gap.
+    /// The minimum probability that a clip shows its step; below it the step is a gap
     #[schema(minimum = 0, maximum = 1)]
     pub threshold: Option<f32>,
-    /// Use only videos with one of these in their path, title or uploader.
+    /// Use only videos with one of these texts in their path, title or uploader
     #[schema(max_items = 20)]
     pub only: Vec<String>,
-    /// Use no videos with one of these in their path, title or uploader.
+    /// Exclude videos with one of these texts in their path, title or uploader
     #[schema(max_items = 20)]
     pub without: Vec<String>,
-    /// Use only videos with one of these in their licence.
+    /// Use only videos with one of these texts in their licence
     #[schema(max_items = 20)]
     pub licences: Vec<String>,
 }
 
-impl Search {
-    /// An error where a number makes no sense.
-    pub fn check(&self) -> Result<(), Problem> {
-        self.options().validate()?;
+impl SearchOptions {
+    pub fn validate(&self) -> Result<(), ApiError> {
+        self.search_options().validate()?;
         let lists = [&self.only, &self.without, &self.licences];
         match lists.iter().any(|list| list.len() > 20 || list.iter().any(|s| s.len() > 500)) {
-            true => Err(Problem::wrong("at most 20 short entries may be named per source option")),
+            true => Err(ApiError::invalid("a source filter has at most 20 texts of 500 bytes")),
             false => Ok(()),
         }
     }
 
-    /// The same as the query takes it.
-    pub fn options(&self) -> Options {
-        let said =
+    /// The engine's options.
+    pub fn search_options(&self) -> Options {
+        let texts =
             |list: &[String]| list.iter().filter(|s| !s.trim().is_empty()).cloned().collect();
         let ms = |seconds: f64| (seconds * 1000.0) as u64;
         let mut options = Options {
             length_ms: self.length_s.map(ms),
             threshold: self.threshold,
             sources: SourceFilter {
-                allow: said(&self.only),
-                deny: said(&self.without),
-                licences: said(&self.licences),
+                allow: texts(&self.only),
+                deny: texts(&self.without),
+                licences: texts(&self.licences),
             },
             alternatives: 8,
             near_misses: true,
@@ -68,62 +67,59 @@ impl Search {
     }
 }
 
-/// What happens to pictures of another shape.
+/// How clips of another aspect ratio are fitted
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Shape {
-    /// The whole picture on a blurred copy of itself.
+pub enum AspectName {
+    /// The whole picture on a blurred copy of itself
     #[default]
     Blur,
-    /// The whole picture between bars.
+    /// The whole picture between bars
     Fit,
-    /// The middle of the picture.
+    /// The centre of the picture
     Crop,
 }
 
-/// How step texts are shown.
+/// How step texts are shown
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Words {
-    /// As a track that the player switches on and off.
+pub enum CaptionsName {
+    /// As a subtitle track
     #[default]
     Soft,
-    /// Drawn into the picture.
+    /// Drawn into the picture
     Burnt,
-    /// Not at all.
     None,
 }
 
-/// How the video looks. Everything may be left out.
+/// How the video is rendered. Every field is optional
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Looks {
-    /// The width in pixels, even; left out with the height: as most sources.
+pub struct VideoOptions {
+    /// Pixels, even; without width and height, the size of most sources
     #[schema(minimum = 64, maximum = 7680)]
     pub width: Option<u32>,
-    /// The height in pixels, even.
+    /// Pixels, even
     #[schema(minimum = 64, maximum = 4320)]
     pub height: Option<u32>,
-    /// What happens to pictures of another shape.
-    pub shape: Shape,
-    /// How step texts are shown.
-    pub captions: Words,
-    /// How long one clip fades into the next.
+    pub shape: AspectName,
+    pub captions: CaptionsName,
+    /// The length of the crossfade between clips
     #[schema(minimum = 0, maximum = 3000)]
     pub crossfade_ms: u64,
-    /// Whether the video opens with its title.
+    /// Whether the video starts with its title
     pub title_card: bool,
-    /// Whether a step that nothing shows gets a card that says so.
+    /// Whether a gap is shown as a card with the step's text
     pub gap_cards: bool,
 }
 
-impl Default for Looks {
+impl Default for VideoOptions {
     fn default() -> Self {
         Self {
             width: None,
             height: None,
-            shape: Shape::Blur,
-            captions: Words::Soft,
+            shape: AspectName::Blur,
+            captions: CaptionsName::Soft,
             crossfade_ms: 0,
             title_card: false,
             gap_cards: true,
@@ -131,28 +127,27 @@ impl Default for Looks {
     }
 }
 
-impl Looks {
-    /// An error where a number makes no sense.
-    pub fn check(&self) -> Result<(), Problem> {
+impl VideoOptions {
+    pub fn validate(&self) -> Result<(), ApiError> {
         if self.width.is_some() != self.height.is_some() {
-            return Err(Problem::wrong("give both width and height, or neither"));
+            return Err(ApiError::invalid("give both width and height, or neither"));
         }
-        Ok(self.options().validate()?)
+        Ok(self.render_options().validate()?)
     }
 
-    /// The same as rendering takes it.
-    pub fn options(&self) -> RenderOptions {
+    /// The engine's options.
+    pub fn render_options(&self) -> RenderOptions {
         RenderOptions {
             size: self.width.zip(self.height),
             aspect: match self.shape {
-                Shape::Blur => Aspect::Blur,
-                Shape::Fit => Aspect::Fit,
-                Shape::Crop => Aspect::Crop,
+                AspectName::Blur => Aspect::Blur,
+                AspectName::Fit => Aspect::Fit,
+                AspectName::Crop => Aspect::Crop,
             },
             captions: match self.captions {
-                Words::Soft => Captions::Soft,
-                Words::Burnt => Captions::Burnt,
-                Words::None => Captions::None,
+                CaptionsName::Soft => Captions::Soft,
+                CaptionsName::Burnt => Captions::Burnt,
+                CaptionsName::None => Captions::None,
             },
             crossfade_ms: self.crossfade_ms,
             title_card: self.title_card,

@@ -1,15 +1,20 @@
-//! `page.db`: what people did with the page and what is still to be done, beside the library.
+//! SQLite files shared between threads, and the schema of `page.db`: jobs, demonstrations, revisions and
+//! the choices that users made.
 
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use rusqlite::Connection;
+use rusqlite::{Connection, Row};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
-/// The version of the format; stored in the database's header.
+use crate::error::ServerError;
+
+/// The version of page.db's schema, kept in the file's header.
 const VERSION: i64 = 2;
 
-/// What brings a database of version 1 to version 2. `without` held scores that nothing showed.
+/// From version 1 to 2: `without` held scores that were never shown.
 const FROM_1: &str = "ALTER TABLE revisions DROP COLUMN without;";
 
 const TABLES: &str = "
@@ -52,36 +57,32 @@ const TABLES: &str = "
     );
 ";
 
-/// The open database.
-pub struct Store(Mutex<Connection>);
+pub struct Database(Mutex<Connection>);
 
-impl Store {
-    /// Opens it, or makes it where there is none.
-    pub fn open(file: &Path) -> rusqlite::Result<Self> {
-        let mut database = Connection::open(file)?;
-        database.busy_timeout(std::time::Duration::from_secs(10))?;
-        database.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;
-        database.execute_batch("PRAGMA foreign_keys = ON; PRAGMA synchronous = FULL;")?;
-        let found: i64 = database.query_row("PRAGMA user_version", [], |row| row.get(0))?;
-        let change = match found {
-            0 => TABLES,
-            1 => FROM_1,
-            _ => return Ok(Self(Mutex::new(database))),
+impl Database {
+    /// Opens or creates a file; `migrate` brings it to the current schema in one transaction.
+    pub fn open(
+        file: &Path,
+        migrate: fn(&Connection) -> rusqlite::Result<()>,
+    ) -> Result<Self, ServerError> {
+        let open = || {
+            let connection = Connection::open(file)?;
+            connection.busy_timeout(std::time::Duration::from_secs(10))?;
+            connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;
+            connection.execute_batch("PRAGMA foreign_keys = ON; PRAGMA synchronous = FULL;")?;
+            let database = Self(Mutex::new(connection));
+            database.write(migrate)?;
+            Ok(database)
         };
-        let transaction = database.transaction()?;
-        transaction.execute_batch(change)?;
-        transaction.pragma_update(None, "user_version", VERSION)?;
-        transaction.commit()?;
-        Ok(Self(Mutex::new(database)))
+        open().map_err(|source| ServerError::Database { file: file.to_owned(), source })
     }
 
-    /// The connection, for one thing after the other.
     pub fn lock(&self) -> MutexGuard<'_, Connection> {
-        // A panic elsewhere leaves the connection as SQLite last saw it: whole.
+        // A panic elsewhere leaves the connection consistent: SQLite rolls the transaction back.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Work that is done wholly or not at all.
+    /// Runs `work` in one transaction.
     pub fn write<T>(
         &self,
         work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
@@ -95,9 +96,46 @@ impl Store {
     }
 }
 
+/// Brings page.db to the current schema.
+pub fn migrate_page(database: &Connection) -> rusqlite::Result<()> {
+    let found: i64 = database.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+    match found {
+        0 => database.execute_batch(TABLES)?,
+        1 => database.execute_batch(FROM_1)?,
+        _ => return Ok(()),
+    }
+    database.pragma_update(None, "user_version", VERSION)
+}
+
 /// Milliseconds since 1970.
 pub fn now_ms() -> i64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis() as i64
+}
+
+/// A value as a column of JSON.
+pub fn to_json<T: Serialize + ?Sized>(value: &T) -> String {
+    serde_json::to_string(value).unwrap_or_default()
+}
+
+/// An enum without fields as a column of text: its JSON name without quotes.
+pub fn to_name(value: &impl Serialize) -> String {
+    to_json(value).trim_matches('"').to_owned()
+}
+
+/// Reads a column that `to_json` wrote.
+pub fn from_json<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlite::Result<T> {
+    parse(column, &row.get::<_, String>(column)?)
+}
+
+/// Reads a column that `to_name` wrote.
+pub fn from_name<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlite::Result<T> {
+    parse(column, &format!("\"{}\"", row.get::<_, String>(column)?))
+}
+
+fn parse<T: DeserializeOwned>(column: usize, text: &str) -> rusqlite::Result<T> {
+    serde_json::from_str(text).map_err(|error| {
+        rusqlite::Error::FromSqlConversionFailure(column, rusqlite::types::Type::Text, error.into())
+    })
 }
 
 #[cfg(test)]
@@ -121,8 +159,8 @@ mod tests {
             .unwrap();
         drop(database);
         for _ in 0..2 {
-            let store = Store::open(&file).unwrap();
-            let kept = store.lock().query_row("SELECT * FROM revisions", [], |row| {
+            let database = Database::open(&file, migrate_page).unwrap();
+            let kept = database.lock().query_row("SELECT * FROM revisions", [], |row| {
                 Ok((
                     row.get::<_, String>("answer")?,
                     row.get::<_, i64>("took_ms")?,
