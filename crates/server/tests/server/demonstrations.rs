@@ -218,11 +218,10 @@ fn a_person_is_warned_of_jumps_and_of_footage_seen_twice() {
     );
     let elsewhere = json!({"video": 1, "start_ms": 0, "end_ms": 1000});
     let jumped = site.change(id, &json!({"kind": "swap", "step": 1, "clip": elsewhere}));
-    let changes = json!(["the source changes here"]);
-    assert_eq!(
-        (&jumped["steps"][1]["warnings"], &jumped["steps"][2]["warnings"]),
-        (&changes, &changes)
-    );
+    for step in [1, 2] {
+        // a clip alone between those of another video is less likely right, which may be told too
+        assert_eq!(jumped["steps"][step]["warnings"][0], "the source changes here", "{jumped}");
+    }
     site.change(id, &json!({"kind": "undo"}));
     let again = clip(&first["steps"][0]);
     let seen = site.change(id, &json!({"kind": "swap", "step": 2, "clip": again}));
