@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 
-pub use stitch_nn::files::FileError;
+pub use stitch_nn::FileError;
 
 /// Writes a file so that a reader sees the old bytes or all of the new ones, whatever happens.
 pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), FileError> {

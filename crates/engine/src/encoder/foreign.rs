@@ -37,14 +37,14 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 use stitch_core::features::Features;
-use stitch_nn::clip::colours::Colours;
-use stitch_nn::clip::text::{Cleaning, Fill, Tokens};
+use stitch_nn::clip::normalize::Normalize;
+use stitch_nn::clip::text::{Cleaning, ClipTokenizer, Padding};
 
 use super::tower::{ImageTower, TextTower};
 use super::wants::{Filter, Fit, Wants};
 use super::{EncoderError, EncoderId, TwoTowers};
 use crate::files::{FileError, hex};
-use crate::models::WeightsError;
+use crate::models::NnError;
 use crate::onnx::{Graph, Input, Output, Runtime};
 
 /// The description's name in a folder.
@@ -189,7 +189,7 @@ pub fn load_text(
     Ok((Box::new(reader), dim, hex(&hash.finalize())))
 }
 
-fn read(folder: &Path) -> Result<(Description, Sha256), WeightsError> {
+fn read(folder: &Path) -> Result<(Description, Sha256), NnError> {
     let path = folder.join(FILE);
     let text = std::fs::read_to_string(&path).map_err(FileError::at(&path))?;
     let description: Description =
@@ -200,8 +200,8 @@ fn read(folder: &Path) -> Result<(Description, Sha256), WeightsError> {
     Ok((description, Sha256::new_with_prefix(text)))
 }
 
-fn wrong(folder: &Path, reason: String) -> WeightsError {
-    WeightsError::Config { path: folder.join(FILE), reason }
+fn wrong(folder: &Path, reason: String) -> NnError {
+    NnError::Config { path: folder.join(FILE), reason }
 }
 
 /// A graph of the folder; its bytes go into the hash.
@@ -212,7 +212,7 @@ fn graph(
     hash: &mut Sha256,
 ) -> Result<Graph, EncoderError> {
     let path = folder.join(file);
-    let bytes = std::fs::read(&path).map_err(FileError::at(&path)).map_err(WeightsError::from)?;
+    let bytes = std::fs::read(&path).map_err(FileError::at(&path)).map_err(NnError::from)?;
     hash.update(&bytes);
     Ok(Graph::from_bytes(runtime, &path.display().to_string(), bytes)?)
 }
@@ -241,7 +241,7 @@ struct Viewer {
     graph: Graph,
     description: ImageDescription,
     wants: Wants,
-    colours: Colours,
+    colours: Normalize,
     dim: usize,
 }
 
@@ -258,7 +258,7 @@ impl Viewer {
             folder: folder.into(),
             graph: graph(folder, &description.file, runtime, hash)?,
             wants: description.wants(),
-            colours: Colours::new(1.0 / 255.0, description.mean, description.std),
+            colours: Normalize::new(1.0 / 255.0, description.mean, description.std),
             description,
             dim,
         };
@@ -374,7 +374,7 @@ impl ImageTower for Viewer {
 struct Reader {
     folder: PathBuf,
     graph: Graph,
-    tokens: Tokens,
+    tokenizer: ClipTokenizer,
     description: TextDescription,
     dim: usize,
 }
@@ -391,13 +391,14 @@ impl Reader {
         if !(1..100_000).contains(&longest) || description.batch == 0 {
             return Err(wrong(folder, "longest and batch must be 1 or more".into()).into());
         }
-        let fill = Fill { to: longest, with: description.pad, before: false };
+        let padding = Padding { length: longest, token: description.pad, left: false };
+        let padding = description.fill.then_some(padding);
         let cleaning = if description.lowercase { Cleaning::Lowercase } else { Cleaning::None };
         let tokenizer = folder.join(&description.tokenizer);
         let reader = Self {
             folder: folder.into(),
             graph: graph(folder, &description.file, runtime, hash)?,
-            tokens: Tokens::read(tokenizer, longest, cleaning, description.fill.then_some(fill))?,
+            tokenizer: ClipTokenizer::read(tokenizer, longest, cleaning, padding)?,
             description,
             dim,
         };
@@ -422,7 +423,7 @@ impl Reader {
 
 impl TextTower for Reader {
     fn read(&self, texts: &[&str]) -> Result<Features, EncoderError> {
-        let tokens: Vec<Vec<u32>> = self.tokens.of(texts)?;
+        let tokens: Vec<Vec<u32>> = self.tokenizer.encode(texts)?;
         let mut order: Vec<usize> = (0..tokens.len()).collect();
         order.sort_by_key(|&text| tokens[text].len());
         let mut data = vec![0.0; texts.len() * self.dim];

@@ -25,8 +25,7 @@ pub use two_towers::TwoTowers;
 
 use crate::footage::Footage;
 use crate::media::MediaError;
-use crate::models::{FetchError, WeightsError};
-use crate::onnx::OnnxError;
+use crate::models::{FetchError, NnError};
 use crate::progress::{Progress, Stopped};
 use crate::sentence::SentenceError;
 use crate::transcript::Sentence;
@@ -80,12 +79,9 @@ pub enum EncoderError {
     /// The text side failed.
     #[error(transparent)]
     Sentence(#[from] SentenceError),
-    /// The encoder's own weights are not what they should be.
+    /// The encoder's own networks cannot be loaded or run.
     #[error(transparent)]
-    Weights(#[from] WeightsError),
-    /// A graph of the encoder does not run.
-    #[error(transparent)]
-    Onnx(#[from] OnnxError),
+    Weights(#[from] NnError),
     /// The video could not be read.
     #[error(transparent)]
     Media(#[from] MediaError),

@@ -13,14 +13,14 @@ use std::path::{Path, PathBuf};
 #[cfg(feature = "cuda")]
 pub use stitch_nn::evaluator::gpu;
 pub use stitch_nn::evaluator::{
-    Batch, DeviceNetwork, Dropout, EvaluatorNetwork, Labels, Layout, Place, Precision, Tape,
+    Activations, AdamW, AdamWState, Batch, Dropout, EvaluatorNetwork, Labels, Precision,
     cross_entropy,
 };
 
 use crate::encoder::EncoderId;
 use crate::files::{self, FileError};
 use crate::models::weights;
-use crate::models::{self, Card, Weights, WeightsError};
+use crate::models::{self, Card, NnError, Weights};
 use crate::sentence::SentenceError;
 pub use choice::Evaluators;
 pub use config::{Calibration, Channels, Config, Kind};
@@ -31,9 +31,9 @@ pub use shipped::{SHIPPED, Shipped};
 /// Why there is no evaluator.
 #[derive(Debug, thiserror::Error)]
 pub enum EvaluatorError {
-    /// The model's folder is not what it should be.
+    /// The network cannot be loaded or run.
     #[error(transparent)]
-    Weights(#[from] WeightsError),
+    Weights(#[from] NnError),
     /// The evaluator was trained on another encoder's features.
     #[error(
         "the evaluator was trained on features of {expected}, these are of {found}; index the \
@@ -58,13 +58,6 @@ pub enum EvaluatorError {
     /// The procedure could not be compared with the domains.
     #[error(transparent)]
     Sentence(#[from] SentenceError),
-    /// The tensor library failed.
-    #[error("the evaluator failed: {0}")]
-    Tensor(#[from] stitch_nn::TensorError),
-    /// The GPU failed.
-    #[cfg(feature = "cuda")]
-    #[error(transparent)]
-    Gpu(#[from] gpu::GpuError),
     /// A file could not be written.
     #[error(transparent)]
     File(#[from] FileError),
@@ -107,7 +100,7 @@ impl Evaluator {
     /// An untrained evaluator, drawn from a seed as PyTorch draws it.
     pub fn fresh(config: Config, seed: u64) -> Result<Self, EvaluatorError> {
         config.check(Path::new(Config::FILE))?;
-        let network = EvaluatorNetwork::fresh(config.network(), seed);
+        let network = EvaluatorNetwork::init(config.network(), seed);
         Ok(Self { config, network })
     }
 
@@ -135,12 +128,12 @@ impl Evaluator {
 
     /// All its weights.
     pub fn numbers(&self) -> &[f32] {
-        self.network.numbers()
+        self.network.parameters()
     }
 
     /// All its weights, to be changed.
     pub fn numbers_mut(&mut self) -> &mut [f32] {
-        self.network.numbers_mut()
+        self.network.parameters_mut()
     }
 
     /// That the features at hand are of the encoder it was trained on.
@@ -158,16 +151,16 @@ impl Evaluator {
     }
 
     /// The mean loss of a batch (binary cross entropy), with the gradient of every weight written to
-    /// `gradient`. The tape only keeps memory from call to call.
+    /// `gradient`. The activations only keep memory from call to call.
     pub fn loss(
         &self,
         batch: &Batch,
         labels: &Labels,
         dropout: Dropout,
-        tape: &mut Tape,
+        activations: &mut Activations,
         gradient: &mut [f32],
     ) -> f32 {
-        self.network.loss(batch, labels, dropout, tape, gradient)
+        self.network.loss(batch, labels, dropout, activations, gradient)
     }
 
     /// Writes weights, config and card into a folder, which is made if need be.

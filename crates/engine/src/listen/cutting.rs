@@ -3,8 +3,8 @@
 
 use std::ops::Range;
 
-use stitch_nn::whisper::spectrum::WINDOW;
-use stitch_nn::whisper::voice::BLOCK;
+use stitch_nn::vad::BLOCK_SAMPLES as BLOCK;
+use stitch_nn::whisper::mel::WINDOW_SAMPLES as WINDOW;
 
 /// From this share of speech on somebody speaks.
 const SPEAKS: f32 = 0.45;

@@ -2,7 +2,7 @@
 //! and again with some chance for a window whose text repeats itself or is unlikely.
 
 use rayon::prelude::*;
-use stitch_nn::whisper::network::{Heard, Network, Written};
+use stitch_nn::whisper::{CrossCache, SelfCache, Whisper};
 
 use super::rules::{Chance, drawn, likeliest, log_sum, restrict};
 use super::tokens::Tokens;
@@ -53,7 +53,7 @@ impl Text {
 /// A model at work on one file.
 pub struct Decoder<'a> {
     /// The network.
-    pub network: &'a Network,
+    pub network: &'a Whisper,
     /// Its vocabulary.
     pub tokens: &'a Tokens,
     /// Words that the speaker may use, as tokens.
@@ -64,7 +64,7 @@ pub struct Decoder<'a> {
 
 impl Decoder<'_> {
     /// The language that is likeliest over all windows, and how likely.
-    pub fn language(&self, heard: &[&Heard]) -> Option<(u32, f32)> {
+    pub fn language(&self, heard: &[&CrossCache]) -> Option<(u32, f32)> {
         let mut groups = self.groups(heard, 1, 0.0);
         let first = self.write(&mut groups, Some(self.tokens.start));
         let mut sums = vec![0.0f32; self.tokens.languages.len()];
@@ -81,7 +81,7 @@ impl Decoder<'_> {
     /// The best text for each window.
     pub fn texts(
         &self,
-        heard: &[&Heard],
+        heard: &[&CrossCache],
         language: Option<u32>,
         progress: &dyn Progress,
     ) -> Result<Vec<Text>, Stopped> {
@@ -92,7 +92,7 @@ impl Decoder<'_> {
             if open.is_empty() {
                 break;
             }
-            let windows: Vec<&Heard> = open.iter().map(|i| heard[*i]).collect();
+            let windows: Vec<&CrossCache> = open.iter().map(|i| heard[*i]).collect();
             let texts = self.attempt(&windows, language, temperature, progress)?;
             for (i, text) in open.into_iter().zip(texts) {
                 if best[i].as_ref().is_none_or(|best| better(&text, best)) {
@@ -106,7 +106,7 @@ impl Decoder<'_> {
     /// One text for each window, at a temperature.
     fn attempt(
         &self,
-        heard: &[&Heard],
+        heard: &[&CrossCache],
         language: Option<u32>,
         temperature: f32,
         progress: &dyn Progress,
@@ -139,11 +139,16 @@ impl Decoder<'_> {
         Ok(done.into_iter().map(|group| self.text(group)).collect())
     }
 
-    fn groups<'h>(&self, heard: &[&'h Heard], wanted: usize, temperature: f32) -> Vec<Group<'h>> {
-        let group = |(number, heard): (usize, &&'h Heard)| Group {
+    fn groups<'h>(
+        &self,
+        heard: &[&'h CrossCache],
+        wanted: usize,
+        temperature: f32,
+    ) -> Vec<Group<'h>> {
+        let group = |(number, heard): (usize, &&'h CrossCache)| Group {
             number,
             heard,
-            lines: vec![Line { written: self.network.blank(), ..Line::default() }],
+            lines: vec![Line { written: self.network.self_cache(), ..Line::default() }],
             ended: Vec::new(),
             wanted,
             no_speech: 0.0,
@@ -162,7 +167,7 @@ impl Decoder<'_> {
             next.push(token.or(line.tokens.last().copied()).unwrap_or(self.tokens.start));
             written.push(&mut line.written);
         }
-        let x = self.network.write(&next, &mut written, &heard);
+        let x = self.network.decode(&next, &mut written, &heard);
         self.network.logits(&x)
     }
 
@@ -206,7 +211,7 @@ impl Decoder<'_> {
 /// A text in the making.
 #[derive(Clone, Default)]
 struct Line {
-    written: Written,
+    written: SelfCache,
     tokens: Vec<u32>,
     others: Vec<Others>,
     /// The log-likelihood so far.
@@ -216,7 +221,7 @@ struct Line {
 /// The lines of one window.
 struct Group<'a> {
     number: usize,
-    heard: &'a Heard,
+    heard: &'a CrossCache,
     lines: Vec<Line>,
     ended: Vec<Line>,
     /// How many lines are kept.
@@ -256,7 +261,7 @@ impl Group<'_> {
             } else if token == tokens.end {
                 let Line { tokens, others, .. } = &self.lines[parent];
                 let (tokens, others) = (tokens.clone(), others.clone());
-                self.ended.push(Line { written: Written::default(), tokens, others, sum });
+                self.ended.push(Line { written: SelfCache::default(), tokens, others, sum });
             } else {
                 going.push((parent, token, sum));
             }

@@ -16,14 +16,14 @@ use std::sync::{Mutex, PoisonError};
 use cutting::{Cutter, Window};
 use decode::{Decoder, Text};
 use segments::Caption;
-use stitch_nn::whisper::network::{Config, Heard, Network};
-use stitch_nn::whisper::spectrum::{Spectrum, THROATS};
-use stitch_nn::whisper::voice::{BLOCK, Voice};
+use stitch_nn::vad::{BLOCK_SAMPLES, VoiceActivity};
+use stitch_nn::whisper::mel::{LogMel, VTLN_WARPS};
+use stitch_nn::whisper::{CrossCache, Whisper, WhisperConfig};
 use tokens::Tokens;
 
 use crate::media::sound::{Ending, HEARD_RATE};
 use crate::media::{Hearing, MediaError};
-use crate::models::{WeightsError, weights};
+use crate::models::{NnError, weights};
 use crate::progress::{Progress, Stopped};
 use crate::transcript::{self, Cue, Kind, Transcript};
 
@@ -48,7 +48,7 @@ const LEFT_OUT: u64 = HEARD_RATE as u64 * 12 / 10;
 pub enum ListenError {
     /// The model's folder is not what it should be.
     #[error(transparent)]
-    Weights(#[from] WeightsError),
+    Weights(#[from] NnError),
     /// The model's tokenizer cannot be used.
     #[error("{}: {reason}; fetch the model again", path.display())]
     Tokenizer {
@@ -112,9 +112,9 @@ pub struct Listened {
 /// A speech model.
 pub struct Listener {
     name: String,
-    network: Network,
+    network: Whisper,
     tokens: Tokens,
-    spectrum: Spectrum,
+    spectrum: LogMel,
     /// The language that is spoken, where somebody said so.
     language: Option<u32>,
     /// Threads of its own: a thread of the callers' that waits here must not begin with another
@@ -130,12 +130,12 @@ impl Listener {
 
     /// Loads a Whisper of any size from a folder in the hub's layout.
     pub fn load(folder: &Path) -> Result<Self, ListenError> {
-        let mut config = Config::read(folder)?;
+        let mut config = WhisperConfig::read(folder)?;
         generation_config(folder, &mut config)?;
         let tokens = Tokens::load(folder, &config)?;
         let name = folder.file_name().unwrap_or(folder.as_os_str()).to_string_lossy().into_owned();
-        let spectrum = Spectrum::new(config.num_mel_bins);
-        let network = Network::load(folder, config)?;
+        let spectrum = LogMel::new(config.num_mel_bins);
+        let network = Whisper::load(folder, config)?;
         let threads = rayon::ThreadPoolBuilder::new().build()?;
         let (language, turn) = (None, Mutex::new(()));
         Ok(Self { name, network, tokens, spectrum, language, threads, turn })
@@ -183,7 +183,7 @@ impl Listener {
 }
 
 /// Newer folders keep the forbidden tokens in a file of their own.
-fn generation_config(folder: &Path, config: &mut Config) -> Result<(), WeightsError> {
+fn generation_config(folder: &Path, config: &mut WhisperConfig) -> Result<(), NnError> {
     #[derive(serde::Deserialize)]
     struct Generation {
         suppress_tokens: Option<Vec<i64>>,
@@ -213,7 +213,8 @@ struct Session<'a> {
 
 impl<'a> Session<'a> {
     fn new(listener: &'a Listener, hint: &str) -> Self {
-        let side_by_side = (MEMORY / listener.network.bytes_heard().max(1)).clamp(1, SIDE_BY_SIDE);
+        let side_by_side =
+            (MEMORY / listener.network.cross_cache_bytes().max(1)).clamp(1, SIDE_BY_SIDE);
         Self {
             listener,
             hint: listener.tokens.hint(hint),
@@ -228,14 +229,14 @@ impl<'a> Session<'a> {
 
     /// Takes in the sound to its end, writing windows down as soon as there are enough.
     fn run(&mut self, mut sound: Hearing, progress: &dyn Progress) -> Result<Ending, ListenError> {
-        let (mut voice, mut cutter) = (Voice::new(), Cutter::default());
-        let mut samples = vec![0.0; GLANCE * BLOCK];
+        let (mut voice, mut cutter) = (VoiceActivity::new(), Cutter::default());
+        let mut samples = vec![0.0; GLANCE * BLOCK_SAMPLES];
         let mut seconds = 0;
         loop {
             progress.check()?;
             let count = sound.read(&mut samples)?;
             let heard = &samples[..count];
-            self.enter(cutter.push(heard, &voice.shares(heard)), progress)?;
+            self.enter(cutter.push(heard, &voice.forward(heard)), progress)?;
             if count < samples.len() {
                 break;
             }
@@ -289,9 +290,9 @@ impl<'a> Session<'a> {
         let mut heard = Vec::with_capacity(windows.len());
         for window in windows {
             progress.check()?;
-            heard.push(network.hear(&spectrum.of(&window.samples, throat)));
+            heard.push(network.cross_cache(&spectrum.forward(&window.samples, throat)));
         }
-        let heard: Vec<&Heard> = heard.iter().collect();
+        let heard: Vec<&CrossCache> = heard.iter().collect();
         let decoder = Decoder { network, tokens, hint: &self.hint, lines: LINES };
         if self.language.is_none() {
             self.language = decoder.language(&heard).map(|(language, _)| language);
@@ -343,7 +344,7 @@ fn likeliest<E>(
     mut texts_of: impl FnMut(usize) -> Result<Vec<Text>, E>,
 ) -> Result<(usize, Vec<Text>), E> {
     let mut best = (0, texts_of(0)?);
-    let others = if likelihood(&best.1) < CLEAR { 1..THROATS.len() } else { 0..0 };
+    let others = if likelihood(&best.1) < CLEAR { 1..VTLN_WARPS.len() } else { 0..0 };
     for throat in others {
         let texts = texts_of(throat)?;
         if likelihood(&texts) > likelihood(&best.1) + CLEARER {

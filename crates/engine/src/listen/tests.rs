@@ -11,8 +11,8 @@ use super::tokens::Tokens;
 use super::{Unclear, likeliest, unclear};
 use crate::progress::Silent;
 use crate::transcript::Cue;
-use stitch_nn::whisper::network::{Config, Network};
-use stitch_nn::whisper::spectrum::{COLUMNS, Spectrum, THROATS};
+use stitch_nn::whisper::mel::{FRAMES, LogMel, VTLN_WARPS};
+use stitch_nn::whisper::{Whisper, WhisperConfig};
 
 fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
@@ -39,10 +39,10 @@ fn golden(name: &str) -> Golden {
     serde_json::from_slice(&std::fs::read(data(name)).unwrap()).unwrap()
 }
 
-fn load(folder: &Path) -> (Network, Tokens) {
-    let config = Config::read(folder).unwrap();
+fn load(folder: &Path) -> (Whisper, Tokens) {
+    let config = WhisperConfig::read(folder).unwrap();
     let tokens = Tokens::load(folder, &config).unwrap();
-    (Network::load(folder, config).unwrap(), tokens)
+    (Whisper::load(folder, config).unwrap(), tokens)
 }
 
 fn furthest(a: &[f32], b: &[f32]) -> f32 {
@@ -54,8 +54,8 @@ fn the_spectrum_is_that_of_transformers() {
     let golden: std::collections::HashMap<usize, Vec<Vec<f32>>> =
         serde_json::from_slice(&std::fs::read(data("whisper-spectra.json")).unwrap()).unwrap();
     for (bands, columns) in golden {
-        let ours = Spectrum::new(bands).of(&sound(), 0);
-        assert_eq!(ours.len(), COLUMNS * bands);
+        let ours = LogMel::new(bands).forward(&sound(), 0);
+        assert_eq!(ours.len(), FRAMES * bands);
         for (column, theirs) in ours.chunks_exact(bands).step_by(37).zip(&columns) {
             assert!(furthest(column, theirs) < 1e-4, "{bands}: {}", furthest(column, theirs));
         }
@@ -64,14 +64,14 @@ fn the_spectrum_is_that_of_transformers() {
 
 #[test]
 fn what_another_throat_says_higher_is_heard_as_the_usual_says_it() {
-    let spectrum = Spectrum::new(80);
+    let spectrum = LogMel::new(80);
     let loudest = |hertz: f64, throat: usize| {
         let tone = |n: usize| (n as f64 * hertz * std::f64::consts::TAU / 16_000.0).sin() as f32;
         let sound: Vec<f32> = (0..16_000).map(tone).collect();
-        let column = &spectrum.of(&sound, throat)[50 * 80..51 * 80];
+        let column = &spectrum.forward(&sound, throat)[50 * 80..51 * 80];
         (0..80).max_by(|a, b| column[*a].total_cmp(&column[*b])).unwrap()
     };
-    for (throat, length) in THROATS.into_iter().enumerate() {
+    for (throat, length) in VTLN_WARPS.into_iter().enumerate() {
         for hertz in [400.0, 1000.0, 3000.0] {
             assert_eq!(loudest(hertz / length, throat), loudest(hertz, 0), "{hertz} Hz, {length}");
         }
@@ -80,7 +80,7 @@ fn what_another_throat_says_higher_is_heard_as_the_usual_says_it() {
 
 #[test]
 fn a_voice_is_of_the_throat_by_which_its_words_are_likeliest() {
-    let heard = |likelihoods: [f32; THROATS.len()]| {
+    let heard = |likelihoods: [f32; VTLN_WARPS.len()]| {
         let mut tried = 0;
         let text = |likelihood: f32, count: usize| Text {
             tokens: vec![0; count],
@@ -105,17 +105,18 @@ fn a_voice_is_of_the_throat_by_which_its_words_are_likeliest() {
 }
 
 /// Encoder and decoder against what transformers said; how far off, as a share of the spread.
-fn compare(network: &Network, golden: &Golden) -> (f32, f32) {
-    let spectrum = Spectrum::new(network.config.num_mel_bins).of(&sound(), 0);
+fn compare(network: &Whisper, golden: &Golden) -> (f32, f32) {
+    let spectrum = LogMel::new(network.config.num_mel_bins).forward(&sound(), 0);
     let d = network.config.d_model;
     let encoded = network.encode(&spectrum);
     let rows = encoded.chunks_exact(d).step_by(101).zip(&golden.encoded);
     let far = rows.map(|(ours, theirs)| furthest(ours, theirs) / spread(theirs));
-    let heard = network.hear(&spectrum);
-    let mut written = network.blank();
+    let heard = network.cross_cache(&spectrum);
+    let mut written = network.self_cache();
     let mut logits_far: f32 = 0.0;
     for (token, theirs) in golden.tokens.iter().zip(&golden.logits) {
-        let logits = network.logits(&network.write(&[*token], &mut [&mut written], &[(&heard, 1)]));
+        let logits =
+            network.logits(&network.decode(&[*token], &mut [&mut written], &[(&heard, 1)]));
         let ours: Vec<f32> = logits.iter().step_by(97).copied().collect();
         assert_eq!(ours.len(), theirs.len());
         logits_far = logits_far.max(furthest(&ours, theirs) / spread(theirs));
@@ -155,9 +156,10 @@ fn the_real_model_gives_the_numbers_of_transformers() {
 #[test]
 fn a_window_is_written_the_same_in_any_company() {
     let (network, tokens) = load(&data("tiny-whisper"));
-    let spectrum = Spectrum::new(80);
+    let spectrum = LogMel::new(80);
     let sounds = [sound(), sound()[..20_000].to_vec(), vec![0.0; 100], sound()[5000..].to_vec()];
-    let heard: Vec<_> = sounds.iter().map(|sound| network.hear(&spectrum.of(sound, 0))).collect();
+    let heard: Vec<_> =
+        sounds.iter().map(|sound| network.cross_cache(&spectrum.forward(sound, 0))).collect();
     let decoder = Decoder { network: &network, tokens: &tokens, hint: &[40, 41], lines: 3 };
     let language = decoder.language(&heard.iter().collect::<Vec<_>>()).unwrap().0;
     assert!(tokens.languages.iter().any(|(id, _)| *id == language));
@@ -234,7 +236,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
     #[test]
     fn whatever_the_network_says_times_are_in_order(seed: u64, temperature in 0.1f32..3.0) {
-        let config = Config::read(&data("tiny-whisper")).unwrap();
+        let config = WhisperConfig::read(&data("tiny-whisper")).unwrap();
         let tokens = Tokens::load(&data("tiny-whisper"), &config).unwrap();
         let mut chance = Chance(seed);
         let mut written = Vec::new();

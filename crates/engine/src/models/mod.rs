@@ -11,5 +11,6 @@ pub mod store;
 pub use card::Card;
 pub use fetch::{FetchError, sha256_of as sha256};
 pub use manifest::{Manifest, Model, Role};
-pub use stitch_nn::weights::{self, Weights, WeightsError};
+pub use stitch_nn::NnError;
+pub use stitch_nn::weights::{self, Weights};
 pub use store::{Entry, ModelError, Store, hash_of};

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use stitch_engine::files::{FileError, hex, write_whole};
-use stitch_engine::models::{Weights, WeightsError};
+use stitch_engine::models::{NnError, Weights};
 
 use super::history::{Epoch, Line};
 use super::learner::State;
@@ -29,7 +29,7 @@ pub enum CheckpointError {
     File(#[from] FileError),
     /// It is not what it should be.
     #[error("{0}; remove the file to begin anew")]
-    Weights(#[from] WeightsError),
+    Weights(#[from] NnError),
     /// It is of another training.
     #[error("{} is of another training ({difference}); give the same options to go on with that one, \
         another `--out`, or remove the file to begin anew", path.display())]
@@ -139,7 +139,7 @@ pub fn read(
         return Err(CheckpointError::Other { path, difference });
     }
     let weights = Weights::open_file(&path)?;
-    let row = |name: &str| weights.numbers(name, &[count]).map(Cow::Owned);
+    let row = |name: &str| weights.tensor(name, &[count]).map(Cow::Owned);
     let best = match &head.position.best {
         Some(_) => row("best")?,
         None => Cow::Owned(Vec::new()),
@@ -155,7 +155,7 @@ pub fn read(
 
 fn read_head(path: &Path) -> Result<Head, CheckpointError> {
     let broken = |reason: String| CheckpointError::Broken { path: path.to_owned(), reason };
-    let told = Weights::open_file(path)?.told("stitch").map(str::to_owned);
+    let told = Weights::open_file(path)?.metadata("stitch").map(str::to_owned);
     let told = told.ok_or_else(|| broken("it is no checkpoint of a training".into()))?;
     let head: Head = serde_json::from_str(&told).map_err(|error| broken(error.to_string()))?;
     match head.version {

@@ -17,7 +17,9 @@ use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use stitch_engine::evaluator::{Config, Dropout, Evaluator, EvaluatorError, Labels, Precision};
+use stitch_engine::evaluator::{
+    AdamW, Config, Dropout, Evaluator, EvaluatorError, Labels, Precision,
+};
 use stitch_engine::files::{FileError, write_whole};
 use stitch_engine::progress::{Progress, Stopped};
 use stitch_engine::scorer::{AverageSimilarity, Scorer, ScorerError};
@@ -29,7 +31,7 @@ use crate::suite::ranks::Figures;
 use checkpoint::{Checkpoint, CheckpointError, Position};
 use held_out::HeldOut;
 pub use history::{Epoch, Line, Steps};
-use learner::{Learner, OnCpu, Pace, State};
+use learner::{Learner, OnCpu, State};
 use mixture::{Mixture, Portion};
 pub use outcome::Trained;
 pub use sampler::Drawing;
@@ -232,10 +234,10 @@ pub fn train(
             run.stop_if_asked(progress)?;
             let (batch, right) = mixture.batch(portion);
             let labels = Labels { right, weight_of_right: plan.weight_of_right };
-            let pace = plan.pace(run.steps);
+            let adamw = plan.adamw(run.steps);
             let dropout = Dropout::new(config.dropout, plan.dropout_seed(run.steps));
-            let loss = run.learner.step(&batch, &labels, pace, dropout)?;
-            run.count(loss, pace.rate, &plan, tell)?;
+            let loss = run.learner.step(&batch, &labels, adamw, dropout)?;
+            run.count(loss, adamw.learning_rate, &plan, tell)?;
             progress.advance(1);
         }
         let figures = chosen_by(&held_out, run.learner.evaluator()?.as_ref())?;
@@ -334,9 +336,9 @@ impl Plan {
         }
     }
 
-    fn pace(&self, step: u64) -> Pace {
+    fn adamw(&self, step: u64) -> AdamW {
         let TrainOptions { decay, clip, .. } = self.options;
-        Pace { rate: self.rate(step), decay, clip }
+        AdamW { learning_rate: self.rate(step), weight_decay: decay, max_gradient_norm: clip }
     }
 
     /// Another for every step.
@@ -367,9 +369,10 @@ fn on_gpu(
     fresh: Evaluator,
     state: Option<State<'_>>,
 ) -> Result<Box<dyn Learner>, TrainError> {
-    use stitch_engine::evaluator::gpu::{Arithmetic, GpuError};
+    use stitch_engine::evaluator::gpu::Arithmetic;
+    use stitch_engine::models::NnError;
     let arithmetic = if machine == Machine::CudaBf16 { Arithmetic::Bf16 } else { Arithmetic::F32 };
-    let no_cuda = |error: GpuError| TrainError::NoCuda { reason: error.to_string() };
+    let no_cuda = |error: NnError| TrainError::NoCuda { reason: error.to_string() };
     Ok(Box::new(learner::OnGpu::new(fresh, state, arithmetic).map_err(no_cuda)?))
 }
 

@@ -3,17 +3,19 @@
 use std::path::Path;
 
 use serde::Deserialize;
-use stitch_nn::clip::colours::Colours;
 use stitch_nn::clip::config::{OPENAI_MEAN, OPENAI_STD};
-use stitch_nn::clip::mobile::{CONFIG, ModelConfig, Viewer, WEIGHTS, reader, wrong};
+use stitch_nn::clip::mobileclip::{
+    CONFIG, MobileClipConfig, MobileImageEncoder, WEIGHTS, text_encoder, wrong,
+};
+use stitch_nn::clip::normalize::Normalize;
 
 use super::Images;
 use super::preparation::Preparation;
 use crate::encoder::tower::TextTower;
 use crate::encoder::wants::{Filter, Fit, Wants};
 use crate::encoder::{EncoderError, EncoderId, TwoTowers};
-use crate::models::hash_of;
-use crate::models::weights::{Weights, WeightsError, read_json};
+use crate::models::weights::{Weights, read_json};
+use crate::models::{NnError, hash_of};
 
 /// Pictures looked at in a second.
 const FPS: u32 = 4;
@@ -21,7 +23,7 @@ const FPS: u32 = 4;
 /// open_clip_config.json, as far as it matters here.
 #[derive(Deserialize)]
 struct Config {
-    model_cfg: ModelConfig,
+    model_cfg: MobileClipConfig,
     #[serde(default)]
     preprocess_cfg: PreprocessConfig,
 }
@@ -44,23 +46,28 @@ pub fn load(folder: &Path, name: &str) -> Result<TwoTowers, EncoderError> {
     let config: Config = read_json(folder, CONFIG)?;
     let weights = Weights::open_file(&folder.join(WEIGHTS))?;
     let preparation = config.preparation(folder)?;
-    let viewer = Viewer::load(folder, &weights, &config.model_cfg, preparation.colours)?;
-    let reader = reader(folder, weights, &config.model_cfg)?;
+    let images =
+        MobileImageEncoder::load(folder, &weights, &config.model_cfg, preparation.colours)?;
+    let text = text_encoder(folder, weights, &config.model_cfg)?;
     let weights = hash_of(folder, WEIGHTS)?;
     let id = EncoderId { name: name.into(), dim: config.model_cfg.embed_dim, weights };
-    Ok(TwoTowers::new(id, Box::new(Images { viewer, wants: preparation.wants }), Box::new(reader)))
+    Ok(TwoTowers::new(
+        id,
+        Box::new(Images { encoder: images, wants: preparation.wants }),
+        Box::new(text),
+    ))
 }
 
 /// The side that reads alone.
 pub fn load_text(folder: &Path) -> Result<(Box<dyn TextTower>, usize, String), EncoderError> {
     let config: Config = read_json(folder, CONFIG)?;
     let weights = Weights::open_file(&folder.join(WEIGHTS))?;
-    let reader = reader(folder, weights, &config.model_cfg)?;
-    Ok((Box::new(reader), config.model_cfg.embed_dim, hash_of(folder, WEIGHTS)?))
+    let text = text_encoder(folder, weights, &config.model_cfg)?;
+    Ok((Box::new(text), config.model_cfg.embed_dim, hash_of(folder, WEIGHTS)?))
 }
 
 impl Config {
-    fn preparation(&self, folder: &Path) -> Result<Preparation, WeightsError> {
+    fn preparation(&self, folder: &Path) -> Result<Preparation, NnError> {
         let side = self.model_cfg.image_size();
         let fit = match self.preprocess_cfg.resize_mode.as_deref() {
             None | Some("shortest") => Fit::Crop,
@@ -75,6 +82,6 @@ impl Config {
         let wants = Wants::pictures((side, side), fit, filter, FPS);
         let mean = self.preprocess_cfg.mean.unwrap_or(OPENAI_MEAN);
         let std = self.preprocess_cfg.std.unwrap_or(OPENAI_STD);
-        Ok(Preparation { wants, colours: Colours::new(1.0 / 255.0, mean, std) })
+        Ok(Preparation { wants, colours: Normalize::new(1.0 / 255.0, mean, std) })
     }
 }

@@ -7,56 +7,51 @@ mod mobile;
 use std::path::Path;
 
 use stitch_core::features::Features;
-use stitch_nn::TensorError;
-use stitch_nn::clip::config::Config;
-use stitch_nn::clip::image::Viewer;
-use stitch_nn::clip::mobile::Viewer as MobileViewer;
-use stitch_nn::clip::text::Reader;
+use stitch_nn::clip::config::ClipConfig;
+use stitch_nn::clip::image::ImageEncoder;
+use stitch_nn::clip::mobileclip::MobileImageEncoder;
+use stitch_nn::clip::text::TextEncoder;
 
 use self::preparation::Preparation;
 use super::wants::Wants;
 use super::{EncoderError, EncoderId, ImageTower, TextTower, TwoTowers};
-use crate::models::{Weights, WeightsError, hash_of};
+use crate::models::{NnError, Weights, hash_of};
 
-/// A network that sees, with the pictures it takes.
-struct Images<V> {
-    viewer: V,
+/// An image encoder, with the pictures it takes.
+struct Images<E> {
+    encoder: E,
     wants: Wants,
 }
 
-impl ImageTower for Images<Viewer> {
+impl ImageTower for Images<ImageEncoder> {
     fn wants(&self) -> &Wants {
         &self.wants
     }
 
     fn dim(&self) -> usize {
-        self.viewer.dim()
+        self.encoder.dim()
     }
 
     fn see(&self, pictures: &[&[u8]]) -> Result<Features, EncoderError> {
-        features(self.dim(), self.viewer.encode(pictures))
+        Ok(Features::new(self.dim(), self.encoder.forward(pictures))?)
     }
 }
 
-impl ImageTower for Images<MobileViewer> {
+impl ImageTower for Images<MobileImageEncoder> {
     fn wants(&self) -> &Wants {
         &self.wants
     }
 
     fn dim(&self) -> usize {
-        self.viewer.dim()
+        self.encoder.dim()
     }
 
     fn see(&self, pictures: &[&[u8]]) -> Result<Features, EncoderError> {
-        features(self.dim(), self.viewer.encode(pictures))
+        Ok(Features::new(self.dim(), self.encoder.forward(pictures))?)
     }
 }
 
-fn features(dim: usize, rows: Result<Vec<f32>, TensorError>) -> Result<Features, EncoderError> {
-    Ok(Features::new(dim, rows.map_err(WeightsError::from)?)?)
-}
-
-impl TextTower for Reader {
+impl TextTower for TextEncoder {
     fn read(&self, texts: &[&str]) -> Result<Features, EncoderError> {
         Ok(Features::new(self.dim(), self.encode(texts)?)?)
     }
@@ -72,19 +67,23 @@ pub fn load(folder: &Path, name: &str) -> Result<TwoTowers, EncoderError> {
     if mobile::is_one(folder) {
         return mobile::load(folder, name);
     }
-    let (config, family) = Config::read(folder)?;
+    let (config, family) = ClipConfig::read(folder)?;
     let weights = Weights::open(folder)?;
     let (image, text) = (config.image(family), config.text(family));
     if image.dim != text.dim {
         let reason = format!("pictures have {} numbers, texts {}", image.dim, text.dim);
-        return Err(WeightsError::Config { path: folder.join("config.json"), reason }.into());
+        return Err(NnError::Config { path: folder.join("config.json"), reason }.into());
     }
     let preparation = Preparation::read(folder, family, image.image)?;
-    let viewer = Viewer::load(&weights, family, image, preparation.colours)?;
-    let reader = Reader::load(folder, weights, family, &text)?;
+    let images = ImageEncoder::load(&weights, family, image, preparation.colours)?;
+    let text = TextEncoder::load(folder, weights, family, &text)?;
     let weights = hash_of(folder, Weights::FILE)?;
     let id = EncoderId { name: name.into(), dim: image.dim, weights };
-    Ok(TwoTowers::new(id, Box::new(Images { viewer, wants: preparation.wants }), Box::new(reader)))
+    Ok(TwoTowers::new(
+        id,
+        Box::new(Images { encoder: images, wants: preparation.wants }),
+        Box::new(text),
+    ))
 }
 
 /// The side that reads alone, its vectors' length and the hash of its weights: for features whose
@@ -93,8 +92,8 @@ pub fn load_text(folder: &Path) -> Result<(Box<dyn TextTower>, usize, String), E
     if mobile::is_one(folder) {
         return mobile::load_text(folder);
     }
-    let (config, family) = Config::read(folder)?;
-    let sizes = config.text(family);
-    let reader = Reader::load(folder, Weights::open(folder)?, family, &sizes)?;
-    Ok((Box::new(reader), sizes.dim, hash_of(folder, Weights::FILE)?))
+    let (config, family) = ClipConfig::read(folder)?;
+    let config = config.text(family);
+    let text = TextEncoder::load(folder, Weights::open(folder)?, family, &config)?;
+    Ok((Box::new(text), config.dim, hash_of(folder, Weights::FILE)?))
 }

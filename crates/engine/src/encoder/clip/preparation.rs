@@ -4,11 +4,12 @@ use std::path::Path;
 
 use serde::Deserialize;
 use serde_json::Value;
-use stitch_nn::clip::colours::Colours;
 use stitch_nn::clip::config::{Family, OPENAI_MEAN, OPENAI_STD};
+use stitch_nn::clip::normalize::Normalize;
 
 use crate::encoder::wants::{Filter, Fit, Wants};
-use crate::models::weights::{WeightsError, read_json};
+use crate::models::NnError;
+use crate::models::weights::read_json;
 
 /// Pictures looked at in a second: these towers are large, and what is done changes slower.
 const FPS: u32 = 2;
@@ -19,7 +20,7 @@ pub struct Preparation {
     /// Its shape, and how it gets it.
     pub wants: Wants,
     /// What its bytes become.
-    pub colours: Colours,
+    pub colours: Normalize,
 }
 
 /// preprocessor_config.json, as far as it matters here.
@@ -44,14 +45,14 @@ struct Processors {
 
 impl Preparation {
     /// Reads preprocessor_config.json for a tower that takes square pictures of this size.
-    pub fn read(folder: &Path, family: Family, size: usize) -> Result<Self, WeightsError> {
+    pub fn read(folder: &Path, family: Family, size: usize) -> Result<Self, NnError> {
         let name = "preprocessor_config.json";
         let processor: Processor = if folder.join(name).exists() {
             read_json(folder, name)?
         } else {
             read_json::<Processors>(folder, "processor_config.json")?.image_processor
         };
-        let wrong = |reason: String| WeightsError::Config { path: folder.join(name), reason };
+        let wrong = |reason: String| NnError::Config { path: folder.join(name), reason };
         let clip = family == Family::Clip;
         let crops = processor.do_center_crop.unwrap_or(clip);
         let found = [processor.size.as_ref(), processor.crop_size.as_ref().filter(|_| crops)];
@@ -87,10 +88,10 @@ impl Processor {
         };
         let (mean, std) = if clip { (OPENAI_MEAN, OPENAI_STD) } else { ([0.5; 3], [0.5; 3]) };
         let colours = match self.do_normalize {
-            Some(false) => Colours::new(factor, [0.0; 3], [1.0; 3]),
+            Some(false) => Normalize::new(factor, [0.0; 3], [1.0; 3]),
             _ => {
                 let (mean, std) = (self.image_mean.unwrap_or(mean), self.image_std.unwrap_or(std));
-                Colours::new(factor, mean, std)
+                Normalize::new(factor, mean, std)
             }
         };
         Preparation { wants, colours }

@@ -13,7 +13,7 @@ use self::eyes::Eyes;
 use self::heads::Heads;
 use super::{EncoderError, EncoderId, TwoTowers};
 use crate::files::hex;
-use crate::models::weights::WeightsError;
+use crate::models::NnError;
 use crate::onnx::Runtime;
 use crate::sentence::SentenceEncoder;
 
@@ -83,7 +83,7 @@ pub fn load(
     sentence_weights: &str,
 ) -> Result<TwoTowers, EncoderError> {
     let config: Config = serde_json::from_slice(&files.config).map_err(|error| {
-        WeightsError::Config { path: "mini/config.json".into(), reason: error.to_string() }
+        NnError::Config { path: "mini/config.json".into(), reason: error.to_string() }
     })?;
     let id =
         EncoderId { name: config.name, dim: config.dim, weights: files.hash(sentence_weights) };

@@ -11,7 +11,7 @@ use hdf5_reader::{Datatype, Hdf5File};
 use npyz::{DType, NpyFile, Order};
 
 use crate::files::FileError;
-use crate::models::{Weights, WeightsError};
+use crate::models::{NnError, Weights};
 
 /// The endings of files that are read.
 pub const ENDINGS: [&str; 5] = ["npy", "npz", "h5", "hdf5", "safetensors"];
@@ -44,7 +44,7 @@ pub enum ArrayError {
     },
     /// The safetensors reader failed.
     #[error(transparent)]
-    Weights(#[from] WeightsError),
+    Weights(#[from] NnError),
 }
 
 /// The array of this name in the file, or the only one there is.
@@ -240,7 +240,7 @@ fn read_safetensors(path: &Path, key: Option<&str>) -> Result<Array, ArrayError>
     let names = weights.names();
     let chosen = choose(names.iter().map(String::as_str), key).map_err(|r| unusable(path, r))?;
     let shape = weights.shape(&chosen)?.to_vec();
-    Ok(Array { data: weights.numbers(&chosen, &shape)?, shape })
+    Ok(Array { data: weights.tensor(&chosen, &shape)?, shape })
 }
 
 /// The names of the arrays in a file that can hold several.
