@@ -27,7 +27,7 @@ impl BatchShape {
     pub fn fits(&self, config: &EvaluatorConfig) -> bool {
         let widest = config.hidden.max(3 * config.width).max(config.inputs);
         let probs = self.max_length * config.heads;
-        self.index.saturating_mul(widest.max(probs)) < u32::MAX as usize
+        self.rows.saturating_mul(widest.max(probs)) < u32::MAX as usize
     }
 
     /// The first row of each sequence and the end, the sequence of each row, which sequences are right.

@@ -303,7 +303,8 @@ impl Device {
     /// Copies a few values to the GPU.
     pub fn write<T>(&self, at: Address, values: &[T]) -> Result<(), NnError> {
         // SAFETY: the buffer is as large; memory that is not pinned is read before this returns.
-        Ok(unsafe { driver::result::memcpy_htod_async(at.0, values, self.stream.cu_stream())? })
+        unsafe { driver::result::memcpy_htod_async(at.0, values, self.stream.cu_stream())? };
+        Ok(())
     }
 
     /// Copies many values to the GPU, through pinned memory.
@@ -335,7 +336,8 @@ impl Device {
     /// Fills memory with zeros.
     pub fn clear(&self, at: Address, bytes: usize) -> Result<(), NnError> {
         // SAFETY: the buffer is as large.
-        Ok(unsafe { driver::result::memset_d8_async(at.0, 0, bytes, self.stream.cu_stream())? })
+        unsafe { driver::result::memset_d8_async(at.0, 0, bytes, self.stream.cu_stream())? };
+        Ok(())
     }
 }
 
