@@ -22,7 +22,7 @@ use crate::setup::{ScorerArguments, Session, Setup, read_procedure};
 #[derive(Subcommand)]
 pub enum StudyCommand {
     New(NewArguments),
-    StudyReport(ReportArguments),
+    Report(ReportArguments),
 }
 
 /// Create a study: render every procedure by every method, and pair the videos
@@ -60,7 +60,7 @@ pub struct ReportArguments {
 pub fn run(command: &StudyCommand, setup: &Setup) -> Result<u8, Failure> {
     match command {
         StudyCommand::New(arguments) => new(arguments, setup),
-        StudyCommand::StudyReport(arguments) => report(arguments, setup),
+        StudyCommand::Report(arguments) => report(arguments, setup),
     }
 }
 
