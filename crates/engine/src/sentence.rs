@@ -126,8 +126,8 @@ impl SentenceEncoder {
     }
 
     /// One vector of length 1 per step, each understood in its procedure: read with the title and the
-    /// steps before it, it lies near plain wordings of what is done to what. None where the model is
-    /// another than the adapter was trained for.
+    /// steps before it, it lies near plain wordings of what is done to what. None where the model has
+    /// other sizes than the one that the adapter was trained for.
     pub fn encode_in_context(
         &self,
         title: &str,

@@ -235,6 +235,6 @@ fn warning(doubt: &Doubt) -> String {
         Doubt::SourceChange => "the source changes here".into(),
         Doubt::Backwards => "the step before is shown later in this video".into(),
         Doubt::SameClip { step } => format!("step {} shows the same clip", step + 1),
-        Doubt::Unlikely => "the clip more likely does not show this".into(),
+        Doubt::Unlikely => "the clip may not show this".into(),
     }
 }

@@ -1,8 +1,8 @@
 //! Calibration of an encoder's cosines: the weights of the logistic models that give the probability that a
 //! clip shows a step, and the thresholds below which a step is a gap.
 //!
-//! `weights.json` beside this file holds them by encoder; recipes/context fits them, and the file
-//! says for each what it was fitted on.
+//! `weights.json` beside this file holds them by encoder; `recipes/context/fit_gaps.py` fits `gaps`, and the
+//! file says for each of the others where it comes from.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

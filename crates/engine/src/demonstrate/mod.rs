@@ -124,8 +124,7 @@ pub enum GapPolicy {
 }
 
 impl GapPolicy {
-    /// What a strict answer asks for beyond a balanced one, and a sure one beyond a doubtful one, in
-    /// log-odds.
+    /// What a strict answer asks for beyond a balanced one, in log-odds; chosen by hand.
     const STRICTER_LOG_ODDS: f32 = 1.5;
 
     /// The least probability of a shown step, from the calibrated one.
@@ -190,14 +189,19 @@ pub fn solve(
     let (model, limits) = (calibration.belief(), limits(options));
     let mut map = map_within(&asked.steps(), pool, allowed, &model, &options.wishes, limits)?;
     map.collapse(pool, with.library);
-    let mut ranked = rank(with, asked, &map.used, pool, options)?;
-    let gaps = find_gaps(&ranked[0].0, &map, pool, calibration, options);
-    if !gaps.is_empty() {
-        gaps.iter().for_each(|step| map.used.steps[*step].clear());
-        ranked = rank(with, asked, &map.used, pool, options)?;
-    }
+    let Kept { used, all, .. } = &mut map;
+    let shown =
+        |best: &Sequence, used: &StepMap| shown_probabilities(best, used, all, pool, calibration);
+    let ranked = gaps::settle(
+        used,
+        |used| rank(with, asked, used, pool, options),
+        |ranked, used| {
+            let best = &ranked[0].0;
+            find_gaps(best, &shown(best, used), used, calibration, options)
+        },
+    )?;
     let best = &ranked[0].0;
-    let shown = shown_probabilities(best, &map, pool, calibration);
+    let shown = shown(best, used);
     let rooms = rooms(best, stock, with.library)?;
     let trimming = fitted(&options.timeline, options.length_ms, best);
     let cuts = timeline::timeline(best, pool, |video| rooms[&video].clone(), &trimming);
@@ -249,28 +253,28 @@ fn rank(
 /// How likely each chosen clip shows its step, given the whole solution.
 fn shown_probabilities(
     best: &Sequence,
-    map: &Kept,
+    used: &StepMap,
+    all: &StepMap,
     pool: &Pool,
     calibration: &Calibration,
 ) -> Vec<Option<f32>> {
     let model = GapModel::from(calibration.gaps);
-    let features = gaps::features(best, &map.used, &map.all, pool);
+    let features = gaps::features(best, used, all, pool);
     features.iter().map(|features| Some(model.probability(features.as_ref()?))).collect()
 }
 
 /// The steps of the best solution that nothing shows; what a person fixed is never one.
 fn find_gaps(
     best: &Sequence,
-    map: &Kept,
-    pool: &Pool,
+    shown: &[Option<f32>],
+    used: &StepMap,
     calibration: &Calibration,
     options: &Options,
 ) -> Vec<usize> {
-    let shown = shown_probabilities(best, map, pool, calibration);
     let is_gap = |step: &usize| {
         let Some((clip, probability)) = best.0[*step].zip(shown[*step]) else { return false };
         let fixed = options.wishes.get(step).is_some_and(|wish| wish.fixed.is_some());
-        let found = map.used.steps[*step].iter().find(|found| found.clip == clip);
+        let found = used.steps[*step].iter().find(|found| found.clip == clip);
         let balanced = found.map_or(0.0, |found| calibration.threshold(&found.evidence));
         let threshold = options.threshold.unwrap_or_else(|| options.gaps.threshold(balanced));
         !fixed && probability < threshold

@@ -93,6 +93,10 @@ impl Wish {
     }
 }
 
+/// A person is offered clips up to so much less likely than a step's best, in log-probability; chosen by
+/// hand.
+const MIN_OFFERED_MARGIN: f32 = 11.0;
+
 /// What is a match.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
@@ -140,8 +144,8 @@ pub(super) fn map_within(
         allowed(id) && wish_of[step].is_none_or(|wish| wish.allows(pool.clip(id)))
     };
     let all = map(steps, pool, free, model, limits.top)?;
-    let offered = all.within(limits.margin);
-    let mut used = offered.clone();
+    let offered = all.within(limits.margin.max(MIN_OFFERED_MARGIN));
+    let mut used = all.within(limits.margin);
     let fixed: Vec<usize> = (0..wish_of.len())
         .filter(|step| wish_of[*step].is_some_and(|wish| wish.fixed.is_some()))
         .collect();

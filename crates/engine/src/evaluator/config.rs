@@ -109,7 +109,7 @@ impl PlattScaling {
     }
 
     pub fn probability(self, logit: f32) -> f32 {
-        1.0 / (1.0 + (-self.log_odds(logit)).exp())
+        stitch_core::belief::probability(self.log_odds(logit))
     }
 }
 

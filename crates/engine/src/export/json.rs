@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use super::{Export, ExportError, Format};
-use crate::demonstrate::Demonstration;
+use crate::demonstrate::{Confidence, Demonstration};
 
 pub(super) const FORMAT: Format = Format {
     name: "json",
@@ -39,5 +39,10 @@ pub fn read(bytes: &[u8]) -> Result<Demonstration, ReadError> {
     if found != expected {
         return Err(ReadError::Version { found, expected });
     }
-    Ok(serde_json::from_slice(bytes)?)
+    let mut demonstration: Demonstration = serde_json::from_slice(bytes)?;
+    for step in &mut demonstration.steps {
+        // other programs need not write it
+        step.confidence = Confidence::of(step.chosen.as_ref());
+    }
+    Ok(demonstration)
 }

@@ -2,9 +2,10 @@
 //! repeats itself or is unlikely is decoded again at higher temperatures.
 
 use rayon::prelude::*;
+use stitch_core::random::SplitMix64;
 use stitch_nn::whisper::network::{Heard as CrossCache, Network as Whisper, Written as SelfCache};
 
-use super::sampling::{SplitMix64, forbid_tokens, log_sum_exp, sample, top_tokens};
+use super::sampling::{forbid_tokens, log_sum_exp, sample, top_tokens};
 use super::vocabulary::Vocabulary;
 use crate::progress::{Progress, Stopped};
 
@@ -151,7 +152,7 @@ impl Decoder<'_> {
             size,
             no_speech_prob: 0.0,
             temperature,
-            random: SplitMix64((window as u64) << 8 | (temperature * 10.0) as u64),
+            random: SplitMix64::new((window as u64) << 8 | (temperature * 10.0) as u64),
         };
         windows.iter().enumerate().map(beam).collect()
     }

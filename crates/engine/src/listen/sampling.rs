@@ -1,6 +1,7 @@
 //! Which token may come next, and how likely: the rules of Whisper's own decoder. Times come in
 //! pairs and never run back, text stands between them, suppressed tokens never come.
 
+use stitch_core::random::SplitMix64;
 use stitch_nn::kernels::{self, vectorised};
 
 use super::vocabulary::Vocabulary;
@@ -93,24 +94,10 @@ pub fn top_tokens(logits: &[f32], count: usize) -> Vec<(u32, f32)> {
 pub fn sample(logits: &[f32], temperature: f32, random: &mut SplitMix64) -> Option<(u32, f32)> {
     let most = largest(logits);
     let weight = |x: &f32| ((x - most) / temperature).exp();
-    let mut left = random.next() * logits.iter().map(weight).sum::<f32>();
+    let mut left = random.unit() * logits.iter().map(weight).sum::<f32>();
     let token = logits.iter().position(|x| {
         left -= weight(x);
         left < 0.0
     })?;
     Some((token as u32, logits[token] - log_sum_exp(logits)))
-}
-
-/// A random generator with a seed: the same sound gives the same text every time.
-pub struct SplitMix64(pub u64);
-
-impl SplitMix64 {
-    /// From 0 up to 1.
-    fn next(&mut self) -> f32 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ (z >> 31)) >> 40) as f32 / (1u64 << 24) as f32
-    }
 }

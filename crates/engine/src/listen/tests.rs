@@ -6,12 +6,13 @@ use proptest::prelude::*;
 
 use super::UncertainWord;
 use super::decode::{Alternatives, Decoder, Text};
-use super::sampling::{SplitMix64, forbid_tokens, sample};
+use super::sampling::{forbid_tokens, sample};
 use super::segments::{Utterance, segments};
 use super::session::{best_warp, uncertain_words};
 use super::vocabulary::Vocabulary;
 use crate::progress::Silent;
 use crate::transcript::Caption;
+use stitch_core::random::SplitMix64;
 use stitch_nn::whisper::network::{Config, Network};
 use stitch_nn::whisper::spectrum::{COLUMNS, Spectrum, THROATS as VTLN_WARPS};
 
@@ -239,7 +240,7 @@ proptest! {
     fn whatever_the_network_says_times_are_in_order(seed: u64, temperature in 0.1f32..3.0) {
         let config = Config::read(&data("tiny-whisper")).unwrap();
         let tokens = Vocabulary::load(&data("tiny-whisper"), &config).unwrap();
-        let mut random = SplitMix64(seed);
+        let mut random = SplitMix64::new(seed);
         let mut written = Vec::new();
         for step in 0..40u64 {
             let noise = |i: u64| (seed ^ (i * 40 + step)).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;

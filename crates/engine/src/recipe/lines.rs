@@ -48,6 +48,50 @@ fn heading_level(line: &str) -> Option<u8> {
     }
 }
 
+/// Whether the text begins with a unit of measure: `L water`, `tbsp. sugar`.
+pub fn begins_with_unit(text: &str) -> bool {
+    const UNITS: [&str; 36] = [
+        "g",
+        "kg",
+        "mg",
+        "l",
+        "ml",
+        "cl",
+        "dl",
+        "oz",
+        "lb",
+        "lbs",
+        "cup",
+        "cups",
+        "tbsp",
+        "tsp",
+        "tbs",
+        "tablespoon",
+        "tablespoons",
+        "teaspoon",
+        "teaspoons",
+        "pint",
+        "pints",
+        "quart",
+        "quarts",
+        "litre",
+        "litres",
+        "liter",
+        "liters",
+        "gram",
+        "grams",
+        "pound",
+        "pounds",
+        "ounce",
+        "ounces",
+        "el",
+        "tl",
+        "m",
+    ];
+    let word = text.split_whitespace().next().unwrap_or("").trim_end_matches(['.', ',']);
+    UNITS.iter().any(|unit| word.eq_ignore_ascii_case(unit))
+}
+
 /// Whether the text begins as an order does: with a verb.
 fn begins_with_verb(text: &str) -> bool {
     let first = text.split_whitespace().next().unwrap_or("").to_lowercase();
@@ -99,8 +143,11 @@ fn differs_from_steps(text: &str, body: &[&Block]) -> bool {
     };
     let sentences = most(&|line| line.ends_with(['.', '!', '?', ')']));
     let orders = most(&|line| begins_with_verb(line));
-    let notes =
-        text.starts_with(char::is_uppercase) && most(&|line| !line.starts_with(char::is_uppercase));
+    // in a language without listed verbs the first line may be a step like the others
+    let known = lines.iter().any(|line| begins_with_verb(line));
+    let notes = known
+        && text.starts_with(char::is_uppercase)
+        && most(&|line| !line.starts_with(char::is_uppercase));
     sentences || orders || notes
 }
 
@@ -145,13 +192,13 @@ fn number(line: &str) -> Option<&str> {
         None => return None,
     };
     let rest = rest.strip_prefix(')').unwrap_or(rest);
-    // 1.5 l of water, 10:30, 2-3 onions; but 4.1 Chop
+    // 1.5 L of water, 10:30, 2-3 onions; but 4.1 Chop
     if rest.starts_with(|c: char| c.is_ascii_digit()) {
         let part = rest.trim_start_matches(|c: char| c.is_ascii_digit());
         let chapter = open[digits..].starts_with('.') && rest.len() - part.len() <= 2;
         let text = part.trim_start();
-        return (chapter && part.starts_with(' ') && text.starts_with(char::is_uppercase))
-            .then_some(text);
+        let named = text.starts_with(char::is_uppercase) && !begins_with_unit(text);
+        return (chapter && part.starts_with(' ') && named).then_some(text);
     }
     Some(rest.trim_start())
 }

@@ -1,5 +1,6 @@
 //! Headings, list items and paragraphs of any document, and which of them are the steps.
 
+use super::lines::begins_with_unit;
 use crate::lexicon::{self, Tense};
 
 /// One line or block of a document.
@@ -177,16 +178,25 @@ fn title(blocks: &[Block]) -> String {
 fn steps(sections: &[&Section]) -> Vec<String> {
     let has = |wanted: fn(&Block) -> bool| sections.iter().flat_map(|s| s.blocks).any(wanted);
     let numbered = has(|b| matches!(b, Block::Item { numbered: true, .. }));
-    let items = has(|b| matches!(b, Block::Item { .. }));
-    if items {
-        return sections
-            .iter()
-            .flat_map(|s| list(s.blocks, numbered))
-            .filter(|s| is_step(s))
-            .collect();
+    let items = sections.iter().flat_map(|s| list(s.blocks, numbered));
+    let items: Vec<String> = items.filter(|s| is_step(s)).collect();
+    if !items.is_empty() && (numbered || !lists_needs(&items, sections)) {
+        return items;
     }
     let paragraphs: Vec<Vec<String>> = sections.iter().flat_map(|s| paragraphs(s.blocks)).collect();
     without_ingredients(prose(paragraphs))
+}
+
+/// Whether the items of a list are what is needed: all are quantities, or none is an order where lines
+/// beside the list are.
+fn lists_needs(items: &[String], sections: &[&Section]) -> bool {
+    const MIN_ORDERS: usize = 2;
+    let lines = sections.iter().flat_map(|section| section.blocks).filter(|block| match block {
+        Block::Text(line) => is_order(line),
+        _ => false,
+    });
+    let orders = lines.take(MIN_ORDERS).count() == MIN_ORDERS;
+    items.iter().all(|item| is_ingredient(item)) || orders && !items.iter().any(|i| is_order(i))
 }
 
 /// The items of a list, with the lines that go on with them. Where there is a numbered list, other
@@ -253,13 +263,19 @@ fn prose(paragraphs: Vec<Vec<String>>) -> Vec<String> {
 /// At most so many paragraphs of several sentences each are running text, a step a sentence.
 const RUNNING_PARAGRAPHS: usize = 4;
 
-/// The paragraphs without single lines beside the block of steps that are no orders: an introduction,
-/// a closing remark.
+/// The paragraphs without single lines before and after the block of steps that are no orders: an
+/// introduction, a closing remark.
 fn without_remarks(mut paragraphs: Vec<Vec<String>>) -> Vec<Vec<String>> {
     const BLOCK_LINES: usize = 3;
-    if paragraphs.iter().any(|lines| lines.len() >= BLOCK_LINES) {
-        paragraphs.retain(|lines| lines.len() > 1 || lines.iter().any(|line| is_order(line)));
-    }
+    let is_block = |lines: &Vec<String>| lines.len() >= BLOCK_LINES;
+    let first = paragraphs.iter().position(is_block);
+    let last = paragraphs.iter().rposition(is_block);
+    let Some((first, last)) = first.zip(last) else { return paragraphs };
+    let mut at = 0..;
+    paragraphs.retain(|lines| {
+        let inside = at.next().is_some_and(|at| (first..=last).contains(&at));
+        inside || lines.len() > 1 || lines.iter().any(|line| is_order(line))
+    });
     paragraphs
 }
 
@@ -367,11 +383,15 @@ fn is_step(text: &str) -> bool {
     !text.trim().is_empty() && !is_about(text)
 }
 
-/// The lines without those that are ingredients, unless nothing else is there. "3 tomatoes, in wedges"
+/// The lines without those that are ingredients. "3 tomatoes, in wedges"
 /// may be a step in somebody's notes: such a line counts only among others of its kind.
 fn without_ingredients(steps: Vec<String>) -> Vec<String> {
     const RUN: usize = 3;
-    let is_bare = |line: &String| !line.contains(',') && line.split_whitespace().count() <= 4;
+    let is_measured =
+        |line: &str| line.split_once(' ').is_some_and(|(_, rest)| begins_with_unit(rest));
+    let is_bare = |line: &String| {
+        is_measured(line) || !line.contains(',') && line.split_whitespace().count() <= 4
+    };
     let mut kept: Vec<String> = Vec::new();
     for run in steps.chunk_by(|a, b| is_ingredient(a) == is_ingredient(b)) {
         let ingredients = is_ingredient(&run[0]);
@@ -379,7 +399,7 @@ fn without_ingredients(steps: Vec<String>) -> Vec<String> {
         let is_step = |line: &&String| !ingredients || !(listed || is_bare(line));
         kept.extend(run.iter().filter(is_step).cloned());
     }
-    if kept.is_empty() { steps } else { kept }
+    kept
 }
 
 /// Whether a word names a month or begins to: `Mar:`, `march`.

@@ -57,7 +57,18 @@ pub fn readable(bytes: &[u8]) -> Result<String, RecipeError> {
         return Err(RecipeError::NotText { found });
     }
     let text = text::decode(bytes);
-    if has_words(&text) { Ok(text) } else { Err(RecipeError::Empty) }
+    match has_words(&text) {
+        true if is_binary(&text) => Err(RecipeError::NotText { found: "a binary file" }),
+        true => Ok(text),
+        false => Err(RecipeError::Empty),
+    }
+}
+
+/// Whether more than one character in fifty of the first ones is a control character.
+fn is_binary(text: &str) -> bool {
+    let head = || text.chars().take(4096);
+    let control = head().filter(|c| c.is_control() && !c.is_whitespace()).count();
+    control * 50 > head().count()
 }
 
 /// What the bytes are, if that is known not to be text.

@@ -62,9 +62,22 @@ fn plain_text_in_every_form() {
             "Take a large onion and peel it with a knife until the\nskin is off. Then chop it as finely as you can into\nsmall pieces.",
             " | Take a large onion and peel it with a knife until the skin is off. | Then chop it as finely as you can into small pieces.",
         ),
+        ("Add the potatoes\n1.5 L water\nBoil", " | Add the potatoes | Boil"),
+        (
+            "Zwiebeln schneiden\nin Öl braten\nmit Salz würzen",
+            " | Zwiebeln schneiden | in Öl braten | mit Salz würzen",
+        ),
+        (
+            "Soup\n\nMy aunt's.\n\nChop.\nFry.\nStir.\n\nIn a pan, melt it.\n\nStir.\nPour.\nEat.\n\nLovely.",
+            "Soup | Chop. | Fry. | Stir. | In a pan, melt it. | Stir. | Pour. | Eat.",
+        ),
         ("Add 1.5 l of water\n1.5 l more\nBoil", " | Add 1.5 l of water | Boil"),
         ("Add 1 tbsp. Sugar is fine too. Stir.", " | Add 1 tbsp. Sugar is fine too. | Stir."),
         ("Zwiebel schneiden\nBraten", " | Zwiebel schneiden | Braten"),
+        (
+            "Stool\n\nYou'll want:\n- one board\n- glue, varnish\n\nSaw the legs.\nThen glue them.\nVarnish it.",
+            "Stool | Saw the legs. | Then glue them. | Varnish it.",
+        ),
         ("Guacamole\nMash it.\nSalt it.", "Guacamole | Mash it. | Salt it."),
         (
             "Beans, diary\n10 Mar: 9 cm pots, filled\n12 Mar: 3 per pot\n2 May: all six out",
@@ -169,6 +182,16 @@ fn says_what_was_found_and_what_to_do() {
     said.push(read_procedure("r.pdf", b"%PDF-1.7").unwrap_err().to_string());
     said.push(read_procedure("r", &vec![b'a'; (20 << 20) + 1]).unwrap_err().to_string());
     insta::assert_snapshot!(said.join("\n"));
+}
+
+#[test]
+fn a_shopping_list_and_a_program_are_no_procedures() {
+    for list in ["2 eggs\n1 onion\n200 g flour", "- 2 eggs\n- 1 onion\n- 200 g flour"] {
+        assert!(read("r", list).contains("was found, but no steps"), "{list}");
+    }
+    let program: Vec<u8> = (0..2000).map(|i| (i * 37 % 251) as u8).collect();
+    let error = read_procedure("r", &program).unwrap_err();
+    assert!(matches!(error, RecipeError::NotText { found: "a binary file" }), "{error}");
 }
 
 #[test]

@@ -59,7 +59,10 @@ pub enum NaturalError {
         source: std::io::Error,
     },
     /// A line is not a procedure.
-    #[error("{path}, line {line}: {source}")]
+    #[error(
+        "{path}, line {line} is no natural procedure ({source}); give a .jsonl file like \
+             crates/lab/data/natural/development.jsonl"
+    )]
     Line {
         /// The file.
         path: String,
