@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use rayon::prelude::*;
 use stitch_core::features::{Features, FeaturesError};
@@ -20,28 +20,25 @@ const BATCH_TOKENS: usize = 512;
 /// by encoders that build on this one and by measurements.
 const REMEMBERED: usize = 4096;
 
-/// Why a sentence has no vector.
 #[derive(Debug, thiserror::Error)]
 pub enum SentenceError {
-    /// The model's folder is not what it should be.
     #[error(transparent)]
     Weights(#[from] WeightsError),
-    /// The tensor library failed.
     #[error("the sentences could not be encoded: {0}")]
     Tensor(#[from] stitch_nn::TensorError),
-    /// The model made numbers that are none.
     #[error("the sentence model made unusable numbers: {0}")]
     Features(#[from] FeaturesError),
-    /// The work was asked to stop.
     #[error(transparent)]
     Stopped(#[from] Stopped),
 }
 
 /// The sentence model with its tokenizer.
 pub struct SentenceEncoder {
-    tokenizer: PathAnd<Tokenizer>,
+    folder: PathBuf,
+    tokenizer: Tokenizer,
     sizes: Sizes,
-    network: Mutex<Network>,
+    /// Read when the first text comes: videos in which nothing is said may need none.
+    network: Mutex<Option<Arc<Mpnet>>>,
     remembered: Mutex<HashMap<String, Vec<f32>>>,
     /// None where the adapter was trained for a model of another size.
     adapter: OnceLock<Option<Adapter>>,
@@ -55,17 +52,6 @@ const CONTEXT_ADAPTER: &[u8] = include_bytes!("../../../models/context/adapter.s
 const STEP_TOKENS: usize = 64;
 const CONTEXT_TOKENS: usize = 128;
 
-/// The network, read when the first text comes: videos in which nothing is said may need none.
-enum Network {
-    Unread(Weights),
-    Read(Arc<Mpnet>),
-}
-
-struct PathAnd<T> {
-    path: PathBuf,
-    value: T,
-}
-
 impl SentenceEncoder {
     /// The model's name in the store.
     pub const MODEL: &str = "all-mpnet-base-v2";
@@ -73,12 +59,13 @@ impl SentenceEncoder {
     /// Opens the model in a folder. What is wrong with its tensors is said when they are read.
     pub fn load(folder: &Path) -> Result<Self, SentenceError> {
         let sizes = Sizes::read(folder)?;
-        let network = Mutex::new(Network::Unread(Weights::open(folder)?));
-        let tokenizer = load_tokenizer(folder.join("tokenizer.json"), sizes.longest)?;
+        Weights::open(folder)?;
+        let tokenizer = tokenizer::load(&folder.join(TOKENIZER), sizes.longest);
         Ok(Self {
-            tokenizer,
+            tokenizer: tokenizer.map_err(tokenizer_error(folder))?,
+            folder: folder.to_owned(),
             sizes,
-            network,
+            network: Mutex::default(),
             remembered: Mutex::default(),
             adapter: OnceLock::new(),
         })
@@ -90,13 +77,12 @@ impl SentenceEncoder {
     }
 
     fn network(&self) -> Result<Arc<Mpnet>, SentenceError> {
-        let mut network = self.network.lock().unwrap_or_else(PoisonError::into_inner);
-        let read = match &*network {
-            Network::Read(read) => return Ok(read.clone()),
-            Network::Unread(weights) => Arc::new(Mpnet::read(weights, &self.sizes)?),
-        };
-        *network = Network::Read(read.clone());
-        Ok(read)
+        let mut network = lock(&self.network);
+        if let Some(network) = &*network {
+            return Ok(network.clone());
+        }
+        let read = Arc::new(Mpnet::read(&Weights::open(&self.folder)?, &self.sizes)?);
+        Ok(network.insert(read).clone())
     }
 
     /// One vector of length 1 per text, in the order of the texts.
@@ -111,18 +97,28 @@ impl SentenceEncoder {
         progress: &dyn Progress,
     ) -> Result<Features, SentenceError> {
         let (distinct, places) = distinct(texts);
-        let mut rows = self.recall(&distinct);
-        let is_new = |text: &usize| rows[*text].is_none();
-        let new: Vec<usize> = (0..distinct.len()).filter(is_new).collect();
-        let texts: Vec<&str> = new.iter().map(|text| distinct[*text]).collect();
+        let remembered = lock(&self.remembered);
+        let mut rows: Vec<_> = distinct.iter().map(|text| remembered.get(*text).cloned()).collect();
+        drop(remembered);
+        let new: Vec<usize> = (0..rows.len()).filter(|text| rows[*text].is_none()).collect();
         progress.advance((distinct.len() - new.len()) as u64);
-        let vectors = self.encode_new(texts, progress)?;
-        for (text, vector) in new.iter().zip(vectors.chunks_exact(self.dim())) {
-            rows[*text] = Some(vector.to_vec());
+        let vectors =
+            self.encode_new(new.iter().map(|text| distinct[*text]).collect(), progress)?;
+        let mut remembered = lock(&self.remembered);
+        for (text, vector) in new.into_iter().zip(vectors.chunks_exact(self.dim())) {
+            if remembered.len() >= REMEMBERED {
+                remembered.clear();
+            }
+            remembered.insert(distinct[text].to_owned(), vector.to_vec());
+            rows[text] = Some(vector.to_vec());
         }
-        self.remember(new.iter().map(|text| (distinct[*text], &rows[*text])));
         let data = places.iter().flat_map(|&text| rows[text].iter().flatten());
         Ok(Features::new(self.dim(), data.copied().collect())?)
+    }
+
+    /// Forgets every vector, so that the next time can be measured.
+    pub fn forget(&self) {
+        lock(&self.remembered).clear();
     }
 
     /// One vector of length 1 per step, each understood in its procedure: read with the title and the
@@ -133,51 +129,21 @@ impl SentenceEncoder {
         title: &str,
         steps: &[impl AsRef<str>],
     ) -> Result<Option<Features>, SentenceError> {
-        let read = || {
-            let weights =
-                Weights::from_bytes("context/adapter.safetensors", CONTEXT_ADAPTER).ok()?;
-            Adapter::read(&weights, &self.sizes).ok().filter(|adapter| !adapter.is_empty())
-        };
-        let Some(adapter) = self.adapter.get_or_init(read) else { return Ok(None) };
+        let adapter = self.adapter.get_or_init(|| read_adapter(CONTEXT_ADAPTER, &self.sizes));
+        let Some(adapter) = adapter else { return Ok(None) };
         let title = (!title.is_empty()).then_some(title);
         let texts: Vec<&str> = title.into_iter().chain(steps.iter().map(AsRef::as_ref)).collect();
         let marked = self.tokenise(texts)?;
         let (title, steps) = marked.split_at(usize::from(title.is_some()));
-        let read: Vec<(Vec<u32>, usize)> =
-            (0..steps.len()).map(|step| in_context(title.first(), &steps[..=step])).collect();
         let network = self.network()?;
-        let rows: Result<Vec<Vec<f32>>, SentenceError> = read
-            .par_iter()
-            .map(|(tokens, pooled)| {
-                let input = PooledText { tokens, pooled: *pooled };
-                Ok(network.forward(std::iter::once(input), Some(adapter))?)
-            })
-            .collect();
+        let encode = |step: usize| {
+            let (tokens, pooled) = in_context(title.first(), &steps[..=step]);
+            let input = PooledText { tokens: &tokens, pooled };
+            Ok(network.forward(std::iter::once(input), Some(adapter))?)
+        };
+        let rows: Result<Vec<Vec<f32>>, SentenceError> =
+            (0..steps.len()).into_par_iter().map(encode).collect();
         Ok(Some(Features::new(self.dim(), rows?.concat())?))
-    }
-
-    /// The vectors of texts that were asked for before.
-    fn recall(&self, texts: &[&str]) -> Vec<Option<Vec<f32>>> {
-        let remembered = self.remembered.lock().unwrap_or_else(PoisonError::into_inner);
-        texts.iter().map(|text| remembered.get(*text).cloned()).collect()
-    }
-
-    /// Forgets every vector, so that the next time can be measured.
-    pub fn forget(&self) {
-        self.remembered.lock().unwrap_or_else(PoisonError::into_inner).clear();
-    }
-
-    /// Keeps vectors for the next time; forgets all when there are too many.
-    fn remember<'a>(&self, new: impl Iterator<Item = (&'a str, &'a Option<Vec<f32>>)>) {
-        let mut remembered = self.remembered.lock().unwrap_or_else(PoisonError::into_inner);
-        for (text, vector) in new {
-            if remembered.len() >= REMEMBERED {
-                remembered.clear();
-            }
-            if let Some(vector) = vector {
-                remembered.insert(text.to_owned(), vector.clone());
-            }
-        }
     }
 
     /// The vectors of these texts, one after the other.
@@ -192,29 +158,48 @@ impl SentenceEncoder {
         let network = self.network()?;
         let tokens = self.tokenise(texts)?;
         let batches = batches(&tokens, rayon::current_num_threads());
-        let done: Result<Vec<Vec<f32>>, SentenceError> = batches
-            .par_iter()
-            .map(|batch| {
-                progress.check()?;
-                let rows = network.forward(batch.iter().map(|text| whole(&tokens[*text])), None)?;
-                progress.advance(batch.len() as u64);
-                Ok(rows)
-            })
-            .collect();
-        Ok(scatter(&batches, &done?, tokens.len(), self.dim()))
+        let encode = |batch: &Vec<usize>| {
+            progress.check()?;
+            let texts = batch.iter().map(|text| tokens[*text].as_slice());
+            let texts = texts.map(|tokens| PooledText { tokens, pooled: tokens.len() });
+            let rows = network.forward(texts, None)?;
+            progress.advance(batch.len() as u64);
+            Ok(rows)
+        };
+        let done: Result<Vec<Vec<f32>>, SentenceError> = batches.par_iter().map(encode).collect();
+        // from the order of the batches to that of the texts
+        let dim = self.dim();
+        let mut rows = vec![0.0; tokens.len() * dim];
+        for (batch, vectors) in batches.iter().zip(done?) {
+            for (&text, vector) in batch.iter().zip(vectors.chunks_exact(dim)) {
+                rows[text * dim..][..dim].copy_from_slice(vector);
+            }
+        }
+        Ok(rows)
     }
 
     fn tokenise(&self, texts: Vec<&str>) -> Result<Vec<Vec<u32>>, SentenceError> {
-        let encoded = self.tokenizer.value.encode_batch_fast(texts, true).map_err(|error| {
-            WeightsError::Tokenizer { path: self.tokenizer.path.clone(), reason: error.to_string() }
-        })?;
+        let encoded = self.tokenizer.encode_batch_fast(texts, true);
+        let encoded = encoded.map_err(tokenizer_error(&self.folder))?;
         Ok(encoded.iter().map(|text| text.get_ids().to_vec()).collect())
     }
 }
 
-/// A text whose tokens all count.
-fn whole(tokens: &[u32]) -> PooledText<'_> {
-    PooledText { tokens, pooled: tokens.len() }
+const TOKENIZER: &str = "tokenizer.json";
+
+fn tokenizer_error(folder: &Path) -> impl Fn(tokenizers::Error) -> WeightsError {
+    let path = folder.join(TOKENIZER);
+    move |error| WeightsError::Tokenizer { path: path.clone(), reason: error.to_string() }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The adapter for a model of these sizes; none if it was trained for others.
+fn read_adapter(bytes: &[u8], sizes: &Sizes) -> Option<Adapter> {
+    let weights = Weights::from_bytes("context/adapter.safetensors", bytes).ok()?;
+    Adapter::read(&weights, sizes).ok().filter(|adapter| !adapter.is_empty())
 }
 
 /// The tokens of the last step followed by the title and the steps before it, nearest first, and how
@@ -236,25 +221,17 @@ fn in_context(title: Option<&Vec<u32>>, steps: &[Vec<u32>]) -> (Vec<u32>, usize)
     (tokens, pooled)
 }
 
-/// The tokenizer, cutting texts at the model's longest instead of whatever its file says.
-fn load_tokenizer(path: PathBuf, longest: usize) -> Result<PathAnd<Tokenizer>, WeightsError> {
-    match tokenizer::load(&path, longest) {
-        Ok(value) => Ok(PathAnd { path, value }),
-        Err(error) => Err(WeightsError::Tokenizer { path, reason: error.to_string() }),
-    }
-}
-
 /// The different texts, and for each text its number among them.
 fn distinct(texts: &[impl AsRef<str>]) -> (Vec<&str>, Vec<usize>) {
     let mut numbers = HashMap::new();
     let mut distinct = Vec::new();
-    let places = texts.iter().map(|text| {
-        *numbers.entry(text.as_ref()).or_insert_with(|| {
-            distinct.push(text.as_ref());
+    let number = |text| {
+        *numbers.entry(text).or_insert_with(|| {
+            distinct.push(text);
             distinct.len() - 1
         })
-    });
-    let places = places.collect();
+    };
+    let places = texts.iter().map(AsRef::as_ref).map(number).collect();
     (distinct, places)
 }
 
@@ -280,17 +257,6 @@ fn batches(tokens: &[Vec<u32>], threads: usize) -> Vec<Vec<usize>> {
     batches
 }
 
-/// Rows in the order of the texts, from rows in the order of the batches.
-fn scatter(batches: &[Vec<usize>], done: &[Vec<f32>], texts: usize, dim: usize) -> Vec<f32> {
-    let mut rows = vec![0.0; texts * dim];
-    for (batch, vectors) in batches.iter().zip(done) {
-        for (&text, vector) in batch.iter().zip(vectors.chunks_exact(dim)) {
-            rows[text * dim..][..dim].copy_from_slice(vector);
-        }
-    }
-    rows
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -312,6 +278,58 @@ mod tests {
         let (tokens, pooled) = in_context(None, &[text(&long), text(&long)]);
         assert_eq!((tokens.len(), pooled), (CONTEXT_TOKENS, STEP_TOKENS));
         assert_eq!((tokens[STEP_TOKENS - 1], tokens[STEP_TOKENS]), (2, 100));
+    }
+
+    #[derive(serde::Deserialize)]
+    struct Golden {
+        title: String,
+        steps: Vec<String>,
+        rows: Vec<Vec<f32>>,
+    }
+
+    fn tiny() -> PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/tiny-mpnet")
+    }
+
+    /// The golden rows are made by recipes/golden/context.py.
+    #[test]
+    fn steps_in_context_are_read_with_the_adapter() {
+        let adapter = std::fs::read(tiny().join("adapter.safetensors")).unwrap();
+        let golden = std::fs::read(tiny().join("context.json")).unwrap();
+        let golden: Vec<Golden> = serde_json::from_slice(&golden).unwrap();
+        let encoder = SentenceEncoder::load(&tiny()).unwrap();
+        let adapter = read_adapter(&adapter, &encoder.sizes);
+        assert!(adapter.is_some() && encoder.adapter.set(adapter).is_ok());
+        for Golden { title, steps, rows } in golden {
+            let found = encoder.encode_in_context(&title, &steps).unwrap().unwrap();
+            assert_eq!(found.len(), rows.len());
+            for (ours, theirs) in found.as_slice().iter().zip(rows.iter().flatten()) {
+                assert!((ours - theirs).abs() < 2e-6, "{title}: {ours} {theirs}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_shipped_adapter_is_for_the_sizes_of_all_mpnet() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut config = std::fs::read_to_string(tiny().join("config.json")).unwrap();
+        let limits = "sentence_bert_config.json";
+        std::fs::copy(tiny().join(limits), folder.path().join(limits)).unwrap();
+        for (name, tiny, real) in [
+            ("hidden_size", 32, 768),
+            ("intermediate_size", 64, 3072),
+            ("num_hidden_layers", 2, 12),
+            ("num_attention_heads", 4, 12),
+        ] {
+            let (from, to) = (format!("\"{name}\": {tiny}"), format!("\"{name}\": {real}"));
+            assert!(config.contains(&from), "{from}");
+            config = config.replace(&from, &to);
+        }
+        std::fs::write(folder.path().join("config.json"), config).unwrap();
+        let sizes = Sizes::read(folder.path()).unwrap();
+        assert!(read_adapter(CONTEXT_ADAPTER, &sizes).is_some());
+        let encoder = SentenceEncoder::load(&tiny()).unwrap();
+        assert!(encoder.encode_in_context("", &["chop"]).unwrap().is_none(), "of other sizes");
     }
 
     #[test]
