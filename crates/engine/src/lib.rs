@@ -14,7 +14,6 @@ pub mod lexicon;
 pub mod transcript;
 pub mod recipe;
 pub mod models;
-pub mod onnx;
 pub mod sentence;
 pub mod listen;
 pub mod summarise;

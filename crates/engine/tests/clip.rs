@@ -4,8 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use stitch_core::features::{Features, similarity};
-use stitch_engine::encoder::pictures::{Picture, prepare};
-use stitch_engine::encoder::{Encoder, EncoderError, Towers, TwoTowers, load_folder};
+use stitch_engine::encoder::{Encoder, EncoderError, Picture, Towers, TwoTowers, load_folder};
 use stitch_engine::models::Store;
 
 fn data(name: &str) -> PathBuf {
@@ -59,7 +58,7 @@ fn see<'a>(encoder: &TwoTowers, names: impl Iterator<Item = &'a str>) -> Feature
     let tower = encoder.image_tower().unwrap();
     let prepared = |name: &str| {
         let bytes = std::fs::read(data("pictures").join(name)).unwrap();
-        prepare(&Picture::decode(&bytes).unwrap(), tower.spec())
+        tower.spec().prepare(&Picture::decode(&bytes).unwrap()).rgb
     };
     let pictures: Vec<Vec<u8>> = names.map(prepared).collect();
     let pictures: Vec<&[u8]> = pictures.iter().map(Vec::as_slice).collect();

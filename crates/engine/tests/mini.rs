@@ -8,10 +8,11 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use stitch_core::features::{Features, similarity};
-use stitch_engine::encoder::{Encoder, mini};
+use stitch_engine::encoder::{Encoder, EncoderModels, mini, onnx_runtime};
+use stitch_engine::media::Decode;
 use stitch_engine::models::Store;
-use stitch_engine::onnx::{self, Graph, Input, OnnxError, Runtime};
 use stitch_engine::sentence::SentenceEncoder;
+use stitch_nn::onnx::{Graph, Input, OnnxError, Runtime};
 
 #[derive(Deserialize)]
 struct Golden {
@@ -23,7 +24,7 @@ fn runtime() -> Option<Runtime> {
     let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
     let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
     let store = Store::new(cache.or_else(home)?.join("stitch/models"));
-    match onnx::find(&store) {
+    match onnx_runtime(&store) {
         Ok(runtime) => Some(runtime),
         Err(error) => {
             eprintln!("skipped: {error}");
@@ -73,7 +74,38 @@ fn a_head_for_another_sentence_model_is_refused() {
     let Some(runtime) = runtime() else { return };
     let tiny = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data/tiny-mpnet");
     let sentences = Arc::new(SentenceEncoder::load(&tiny).unwrap());
-    let loaded = mini::load(&runtime, sentences, "0");
+    let loaded = mini::load(Some(&runtime), sentences, "0");
     let error = loaded.map(|encoder| encoder.id().clone()).unwrap_err().to_string();
     assert!(error.contains("sentence"), "{error}");
+}
+
+/// The folder of a sentence model with the sizes of all-mpnet-base-v2 and no tensors.
+fn sentence_model() -> tempfile::TempDir {
+    let tiny = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data/tiny-mpnet");
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["sentence_bert_config.json", "tokenizer.json"] {
+        std::fs::copy(tiny.join(name), folder.path().join(name)).unwrap();
+    }
+    let config = std::fs::read_to_string(tiny.join("config.json")).unwrap();
+    let config = config.replace("\"hidden_size\": 32", "\"hidden_size\": 768");
+    std::fs::write(folder.path().join("config.json"), config).unwrap();
+    let weights = [&2u64.to_le_bytes()[..], b"{}"].concat();
+    std::fs::write(folder.path().join("model.safetensors"), weights).unwrap();
+    folder
+}
+
+#[test]
+fn texts_need_no_onnx_runtime() {
+    let folder = sentence_model();
+    let sentence = Arc::new(SentenceEncoder::load(folder.path()).unwrap());
+    let store = Store::new(folder.path().join("no models"));
+    let decode = Decode::Exact;
+    let models = EncoderModels { store: &store, sentence: &sentence, sentence_weights: "", decode };
+    let texts = models.load_texts("mini").unwrap();
+    assert!(texts.id().name == "mini" && !texts.sees());
+    let rows = Features::new(768, vec![1.0; 768]).unwrap();
+    for encoder in [texts, models.load("features:mini").unwrap()] {
+        let projected = encoder.project_sentences(&rows).unwrap().unwrap();
+        assert_eq!((projected.len(), projected.dim()), (1, encoder.id().dim));
+    }
 }

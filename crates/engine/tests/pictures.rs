@@ -3,8 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use stitch_engine::encoder::pictures::{Picture, prepare};
-use stitch_engine::encoder::spec::FrameSpec;
+use stitch_engine::encoder::{FrameSpec, Picture};
 use stitch_engine::media::frames::{Filter, Fit};
 
 fn folder() -> PathBuf {
@@ -46,8 +45,8 @@ fn the_crop_is_hugging_faces() {
         for size in [16, 31] {
             let wants = FrameSpec::single((size, size), Fit::Crop, Filter::Bicubic, 1);
             let golden = format!("{name}.clip.{size}.png");
-            let ours = prepare(&picture(&format!("{name}.png")), &wants);
-            let (most, _) = differences(&ours, &picture(&golden).rgb);
+            let ours = wants.prepare(&picture(&format!("{name}.png")));
+            let (most, _) = differences(&ours.rgb, &picture(&golden).rgb);
             assert_eq!(most, 0, "{golden}");
         }
     }

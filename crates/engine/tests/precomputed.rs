@@ -78,6 +78,10 @@ impl Encoder for Same {
         Ok(Features::new(3, [1.0, 0.0, 0.0].repeat(texts.len()))?)
     }
 
+    fn project_sentences(&self, sentences: &Features) -> Result<Option<Features>, EncoderError> {
+        Ok(Some(sentences.clone()))
+    }
+
     fn encode_seconds(&self, _: &VideoInput, _: &dyn Progress) -> Result<Seconds, EncoderError> {
         unreachable!("texts only")
     }
@@ -102,6 +106,9 @@ fn a_video_has_the_features_of_its_name() {
     let encoder = encoder(&About { rate: Some(1.0), ..About::default() });
     assert_eq!(encoder.id().name, "features:same");
     assert!(encoder.sees() && encoder.image_tower().is_none());
+    let sentences = Features::new(2, vec![0.6, 0.8]).unwrap();
+    let projected = encoder.project_sentences(&sentences).unwrap();
+    assert_eq!(projected, Some(sentences), "by the encoder of the texts");
     let found = seconds(&encoder, "/videos/plain-f4.mp4", 5_000).unwrap();
     assert_eq!((found.len(), found.dim()), (5, 3));
     let second = found.row(1);
@@ -147,12 +154,10 @@ fn a_folder_must_say_its_rate_and_fit_the_texts() {
 
 #[test]
 fn one_file_may_hold_the_arrays_of_many_videos() {
-    let encoder = encoder(&About { rate: Some(1.0), ..About::default() });
     // `several.h5` holds `first` and `second`; a folder of many files is not searched for such.
     let folder = tempfile::tempdir().unwrap();
     std::fs::copy(data("several.h5"), folder.path().join("all.h5")).unwrap();
     let about = About { rate: Some(1.0), ..About::default() };
     let found = Folder::open(folder.path(), &about).unwrap();
     assert_eq!(found.seconds_of("second", 5_000, 3).unwrap().len(), 15);
-    drop(encoder);
 }

@@ -1,6 +1,5 @@
 //! F_M: texts and the seconds of a video as vectors in one space.
 
-pub mod spec;
 pub mod pictures;
 pub mod tower;
 mod shots;
@@ -10,26 +9,26 @@ pub mod mini;
 mod clip;
 mod onnx_pair;
 pub mod narration;
-mod families;
+mod load;
 
 use std::fmt;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use stitch_core::features::{Features, FeaturesError};
+use stitch_nn::onnx::OnnxError;
 
-pub use families::{EncoderModels, load_folder};
+pub use load::{EncoderModels, load_folder, onnx_runtime};
 pub use narration::Narration;
 pub use pictures::{Picture, PictureError};
 pub use precomputed::{Precomputed, PrecomputedError};
-pub use tower::{ImageTower, TextTower, Towers};
+pub use tower::{FrameSpec, ImageTower, TextTower, Towers};
 pub use two_towers::TwoTowers;
 
 use crate::files::FileError;
 use crate::footage::Footage;
 use crate::media::MediaError;
-use crate::models::WeightsError;
-use crate::onnx::{OnnxError, RuntimeError};
+use crate::models::{ModelError, WeightsError};
 use crate::progress::{Progress, Stopped};
 use crate::sentence::SentenceError;
 use crate::transcript::Sentence;
@@ -62,7 +61,7 @@ pub struct VideoInput<'a> {
 const MAX_LENGTH_MS: u64 = 48 * 3600 * 1000;
 
 impl VideoInput<'_> {
-    /// Its length in seconds, rounded up.
+    /// Rounded up.
     pub fn seconds(&self) -> Result<usize, EncoderError> {
         if self.length_ms > MAX_LENGTH_MS {
             return Err(EncoderError::TooLong { hours: self.length_ms / 3_600_000 });
@@ -86,7 +85,9 @@ pub enum EncoderError {
     #[error(transparent)]
     Weights(#[from] WeightsError),
     #[error(transparent)]
-    Runtime(#[from] RuntimeError),
+    Model(#[from] ModelError),
+    #[error("ONNX Runtime, which runs encoders that look at pictures, is not here: {0}")]
+    NoRuntime(ModelError),
     #[error(transparent)]
     Onnx(#[from] OnnxError),
     #[error(transparent)]

@@ -39,14 +39,13 @@ use sha2::{Digest, Sha256};
 use stitch_core::features::Features;
 use stitch_nn::clip::colours::Colours;
 use stitch_nn::clip::text::{Cleaning, Fill, Tokens};
+use stitch_nn::onnx::{Graph, Input, Output, Runtime};
 
-use super::spec::FrameSpec;
-use super::tower::{ImageTower, TextTower, Towers};
+use super::tower::{FrameSpec, ImageTower, TextTower, Towers, plane};
 use super::{EncoderError, EncoderId, TwoTowers};
 use crate::files::{FileError, hex};
 use crate::media::frames::{Filter, Fit};
-use crate::models::{Store, WeightsError};
-use crate::onnx::{self, Graph, Input, Output, Runtime};
+use crate::models::WeightsError;
 
 /// The description's name in a folder.
 pub const FILE: &str = "encoder.toml";
@@ -138,7 +137,7 @@ pub fn load(
     folder: &Path,
     name: &str,
     towers: Towers,
-    store: &Store,
+    runtime: Runtime,
 ) -> Result<TwoTowers, EncoderError> {
     let path = folder.join(FILE);
     let text = std::fs::read_to_string(&path).map_err(FileError::at(&path))?;
@@ -149,7 +148,7 @@ pub fn load(
         return Err(wrong(folder, format!("dim = {dim} is no length of a vector")).into());
     }
     let hash = Sha256::new_with_prefix(text);
-    let mut loader = Loader { folder, dim, runtime: onnx::find(store)?, hash };
+    let mut loader = Loader { folder, dim, runtime, hash };
     let mut image: Option<Box<dyn ImageTower>> = None;
     if towers == Towers::Both {
         let Some(described) = description.image else {
@@ -223,9 +222,10 @@ struct Images {
 impl Images {
     fn load(loader: &mut Loader, description: ImageDescription) -> Result<Self, EncoderError> {
         description.check().map_err(|reason| wrong(loader.folder, reason))?;
+        let ImageDescription { width, height, fit, filter, fps, frames, batch, .. } = description;
         let images = Self {
             graph: loader.graph("image", &description.file)?,
-            spec: description.spec(),
+            spec: FrameSpec { width, height, fit, filter, fps, frames, clips: frames > 1, batch },
             colours: Colours::new(1.0 / 255.0, description.mean, description.std),
             description,
         };
@@ -246,15 +246,15 @@ impl Images {
     }
 
     /// Picture and colour of each plane, in the graph's order.
-    fn planes<'a>(&self, pictures: &'a [&'a [u8]]) -> Vec<(&'a [u8], usize)> {
-        let colours_outside = self.description.layout == Layout::Ncthw;
-        let of_clip = |clip: &'a [&'a [u8]]| -> Vec<(&'a [u8], usize)> {
-            match colours_outside {
-                true => (0..3).flat_map(|c| clip.iter().map(move |p| (*p, c))).collect(),
-                false => clip.iter().flat_map(|p| (0..3).map(move |c| (*p, c))).collect(),
+    fn planes<'a>(&self, pictures: &[&'a [u8]]) -> Vec<(&'a [u8], usize)> {
+        let mut planes = Vec::new();
+        for clip in pictures.chunks_exact(self.spec.frames) {
+            match self.description.layout {
+                Layout::Ncthw => (0..3).for_each(|c| planes.extend(clip.iter().map(|p| (*p, c)))),
+                _ => clip.iter().for_each(|p| planes.extend((0..3).map(|c| (*p, c)))),
             }
-        };
-        pictures.chunks_exact(self.spec.frames).flat_map(of_clip).collect()
+        }
+        planes
     }
 
     fn encode_batch(&self, pictures: &[&[u8]]) -> Result<Features, EncoderError> {
@@ -263,10 +263,8 @@ impl Images {
         let ImageDescription { input, output, values, .. } = &self.description;
         match values {
             Values::Bytes => {
-                let plane = |(picture, c): &(&[u8], usize)| -> Vec<u8> {
-                    picture.iter().skip(*c).step_by(3).copied().collect()
-                };
-                let bytes: Vec<u8> = planes.iter().flat_map(plane).collect();
+                let bytes: Vec<u8> =
+                    planes.iter().flat_map(|(picture, c)| plane(picture, *c)).copied().collect();
                 self.graph.run(&[(input, Input::Bytes(&shape, &bytes))], output, count)
             }
             Values::Floats => {
@@ -290,17 +288,10 @@ impl ImageDescription {
         if self.std.iter().any(|x| *x <= 0.0 || !x.is_finite()) {
             return Err("std must be above 0".into());
         }
-        match (self.layout, self.frames) {
-            (Layout::Nchw, 2..) => {
-                Err("layout NCHW has no place for several frames; NTCHW and NCTHW have".into())
-            }
-            _ => Ok(()),
+        if self.layout == Layout::Nchw && self.frames > 1 {
+            return Err("layout NCHW has no place for several frames; NTCHW and NCTHW have".into());
         }
-    }
-
-    fn spec(&self) -> FrameSpec {
-        let Self { width, height, fit, filter, fps, frames, batch, .. } = *self;
-        FrameSpec { width, height, fit, filter, fps, frames, clips: frames > 1, batch }
+        Ok(())
     }
 }
 
@@ -350,10 +341,9 @@ impl Texts {
     fn encode_batch(&self, texts: &[&Vec<u32>]) -> Result<Features, EncoderError> {
         let length = texts.first().map_or(0, |text| text.len());
         let TextDescription { input, mask, output, pad, fill, .. } = &self.description;
-        let ids: Vec<i64> =
-            texts.iter().flat_map(|text| text.iter().map(|t| i64::from(*t))).collect();
-        let used: Vec<i64> =
-            ids.iter().map(|id| i64::from(!*fill || *id != i64::from(*pad))).collect();
+        let ids: Vec<i64> = texts.iter().copied().flatten().map(|id| i64::from(*id)).collect();
+        let used = |id: &i64| i64::from(!*fill || *id != i64::from(*pad));
+        let used: Vec<i64> = ids.iter().map(used).collect();
         let shape = [texts.len(), length];
         let mut inputs = vec![(input.as_str(), Input::Integers(&shape, &ids))];
         inputs.extend(mask.as_ref().map(|mask| (mask.as_str(), Input::Integers(&shape, &used))));

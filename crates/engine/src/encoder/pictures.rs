@@ -6,8 +6,7 @@ use std::io::Cursor;
 use image::metadata::Orientation;
 use image::{DynamicImage, ImageDecoder, ImageReader, Limits};
 
-use super::spec::FrameSpec;
-use crate::media::frames::{Filter, Fit};
+use crate::media::frames::Filter;
 
 /// Larger pictures are broken or hostile.
 const MAX_SIDE: u32 = 30_000;
@@ -51,7 +50,11 @@ impl Picture {
         if reader.format().is_none() {
             return Err(PictureError::Unknown);
         }
-        reader.limits(limits());
+        let mut limits = Limits::default();
+        limits.max_image_width = Some(MAX_SIDE);
+        limits.max_image_height = Some(MAX_SIDE);
+        limits.max_alloc = Some(MAX_BYTES);
+        reader.limits(limits);
         let mut decoder = reader.into_decoder()?;
         // Broken EXIF data is no reason to refuse the picture.
         let orientation = decoder.orientation().unwrap_or(Orientation::NoTransforms);
@@ -72,11 +75,19 @@ impl Picture {
         }
     }
 
+    /// The middle of the picture at the size at which it covers this one.
+    pub fn cropped(&self, width: u32, height: u32, filter: Filter) -> Self {
+        let strip = strip(self, width, height);
+        let picture = strip.as_ref().unwrap_or(self);
+        let (wide, high) = covering(picture, width, height);
+        picture.resized(wide, high, filter).middle(width, height)
+    }
+
     fn with_width(&self, width: u32, filter: Filter) -> Self {
         if width == self.width {
             return self.clone();
         }
-        let rgb = resize_rows(&self.rgb, self.width, &Kernel::new(self.width, width, filter));
+        let rgb = resize_rows(&self.rgb, self.width, &kernel(self.width, width, filter));
         Self { width, height: self.height, rgb }
     }
 
@@ -84,7 +95,7 @@ impl Picture {
         if height == self.height {
             return self.clone();
         }
-        let rgb = resize_columns(&self.rgb, self.width, &Kernel::new(self.height, height, filter));
+        let rgb = resize_columns(&self.rgb, self.width, &kernel(self.height, height, filter));
         Self { width: self.width, height, rgb }
     }
 
@@ -108,39 +119,29 @@ impl Picture {
     }
 }
 
-fn limits() -> Limits {
-    let mut limits = Limits::default();
-    limits.max_image_width = Some(MAX_SIDE);
-    limits.max_image_height = Some(MAX_SIDE);
-    limits.max_alloc = Some(MAX_BYTES);
-    limits
-}
-
 /// The filter's weights for each pixel of a resized line: the first pixel of the given line, and the
 /// weights from there on. They are multiples of 2^-22 and each pass rounds to bytes, as in Pillow.
-struct Kernel(Vec<(usize, Vec<i32>)>);
+type Kernel = Vec<(usize, Vec<i32>)>;
 
 /// Fractional bits of a weight.
 const BITS: u32 = 22;
 
-impl Kernel {
-    fn new(from: u32, to: u32, filter: Filter) -> Self {
-        let scale = f64::from(from) / f64::from(to);
-        // A reduction widens the filter, so that every pixel counts.
-        let wide = scale.max(1.0);
-        let support = filter.support() * wide;
-        let at = |pixel: u32| {
-            let centre = (f64::from(pixel) + 0.5) * scale;
-            let first = (centre - support + 0.5).max(0.0) as usize;
-            let end = ((centre + support + 0.5) as usize).min(from as usize);
-            let weight = |x: usize| filter.weight((x as f64 - centre + 0.5) * (1.0 / wide));
-            let weights: Vec<f64> = (first..end).map(weight).collect();
-            let sum: f64 = weights.iter().sum();
-            let fixed = |weight: &f64| (weight / sum * f64::from(1 << BITS)).round() as i32;
-            (first, weights.iter().map(fixed).collect())
-        };
-        Self((0..to).map(at).collect())
-    }
+fn kernel(from: u32, to: u32, filter: Filter) -> Kernel {
+    let scale = f64::from(from) / f64::from(to);
+    // A reduction widens the filter, so that every pixel counts.
+    let wide = scale.max(1.0);
+    let support = filter.support() * wide;
+    let at = |pixel: u32| {
+        let centre = (f64::from(pixel) + 0.5) * scale;
+        let first = (centre - support + 0.5).max(0.0) as usize;
+        let end = ((centre + support + 0.5) as usize).min(from as usize);
+        let weight = |x: usize| filter.weight((x as f64 - centre + 0.5) * (1.0 / wide));
+        let weights: Vec<f64> = (first..end).map(weight).collect();
+        let sum: f64 = weights.iter().sum();
+        let fixed = |weight: &f64| (weight / sum * f64::from(1 << BITS)).round() as i32;
+        (first, weights.iter().map(fixed).collect())
+    };
+    (0..to).map(at).collect()
 }
 
 impl Filter {
@@ -168,9 +169,9 @@ fn rounded(sum: i32) -> u8 {
 }
 
 fn resize_rows(rgb: &[u8], width: u32, kernel: &Kernel) -> Vec<u8> {
-    let mut out = Vec::with_capacity(rgb.len() / width as usize * kernel.0.len());
+    let mut out = Vec::with_capacity(rgb.len() / width as usize * kernel.len());
     for row in rgb.chunks_exact(3 * width as usize) {
-        for (first, weights) in &kernel.0 {
+        for (first, weights) in kernel {
             let mut sums = [1 << (BITS - 1); 3];
             for (pixel, weight) in row[3 * first..].as_chunks::<3>().0.iter().zip(weights) {
                 (0..3).for_each(|c| sums[c] += i32::from(pixel[c]) * weight);
@@ -183,9 +184,9 @@ fn resize_rows(rgb: &[u8], width: u32, kernel: &Kernel) -> Vec<u8> {
 
 fn resize_columns(rgb: &[u8], width: u32, kernel: &Kernel) -> Vec<u8> {
     let line = 3 * width as usize;
-    let mut out = Vec::with_capacity(line * kernel.0.len());
+    let mut out = Vec::with_capacity(line * kernel.len());
     let mut sums = vec![0; line];
-    for (first, weights) in &kernel.0 {
+    for (first, weights) in kernel {
         sums.fill(1 << (BITS - 1));
         for (row, weight) in rgb[line * first..].chunks_exact(line).zip(weights) {
             sums.iter_mut().zip(row).for_each(|(sum, byte)| *sum += i32::from(*byte) * weight);
@@ -193,20 +194,6 @@ fn resize_columns(rgb: &[u8], width: u32, kernel: &Kernel) -> Vec<u8> {
         out.extend(sums.iter().map(|sum| rounded(*sum)));
     }
     out
-}
-
-/// The picture as the tower takes it.
-pub fn prepare(picture: &Picture, spec: &FrameSpec) -> Vec<u8> {
-    let (width, height) = (spec.width, spec.height);
-    match spec.fit {
-        Fit::Squash => picture.resized(width, height, spec.filter).rgb,
-        Fit::Crop => {
-            let strip = strip(picture, width, height);
-            let picture = strip.as_ref().unwrap_or(picture);
-            let (wide, high) = covering(picture, width, height);
-            picture.resized(wide, high, spec.filter).middle(width, height).rgb
-        }
-    }
 }
 
 /// The middle of a picture that is hundreds of times as long as wide, which would be enlarged to
@@ -267,11 +254,11 @@ mod tests {
 
     #[test]
     fn every_shape_is_prepared() {
-        for fit in [Fit::Squash, Fit::Crop] {
-            for (width, height) in [(1, 1), (7, 300), (300, 7), (33, 32), (1, 30_000), (9000, 1)] {
-                let spec = FrameSpec::single((32, 24), fit, Filter::Bicubic, 1);
-                let bytes = prepare(&grey(width, height), &spec);
-                assert_eq!(bytes, vec![128; spec.bytes()], "{fit:?} {width} x {height}");
+        for (width, height) in [(1, 1), (7, 300), (300, 7), (33, 32), (1, 30_000), (9000, 1)] {
+            let picture = grey(width, height);
+            for prepared in [Picture::resized, Picture::cropped] {
+                let prepared = prepared(&picture, 32, 24, Filter::Bicubic);
+                assert_eq!(prepared, grey(32, 24), "{width} x {height}");
             }
         }
     }

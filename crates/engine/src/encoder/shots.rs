@@ -1,6 +1,6 @@
 //! Differences between frames: which repeat one that is encoded already, and where shots begin.
 
-use super::spec::FrameSpec;
+use super::tower::FrameSpec;
 use crate::footage::GRID_SIDE;
 
 /// The largest difference of a cell, out of 255, between frames that show the same: less than the

@@ -3,8 +3,8 @@
 use stitch_core::features::Features;
 
 use super::EncoderError;
-use super::pictures::{Picture, prepare};
-use super::spec::FrameSpec;
+use super::pictures::Picture;
+use crate::media::frames::{Filter, Fit};
 
 /// Which towers of a model are loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,6 +12,42 @@ pub enum Towers {
     Both,
     /// For features that were computed elsewhere.
     Text,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FrameSpec {
+    pub width: u32,
+    pub height: u32,
+    pub fit: Fit,
+    pub filter: Filter,
+    pub fps: u32,
+    /// How many consecutive frames make one vector: more than one for a tower of clips, or for
+    /// several towers that take turns.
+    pub frames: usize,
+    /// Whether these form a clip. If not, a frame that equals the one before it is not encoded again.
+    pub clips: bool,
+    /// How many vectors a core computes at once: a few make transformers faster.
+    pub batch: usize,
+}
+
+impl FrameSpec {
+    /// Of a tower that makes a vector of each frame.
+    pub const fn single((width, height): (u32, u32), fit: Fit, filter: Filter, fps: u32) -> Self {
+        Self { width, height, fit, filter, fps, frames: 1, clips: false, batch: 4 }
+    }
+
+    /// The bytes of one frame: rows of red, green, blue.
+    pub fn bytes(&self) -> usize {
+        3 * self.width as usize * self.height as usize
+    }
+
+    /// The picture as the tower takes it.
+    pub fn prepare(&self, picture: &Picture) -> Picture {
+        match self.fit {
+            Fit::Squash => picture.resized(self.width, self.height, self.filter),
+            Fit::Crop => picture.cropped(self.width, self.height, self.filter),
+        }
+    }
 }
 
 pub trait ImageTower: Send + Sync {
@@ -25,11 +61,9 @@ pub trait ImageTower: Send + Sync {
 
     /// The views of a still picture whose mean is its vector (test-time augmentation).
     fn views(&self, still: &Picture) -> Vec<Picture> {
-        let FrameSpec { width, height, .. } = *self.spec();
-        vec![Picture { width, height, rgb: prepare(still, self.spec()) }]
+        vec![self.spec().prepare(still)]
     }
 
-    /// One row per view.
     fn encode_views(&self, views: &[Picture]) -> Result<Features, EncoderError> {
         // A tower of clips gets a clip in which nothing moves.
         let still = |bytes| std::iter::repeat_n(bytes, self.spec().frames);
@@ -46,4 +80,9 @@ pub trait TextTower: Send + Sync {
     fn project(&self, _sentences: &Features) -> Result<Option<Features>, EncoderError> {
         Ok(None)
     }
+}
+
+/// One colour of a picture.
+pub fn plane(rgb: &[u8], colour: usize) -> impl Iterator<Item = &u8> {
+    rgb.iter().skip(colour).step_by(3)
 }

@@ -10,8 +10,7 @@ use stitch_core::features::Features;
 
 use super::precomputed::PrecomputedError;
 use super::shots::{self, Grid};
-use super::spec::FrameSpec;
-use super::tower::{ImageTower, TextTower};
+use super::tower::{FrameSpec, ImageTower, TextTower};
 use super::{Encoder, EncoderError, EncoderId, Seconds, VideoInput};
 use crate::footage::{Footage, GRID_CELLS};
 use crate::media::{Decode, Frames, Sampling};
@@ -25,7 +24,7 @@ pub struct TwoTowers {
     id: EncoderId,
     image: Option<Box<dyn ImageTower>>,
     text: Box<dyn TextTower>,
-    decode: Decode,
+    pub(super) decode: Decode,
 }
 
 impl TwoTowers {
@@ -35,11 +34,6 @@ impl TwoTowers {
         text: Box<dyn TextTower>,
     ) -> Self {
         Self { id, image, text, decode: Decode::Exact }
-    }
-
-    pub fn with_decode(mut self, decode: Decode) -> Self {
-        self.decode = decode;
-        self
     }
 }
 
@@ -98,7 +92,6 @@ impl Encoder for TwoTowers {
 /// The frames that wait to be encoded, and the sums of those that are.
 struct Pending<'a> {
     tower: &'a dyn ImageTower,
-    /// How many frames came.
     frames: usize,
     /// The second up to which progress is reported.
     reported: usize,
@@ -180,7 +173,6 @@ impl<'a> Pending<'a> {
         Footage::new(self.brightness.iter().flat_map(mean).collect())
     }
 
-    /// Whether every waiting vector has all its frames.
     fn complete(&self) -> bool {
         self.waiting.len().is_multiple_of(self.tower.spec().frames)
     }

@@ -1,21 +1,26 @@
 //! The CLIP family from its published folders: CLIP, SigLIP and SigLIP2 in Hugging Face's form,
 //! MobileCLIP in OpenCLIP's; safetensors, tokenizer and image preprocessing included.
 
-mod preparation;
 pub mod open_clip;
 
 use std::path::Path;
 
+use serde::Deserialize;
+use serde_json::Value;
 use stitch_core::features::Features;
 use stitch_nn::TensorError;
-use stitch_nn::clip::config::Config;
+use stitch_nn::clip::colours::Colours;
+use stitch_nn::clip::config::{Config, Family, OPENAI_MEAN, OPENAI_STD};
 use stitch_nn::clip::image::Viewer;
 use stitch_nn::clip::text::Reader;
 
-use self::preparation::Preparation;
-use super::spec::FrameSpec;
-use super::{EncoderError, EncoderId, ImageTower, TextTower, Towers, TwoTowers};
-use crate::models::{Store, Weights, WeightsError, hash_of};
+use super::{EncoderError, EncoderId, FrameSpec, ImageTower, TextTower, Towers, TwoTowers};
+use crate::media::frames::{Filter, Fit};
+use crate::models::weights::read_json;
+use crate::models::{Weights, WeightsError, hash_of};
+
+/// Frames encoded per second: these towers are large, and actions change slower.
+const FPS: u32 = 2;
 
 /// An image network with the frames it takes.
 struct Images<F> {
@@ -49,12 +54,7 @@ impl TextTower for Reader {
 }
 
 /// The encoder of a folder in Hugging Face's form.
-pub fn load(
-    folder: &Path,
-    name: &str,
-    towers: Towers,
-    _: &Store,
-) -> Result<TwoTowers, EncoderError> {
+pub fn load(folder: &Path, name: &str, towers: Towers) -> Result<TwoTowers, EncoderError> {
     let (config, family) = Config::read(folder)?;
     let weights = Weights::open(folder)?;
     let (sizes, text) = (config.image(family), config.text(family));
@@ -73,4 +73,84 @@ pub fn load(
     let weights = hash_of(folder, Weights::FILE)?;
     let id = EncoderId { name: name.into(), dim: text.dim, weights };
     Ok(TwoTowers::new(id, image, Box::new(reader)))
+}
+
+/// How frames and colours are prepared for a tower.
+struct Preparation {
+    spec: FrameSpec,
+    colours: Colours,
+}
+
+/// The fields of preprocessor_config.json that matter here.
+#[derive(Deserialize)]
+struct Processor {
+    size: Option<Value>,
+    crop_size: Option<Value>,
+    do_center_crop: Option<bool>,
+    do_rescale: Option<bool>,
+    do_normalize: Option<bool>,
+    rescale_factor: Option<f64>,
+    image_mean: Option<[f64; 3]>,
+    image_std: Option<[f64; 3]>,
+    resample: Option<u8>,
+}
+
+/// Newer folders keep everything in one file.
+#[derive(Deserialize)]
+struct Processors {
+    image_processor: Processor,
+}
+
+impl Preparation {
+    /// For a tower that takes square pictures of this size.
+    fn read(folder: &Path, family: Family, size: usize) -> Result<Self, WeightsError> {
+        let name = "preprocessor_config.json";
+        let processor: Processor = if folder.join(name).exists() {
+            read_json(folder, name)?
+        } else {
+            read_json::<Processors>(folder, "processor_config.json")?.image_processor
+        };
+        let wrong = |reason: String| WeightsError::Config { path: folder.join(name), reason };
+        let clip = family == Family::Clip;
+        let crops = processor.do_center_crop.unwrap_or(clip);
+        let found = [processor.size.as_ref(), processor.crop_size.as_ref().filter(|_| crops)];
+        for found in found.into_iter().flatten().flat_map(lengths) {
+            if family != Family::Siglip2 && found != size as u64 {
+                return Err(wrong(format!(
+                    "it makes pictures of {found}, but config.json says {size}; pictures are scaled \
+                     to the tower's size only"
+                )));
+            }
+        }
+        let filter = match processor.resample.unwrap_or(3) {
+            2 => Filter::Bilinear,
+            3 => Filter::Bicubic,
+            other => {
+                let reason = format!("resample {other}; 2 (bilinear) and 3 (bicubic) are known");
+                return Err(wrong(reason));
+            }
+        };
+        let keeps_shape = processor.size.as_ref().is_some_and(|s| s.get("shortest_edge").is_some());
+        let fit = if crops && (keeps_shape || clip) { Fit::Crop } else { Fit::Squash };
+        let spec = FrameSpec::single((size as u32, size as u32), fit, filter, FPS);
+        let factor = match processor.do_rescale {
+            Some(false) => 1.0,
+            _ => processor.rescale_factor.unwrap_or(1.0 / 255.0),
+        };
+        let usual = if clip { (OPENAI_MEAN, OPENAI_STD) } else { ([0.5; 3], [0.5; 3]) };
+        let (mean, std) = match processor.do_normalize {
+            Some(false) => ([0.0; 3], [1.0; 3]),
+            _ => (processor.image_mean.unwrap_or(usual.0), processor.image_std.unwrap_or(usual.1)),
+        };
+        Ok(Self { spec, colours: Colours::new(factor, mean, std) })
+    }
+}
+
+/// The lengths in `224`, `{"shortest_edge": 224}` or `{"height": 224, "width": 224}`.
+fn lengths(size: &Value) -> Vec<u64> {
+    match size {
+        Value::Number(number) => number.as_u64().into_iter().collect(),
+        Value::Object(sides) => sides.values().filter_map(Value::as_u64).collect(),
+        _ => Vec::new(),
+    }
 }

@@ -8,13 +8,11 @@ use stitch_nn::clip::config::{OPENAI_MEAN, OPENAI_STD};
 pub use stitch_nn::clip::mobile::CONFIG;
 use stitch_nn::clip::mobile::{ModelConfig, Viewer, WEIGHTS, reader, wrong};
 
-use super::Images;
-use super::preparation::Preparation;
-use crate::encoder::spec::FrameSpec;
-use crate::encoder::{EncoderError, EncoderId, ImageTower, Towers, TwoTowers};
+use super::{Images, Preparation};
+use crate::encoder::{EncoderError, EncoderId, FrameSpec, ImageTower, Towers, TwoTowers};
 use crate::media::frames::{Filter, Fit};
+use crate::models::hash_of;
 use crate::models::weights::{Weights, WeightsError, read_json};
-use crate::models::{Store, hash_of};
 
 /// Frames encoded per second. Chosen by hand.
 const FPS: u32 = 4;
@@ -35,12 +33,7 @@ struct PreprocessConfig {
     resize_mode: Option<String>,
 }
 
-pub fn load(
-    folder: &Path,
-    name: &str,
-    towers: Towers,
-    _: &Store,
-) -> Result<TwoTowers, EncoderError> {
+pub fn load(folder: &Path, name: &str, towers: Towers) -> Result<TwoTowers, EncoderError> {
     let config: Config = read_json(folder, CONFIG)?;
     let (model, dim) = (&config.model_cfg, config.model_cfg.embed_dim);
     let weights = Weights::open_file(&folder.join(WEIGHTS))?;

@@ -1,15 +1,15 @@
 //! Feature rows from npy, npz, HDF5 and safetensors files. Pickles are refused, never executed.
 
-use std::borrow::Cow;
 use std::fs::File;
-use std::io::{BufReader, Read};
+use std::io::{BufReader, Read, Seek};
 use std::path::Path;
 
 use half::f16;
 use hdf5_reader::{Datatype, Hdf5File};
 use npyz::{DType, NpyFile, Order};
+use zip::ZipArchive;
 
-use super::PrecomputedError;
+use super::{PrecomputedError, unusable};
 use crate::files::FileError;
 use crate::models::Weights;
 
@@ -24,6 +24,12 @@ pub struct Rows {
     pub data: Vec<f32>,
 }
 
+impl Rows {
+    pub fn count(&self) -> usize {
+        self.data.len() / self.dim
+    }
+}
+
 /// The array of this name in the file, or the only one there is.
 pub fn read(path: &Path, key: Option<&str>) -> Result<Rows, PrecomputedError> {
     let array = match ending(path).as_str() {
@@ -31,14 +37,14 @@ pub fn read(path: &Path, key: Option<&str>) -> Result<Rows, PrecomputedError> {
         "npz" => read_npz(path, key),
         "h5" | "hdf5" => read_hdf5(path, key),
         "safetensors" => read_safetensors(path, key),
-        _ => Err(unusable(
-            path,
-            format!(
+        _ => {
+            let reason = format!(
                 "features are read from {}; pickles (.pt, .pkl) can run any program and are never \
                  opened, save the array with numpy.save",
                 ENDINGS.join(", ")
-            ),
-        )),
+            );
+            Err(unusable(path, reason))
+        }
     }?;
     array.rows(path)
 }
@@ -64,16 +70,13 @@ impl Array {
                 return Err(unusable(path, reason));
             }
         };
-        if let Some(at) = self.data.iter().position(|x| !x.is_finite()) {
-            let reason = format!("row {} holds a number that is not finite", at / dim);
-            return Err(unusable(path, reason));
+        match self.data.iter().position(|x| !x.is_finite()) {
+            Some(at) => {
+                Err(unusable(path, format!("row {} holds a number that is not finite", at / dim)))
+            }
+            None => Ok(Rows { dim, data: self.data }),
         }
-        Ok(Rows { dim, data: self.data })
     }
-}
-
-fn unusable(path: &Path, reason: impl ToString) -> PrecomputedError {
-    PrecomputedError::Unusable { path: path.into(), reason: reason.to_string() }
 }
 
 fn read_npy(path: &Path) -> Result<Array, PrecomputedError> {
@@ -92,30 +95,24 @@ fn npy(reader: impl Read, length: u64) -> Result<Array, String> {
         return Err("it holds records, not numbers".into());
     };
     let kind = kind.to_string();
+    let kind = kind.trim_matches('\'');
+    let size = match kind.trim_start_matches(['<', '>']) {
+        "f2" => 2,
+        "f4" => 4,
+        "f8" => 8,
+        _ => return Err(format!("its numbers are of the kind {kind}; f2, f4 and f8 are read")),
+    };
     let shape: Vec<usize> = file.shape().iter().map(|length| *length as usize).collect();
-    let across = file.order() == Order::Fortran;
-    let (size, big) = match kind.trim_matches('\'') {
-        "<f2" => (2, false),
-        ">f2" => (2, true),
-        "<f4" => (4, false),
-        ">f4" => (4, true),
-        "<f8" => (8, false),
-        ">f8" => (8, true),
-        other => {
-            return Err(format!("its numbers are of the kind {other}; f2, f4 and f8 are read"));
-        }
-    };
+    let by_columns = file.order() == Order::Fortran;
     let wanted = bytes_of(&shape, size).filter(|wanted| *wanted <= length.min(MAX_BYTES));
-    let Some(wanted) = wanted else {
-        return Err(format!("it is too short for its shape {shape:?}"));
-    };
+    let wanted = wanted.ok_or_else(|| format!("it is too short for its shape {shape:?}"))?;
     let mut bytes = Vec::new();
     file.into_inner().take(wanted).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
     if bytes.len() as u64 != wanted {
         return Err(format!("it ends after {} of {wanted} bytes", bytes.len()));
     }
-    let data = floats(&bytes, size, big);
-    Ok(Array { data: if across { transposed(&data, &shape) } else { data }, shape })
+    let data = floats(&bytes, size, kind.starts_with('>'));
+    Ok(Array { data: if by_columns { transposed(&data, &shape) } else { data }, shape })
 }
 
 fn bytes_of(shape: &[usize], size: u64) -> Option<u64> {
@@ -129,36 +126,36 @@ fn transposed(data: &[f32], shape: &[usize]) -> Vec<f32> {
     (0..rows * dim).map(|i| data[i % dim * rows + i / dim]).collect()
 }
 
-fn floats(bytes: &[u8], size: u64, big: bool) -> Vec<f32> {
-    let number = |chunk: &[u8]| {
-        let mut chunk = chunk.to_vec();
-        if big {
-            chunk.reverse();
-        }
-        match chunk[..] {
-            [a, b] => f16::from_le_bytes([a, b]).to_f32(),
-            [a, b, c, d] => f32::from_le_bytes([a, b, c, d]),
-            _ => chunk.try_into().map_or(0.0, |eight| f64::from_le_bytes(eight) as f32),
-        }
-    };
-    if (size, big) == (4, false) {
-        return bytes.as_chunks().0.iter().map(|b| f32::from_le_bytes(*b)).collect();
+fn floats(bytes: &[u8], size: u64, big_endian: bool) -> Vec<f32> {
+    fn each<const N: usize>(bytes: &[u8], of: impl Fn([u8; N]) -> f32) -> Vec<f32> {
+        bytes.as_chunks().0.iter().map(|number| of(*number)).collect()
     }
-    bytes.chunks_exact(size as usize).map(number).collect()
+    match (size, big_endian) {
+        (2, false) => each(bytes, |number| f16::from_le_bytes(number).to_f32()),
+        (2, true) => each(bytes, |number| f16::from_be_bytes(number).to_f32()),
+        (4, false) => each(bytes, f32::from_le_bytes),
+        (4, true) => each(bytes, f32::from_be_bytes),
+        (_, false) => each(bytes, |number| f64::from_le_bytes(number) as f32),
+        (_, true) => each(bytes, |number| f64::from_be_bytes(number) as f32),
+    }
 }
 
 fn read_npz(path: &Path, key: Option<&str>) -> Result<Array, PrecomputedError> {
     let file = File::open(path).map_err(FileError::at(path))?;
     let wrong = |reason: String| unusable(path, reason);
-    let mut archive = zip::ZipArchive::new(BufReader::new(file))
+    let mut archive = ZipArchive::new(BufReader::new(file))
         .map_err(|error| wrong(format!("not a whole npz file ({error})")))?;
-    let names: Vec<String> = archive.file_names().flatten().map(Cow::into_owned).collect();
-    let plain = |name: &String| name.strip_suffix(".npy").unwrap_or(name).to_owned();
-    let chosen = choose(&names.iter().map(plain).collect::<Vec<_>>(), key).map_err(wrong)?;
-    let name = names.iter().find(|name| plain(name) == chosen).map_or("", |name| name);
-    let member = archive.by_name(name).map_err(|error| wrong(error.to_string()))?;
+    let chosen = choose(&member_names(&archive), key).map_err(wrong)?;
+    let name = format!("{chosen}.npy");
+    let name = if archive.index_for_name(&name).is_some() { name } else { chosen };
+    let member = archive.by_name(&name).map_err(|error| wrong(error.to_string()))?;
     let length = member.size();
-    npy(member, length).map_err(|reason| unusable(path, format!("{name}: {reason}")))
+    npy(member, length).map_err(|reason| wrong(format!("{name}: {reason}")))
+}
+
+fn member_names(archive: &ZipArchive<impl Read + Seek>) -> Vec<String> {
+    let names = archive.file_names().flatten();
+    names.map(|name| name.strip_suffix(".npy").unwrap_or(&name).to_owned()).collect()
 }
 
 /// The name given, else the only one, else a usual one.
@@ -169,16 +166,11 @@ fn choose(names: &[String], key: Option<&str>) -> Result<String, String> {
         (None, [only]) => Some(only),
         (None, _) => names.iter().find(|name| usual.contains(&name.as_str())),
     };
-    let list = || names[..names.len().min(8)].join(", ");
-    match (chosen, key) {
-        (Some(name), _) => Ok(name.clone()),
-        (None, Some(key)) => Err(format!("there is no array `{key}`; there are: {}", list())),
-        (None, None) => Err(format!(
-            "it holds {} arrays ({}); say which by `key` in features.toml",
-            names.len(),
-            list()
-        )),
-    }
+    let (count, list) = (names.len(), names[..names.len().min(8)].join(", "));
+    chosen.cloned().ok_or_else(|| match key {
+        Some(key) => format!("there is no array `{key}`; there are: {list}"),
+        None => format!("it holds {count} arrays ({list}); say which by `key` in features.toml"),
+    })
 }
 
 fn read_hdf5(path: &Path, key: Option<&str>) -> Result<Array, PrecomputedError> {
@@ -219,9 +211,8 @@ fn read_safetensors(path: &Path, key: Option<&str>) -> Result<Array, Precomputed
 pub fn names(path: &Path) -> Vec<String> {
     match ending(path).as_str() {
         "npz" => {
-            let archive = File::open(path).ok().and_then(|file| zip::ZipArchive::new(file).ok());
-            let names = archive.iter().flat_map(|archive| archive.file_names()).flatten();
-            names.map(|name| name.strip_suffix(".npy").unwrap_or(&name).to_owned()).collect()
+            let archive = File::open(path).ok().and_then(|file| ZipArchive::new(file).ok());
+            archive.map_or_else(Vec::new, |archive| member_names(&archive))
         }
         "h5" | "hdf5" => {
             let root = Hdf5File::open(path).and_then(|file| file.root_group());

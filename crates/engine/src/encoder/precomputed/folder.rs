@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
-use super::PrecomputedError;
 use super::arrays::{self, Rows};
+use super::{PrecomputedError, check_dim, unusable};
 use crate::files::{FileError, hex};
 
 /// By how much the lengths of a video and of its features may differ.
@@ -24,16 +24,13 @@ pub struct About {
     pub key: Option<String>,
 }
 
-/// The features of a folder.
 #[derive(Clone, Debug)]
 pub struct Folder {
     folder: PathBuf,
     rate: f64,
-    dim: Option<usize>,
-    key: Option<String>,
-    files: HashMap<String, PathBuf>,
-    /// Files with an array per video, by the arrays' names.
-    shared: HashMap<String, PathBuf>,
+    pub(super) dim: Option<usize>,
+    /// By the video's name: the file, and the array's name in it.
+    arrays: HashMap<String, (PathBuf, Option<String>)>,
 }
 
 impl Folder {
@@ -48,20 +45,26 @@ impl Folder {
         let rate = rate.ok_or_else(|| PrecomputedError::NoRate { folder: folder.into() })?;
         if !(rate.is_finite() && (1e-3..=1e3).contains(&rate)) {
             let reason = format!("{rate} rows per second; from 0.001 to 1000 can be");
-            return Err(PrecomputedError::Unusable { path: folder.join(Self::ABOUT), reason });
+            return Err(unusable(&folder.join(Self::ABOUT), reason));
         }
         let mut files = HashMap::new();
         walk(folder, 3, &mut files)?;
         if files.is_empty() {
-            return Err(PrecomputedError::Nothing { folder: folder.into() });
+            let endings = arrays::ENDINGS.join(", ");
+            let reason =
+                format!("no features here; they are files such as VIDEO.npy, in {endings}");
+            return Err(unusable(folder, reason));
         }
-        let shared = files.values().flat_map(|path| {
-            let names = arrays::names(path);
-            names.into_iter().map(|name| (name, path.clone())).collect::<Vec<_>>()
-        });
-        let shared = if files.len() <= 16 { shared.collect() } else { HashMap::new() };
-        let (dim, key) = (options.dim.or(written.dim), options.key.clone().or(written.key));
-        Ok(Self { folder: folder.into(), rate, dim, key, files, shared })
+        let key = options.key.as_ref().or(written.key.as_ref());
+        let own = files.iter().map(|(name, path)| (name.clone(), (path.clone(), key.cloned())));
+        let mut arrays: HashMap<_, _> = own.collect();
+        // Few files may hold an array per video.
+        for path in files.values().filter(|_| files.len() <= 16) {
+            for name in arrays::names(path) {
+                arrays.entry(name.clone()).or_insert_with(|| (path.clone(), Some(name)));
+            }
+        }
+        Ok(Self { folder: folder.into(), rate, dim: options.dim.or(written.dim), arrays })
     }
 
     /// How many rows a second has.
@@ -69,40 +72,33 @@ impl Folder {
         self.rate
     }
 
-    pub fn dim(&self) -> Option<usize> {
-        self.dim
+    pub fn file_of(&self, name: &str) -> Option<&Path> {
+        self.arrays.get(name).map(|(path, _)| path.as_path())
     }
 
-    /// The file with the features of the video of this name.
-    pub fn file_of(&self, name: &str) -> Option<&Path> {
-        self.files.get(name).or_else(|| self.shared.get(name)).map(PathBuf::as_path)
+    fn array_of(&self, name: &str) -> Result<&(PathBuf, Option<String>), PrecomputedError> {
+        self.arrays.get(name).ok_or_else(|| PrecomputedError::NoneOf {
+            name: name.into(),
+            folder: self.folder.clone(),
+        })
     }
 
     /// A hash of the name and of the file's bytes.
     pub fn content_of(&self, name: &str) -> Result<String, PrecomputedError> {
-        let path = self.file_of(name).ok_or_else(|| self.none_of(name))?;
+        let (path, _) = self.array_of(name)?;
         let bytes = std::fs::read(path).map_err(FileError::at(path))?;
-        let mut hash = Sha256::new_with_prefix(name);
-        hash.update(bytes);
-        Ok(hex(&hash.finalize()))
-    }
-
-    fn none_of(&self, name: &str) -> PrecomputedError {
-        PrecomputedError::NoneOf { name: name.into(), folder: self.folder.clone() }
+        Ok(hex(&Sha256::new_with_prefix(name).chain_update(bytes).finalize()))
     }
 
     /// The rows of a video, with the file they are from.
     pub fn rows_of(&self, name: &str) -> Result<(Rows, &Path), PrecomputedError> {
-        let path = self.file_of(name).ok_or_else(|| self.none_of(name))?;
-        let own = self.files.get(name).is_some_and(|own| own == path);
-        let key = if own { self.key.as_deref() } else { Some(name) };
-        Ok((arrays::read(path, key)?, path))
+        let (path, key) = self.array_of(name)?;
+        Ok((arrays::read(path, key.as_deref())?, path))
     }
 
-    /// The length of a video by its features.
     pub fn length_ms_of(&self, name: &str) -> Result<u64, PrecomputedError> {
         let (rows, _) = self.rows_of(name)?;
-        Ok(((rows.data.len() / rows.dim) as f64 / self.rate * 1000.0).round() as u64)
+        Ok((rows.count() as f64 / self.rate * 1000.0).round() as u64)
     }
 
     /// One row of `dim` numbers per second of a video of this length.
@@ -113,14 +109,16 @@ impl Folder {
         dim: usize,
     ) -> Result<Vec<f32>, PrecomputedError> {
         let (rows, path) = self.rows_of(name)?;
-        let (path, count) = (path.to_owned(), rows.data.len() / rows.dim);
-        if rows.dim != dim {
-            return Err(PrecomputedError::WrongDim { path, found: rows.dim, expected: dim });
-        }
-        let (features_s, video_s) = (count as f64 / self.rate, length_ms as f64 / 1000.0);
+        check_dim(path, rows.dim, dim)?;
+        let (features_s, video_s) = (rows.count() as f64 / self.rate, length_ms as f64 / 1000.0);
         if (features_s - video_s).abs() > TOLERANCE_S.max(1.0 / self.rate) {
-            let (rows, rate) = (count, self.rate);
-            return Err(PrecomputedError::WrongLength { path, rows, rate, features_s, video_s });
+            let reason = format!(
+                "{} rows at {} per second are {features_s:.1} s, but the video lasts {video_s:.1} s; \
+                 say the right rate with --feature-rate, or make the features again",
+                rows.count(),
+                self.rate
+            );
+            return Err(unusable(path, reason));
         }
         Ok(resample(&rows, self.rate, length_ms.div_ceil(1000) as usize))
     }
@@ -129,7 +127,7 @@ impl Folder {
 /// Resamples rows to one per second: the sum of the rows in it, weighted by overlap. A second after the
 /// last row has the last one.
 fn resample(rows: &Rows, rate: f64, seconds: usize) -> Vec<f32> {
-    let count = rows.data.len() / rows.dim;
+    let count = rows.count();
     let mut sums = vec![0.0; seconds * rows.dim];
     for (second, sum) in sums.chunks_exact_mut(rows.dim).enumerate() {
         let (from, to) = (second as f64 * rate, (second + 1) as f64 * rate);
@@ -152,8 +150,7 @@ fn read_about(folder: &Path) -> Result<About, PrecomputedError> {
         return Ok(About::default());
     }
     let text = std::fs::read_to_string(&path).map_err(FileError::at(&path))?;
-    toml::from_str(&text)
-        .map_err(|error| PrecomputedError::Unusable { path, reason: error.to_string() })
+    toml::from_str(&text).map_err(|error| unusable(&path, error))
 }
 
 /// The files with features in a folder and its subfolders, some levels deep.

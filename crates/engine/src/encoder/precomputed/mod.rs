@@ -4,7 +4,7 @@
 pub mod arrays;
 pub mod folder;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use stitch_core::features::Features;
 
@@ -19,30 +19,35 @@ pub use folder::{About, Folder};
 pub enum PrecomputedError {
     #[error(transparent)]
     File(#[from] FileError),
+    #[error(transparent)]
+    Weights(#[from] WeightsError),
     #[error("{}: {reason}", path.display())]
     Unusable { path: PathBuf, reason: String },
-    #[error("{}: no features here; they are files such as VIDEO.npy, in {}", folder.display(),
-        arrays::ENDINGS.join(", "))]
-    Nothing { folder: PathBuf },
     #[error("{}: how many rows a second has is not known; say it with --feature-rate, or as \
         `rate = 1.0` in features.toml", folder.display())]
     NoRate { folder: PathBuf },
     #[error("there are no features of `{name}` in {}", folder.display())]
     NoneOf { name: String, folder: PathBuf },
-    #[error("{}: rows of {found} numbers, where texts have {expected}; they are of another encoder, \
-        or `key` in features.toml names the wrong array", path.display())]
-    WrongDim { path: PathBuf, found: usize, expected: usize },
-    #[error("{}: {rows} rows at {rate} per second are {features_s:.1} s, but the video lasts \
-        {video_s:.1} s; say the right rate with --feature-rate, or make the features again",
-        path.display())]
-    WrongLength { path: PathBuf, rows: usize, rate: f64, features_s: f64, video_s: f64 },
     #[error("features of videos are not computed here; index with --features DIR")]
     TextsOnly,
-    #[error(transparent)]
-    Weights(#[from] WeightsError),
 }
 
-/// The features of a folder as an encoder.
+fn unusable(path: &Path, reason: impl ToString) -> PrecomputedError {
+    PrecomputedError::Unusable { path: path.into(), reason: reason.to_string() }
+}
+
+/// Checks the length of a row against that of the texts' vectors.
+fn check_dim(path: &Path, found: usize, expected: usize) -> Result<(), PrecomputedError> {
+    if found == expected {
+        return Ok(());
+    }
+    let reason = format!(
+        "rows of {found} numbers, where texts have {expected}; they are of another encoder, or \
+         `key` in features.toml names the wrong array"
+    );
+    Err(unusable(path, reason))
+}
+
 pub struct Precomputed {
     id: EncoderId,
     folder: Option<Folder>,
@@ -56,10 +61,8 @@ impl Precomputed {
     /// Features of `folder` with an encoder of their texts. A query needs no folder.
     pub fn new(folder: Option<Folder>, texts: Box<dyn Encoder>) -> Result<Self, EncoderError> {
         let EncoderId { name, dim, weights } = texts.id().clone();
-        let said = folder.as_ref().and_then(Folder::dim);
-        if let Some(found) = said.filter(|said| *said != dim) {
-            let path = Folder::ABOUT.into();
-            return Err(PrecomputedError::WrongDim { path, found, expected: dim }.into());
+        if let Some(said) = folder.as_ref().and_then(|folder| folder.dim) {
+            check_dim(Path::new(Folder::ABOUT), said, dim)?;
         }
         let id = EncoderId { name: format!("{}{name}", Self::PREFIX), dim, weights };
         Ok(Self { id, folder, texts })
@@ -73,6 +76,10 @@ impl Encoder for Precomputed {
 
     fn encode_text(&self, texts: &[&str]) -> Result<Features, EncoderError> {
         self.texts.encode_text(texts)
+    }
+
+    fn project_sentences(&self, sentences: &Features) -> Result<Option<Features>, EncoderError> {
+        self.texts.project_sentences(sentences)
     }
 
     fn sees(&self) -> bool {

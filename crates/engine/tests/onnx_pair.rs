@@ -6,10 +6,8 @@
 use std::path::{Path, PathBuf};
 
 use stitch_core::features::similarity;
-use stitch_engine::encoder::pictures::{Picture, prepare};
-use stitch_engine::encoder::{Encoder, Towers, load_folder};
+use stitch_engine::encoder::{Encoder, Picture, Towers, load_folder, onnx_runtime};
 use stitch_engine::models::Store;
-use stitch_engine::onnx;
 
 fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
@@ -20,7 +18,7 @@ fn store() -> Option<Store> {
     let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
     let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
     let store = Store::new(cache.or_else(home)?.join("stitch/models"));
-    onnx::find(&store).map_err(|error| eprintln!("skipped: {error}")).ok().map(|_| store)
+    onnx_runtime(&store).map_err(|error| eprintln!("skipped: {error}")).ok().map(|_| store)
 }
 
 #[derive(serde::Deserialize)]
@@ -56,7 +54,7 @@ fn pairs_of_pictures_and_of_clips_give_the_numbers_of_the_runtime() {
         let tower = encoder.image_tower().unwrap();
         let prepared = |name: &String| {
             let bytes = std::fs::read(data("pictures").join(name)).unwrap();
-            prepare(&Picture::decode(&bytes).unwrap(), tower.spec())
+            tower.spec().prepare(&Picture::decode(&bytes).unwrap()).rgb
         };
         let pictures: Vec<Vec<u8>> =
             golden.pictures.iter().flat_map(|g| g.pictures.iter().map(prepared)).collect();

@@ -1,39 +1,40 @@
-//! The encoders by name: the built-in ones, and the families of model folders.
+//! Encoders by name: the built-in ones, and those in model folders.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::tower::Towers;
-use super::{Encoder, EncoderError, Narration, Precomputed, TwoTowers, clip, mini, onnx_pair};
+use stitch_nn::onnx::Runtime;
+
+use super::{Encoder, EncoderError, Narration, Precomputed, Towers, TwoTowers};
+use super::{clip, mini, onnx_pair};
 use crate::media::Decode;
-use crate::models::{Store, hub};
-use crate::onnx;
+use crate::models::{ModelError, Store, hub};
 use crate::sentence::SentenceEncoder;
 
-/// A family of encoders in model folders.
-struct Family {
-    /// The file by which its folders are recognised.
-    file: &'static str,
-    load: fn(&Path, &str, Towers, &Store) -> Result<TwoTowers, EncoderError>,
+/// ONNX Runtime, from where the variable ORT_DYLIB_PATH says, else from the store.
+pub fn onnx_runtime(store: &Store) -> Result<Runtime, EncoderError> {
+    let library = match std::env::var_os("ORT_DYLIB_PATH").filter(|path| !path.is_empty()) {
+        Some(path) => path.into(),
+        None => store.path(Runtime::MODEL).map_err(EncoderError::NoRuntime)?.join(Runtime::LIBRARY),
+    };
+    Ok(Runtime::load(&library)?)
 }
 
-/// In the order of trying; a folder that none recognises is tried as the last.
-static FAMILIES: [Family; 3] = [
-    Family { file: onnx_pair::FILE, load: onnx_pair::load },
-    Family { file: clip::open_clip::CONFIG, load: clip::open_clip::load },
-    Family { file: "config.json", load: clip::load },
-];
-
-/// The encoder in a model's folder, called `name`.
+/// The encoder in a model's folder, called `name`. Its files say which kind it is.
 pub fn load_folder(
     folder: &Path,
     name: &str,
     towers: Towers,
     store: &Store,
 ) -> Result<TwoTowers, EncoderError> {
-    let [.., last] = &FAMILIES;
-    let family = FAMILIES.iter().find(|family| folder.join(family.file).is_file());
-    (family.unwrap_or(last).load)(folder, name, towers, store)
+    let has = |file: &str| folder.join(file).is_file();
+    if has(onnx_pair::FILE) {
+        onnx_pair::load(folder, name, towers, onnx_runtime(store)?)
+    } else if has(clip::open_clip::CONFIG) {
+        clip::open_clip::load(folder, name, towers)
+    } else {
+        clip::load(folder, name, towers)
+    }
 }
 
 /// What encoders are loaded from.
@@ -56,22 +57,26 @@ impl EncoderModels<'_> {
         }
     }
 
-    /// The encoder called `name`, for texts only.
     pub fn load_texts(&self, name: &str) -> Result<Box<dyn Encoder>, EncoderError> {
         self.load_towers(name, Towers::Text)
     }
 
     fn load_towers(&self, name: &str, towers: Towers) -> Result<Box<dyn Encoder>, EncoderError> {
         let (sentence, weights) = (self.sentence.clone(), self.sentence_weights);
-        let loaded = match name {
+        let mut loaded = match name {
             Narration::NAME => return Ok(Box::new(Narration::new(sentence, weights.into()))),
-            mini::NAME => mini::load(&onnx::find(self.store)?, sentence, weights)?,
+            mini::NAME => {
+                let sees = towers == Towers::Both;
+                let runtime = sees.then(|| onnx_runtime(self.store)).transpose()?;
+                mini::load(runtime.as_ref(), sentence, weights)?
+            }
             _ => {
                 let (name, folder) = self.folder_of(name)?;
                 load_folder(&folder, &name, towers, self.store)?
             }
         };
-        Ok(Box::new(loaded.with_decode(self.decode)))
+        loaded.decode = self.decode;
+        Ok(Box::new(loaded))
     }
 
     fn folder_of(&self, wanted: &str) -> Result<(String, PathBuf), EncoderError> {
@@ -83,6 +88,7 @@ impl EncoderModels<'_> {
         let name = wanted.to_owned();
         match self.store.path(&hub::folder_name(wanted)) {
             Ok(folder) => Ok((name, folder)),
+            Err(error @ ModelError::Damaged { .. }) => Err(error.into()),
             Err(_) if hub::is_name(wanted) => Err(EncoderError::NotPulled { name }),
             Err(_) => Err(EncoderError::Unknown { name }),
         }
