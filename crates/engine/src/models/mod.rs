@@ -14,7 +14,7 @@ use crate::files::FileError;
 use crate::media::MediaError;
 use crate::progress::Stopped;
 pub use card::Card;
-pub use fetch::sha256_of as sha256;
+pub use fetch::sha256;
 pub use manifest::{Manifest, Model, Role};
 pub use stitch_nn::weights::{self, Weights, WeightsError};
 pub use store::{ModelInfo, Store, hash_of};

