@@ -16,7 +16,6 @@ pub enum Strength {
     Sure,
 }
 
-/// A verb's form in a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Form {
     /// The verb itself: `chop` for `chopping`.
@@ -27,7 +26,6 @@ pub struct Form {
     pub strength: Strength,
 }
 
-/// How a verb is bent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tense {
     /// chop

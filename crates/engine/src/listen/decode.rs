@@ -21,7 +21,6 @@ const NO_SPEECH_PROB: f32 = 0.6;
 /// Tokens nearly as likely as the chosen one, and their log probability less that of the chosen one.
 pub type Alternatives = Vec<(u32, f32)>;
 
-/// What was decoded for one window.
 #[derive(Clone, Debug, Default)]
 pub struct Text {
     /// Text and times, without prompt and end.
@@ -34,7 +33,6 @@ pub struct Text {
 }
 
 impl Text {
-    /// Whether nobody speaks in the window.
     pub fn is_silence(&self) -> bool {
         self.no_speech_prob > NO_SPEECH_PROB && self.mean_log_prob < MIN_MEAN_LOG_PROB
     }
@@ -103,7 +101,6 @@ impl Decoder<'_> {
         Ok(best.into_iter().map(Option::unwrap_or_default).collect())
     }
 
-    /// One text for each window, at a temperature.
     fn texts_at(
         &self,
         windows: &[&CrossCache],
@@ -224,7 +221,6 @@ struct Beam<'a> {
     cross: &'a CrossCache,
     open: Vec<Hypothesis>,
     ended: Vec<Hypothesis>,
-    /// How many hypotheses are kept.
     size: usize,
     no_speech_prob: f32,
     temperature: f32,
@@ -236,6 +232,7 @@ struct Extension {
     parent: usize,
     token: u32,
     log_prob: f32,
+    alternatives: Alternatives,
 }
 
 impl Beam<'_> {
@@ -248,7 +245,6 @@ impl Beam<'_> {
     /// Goes on with the likeliest hypotheses; those that end are put aside.
     fn extend(&mut self, logits: &mut [f32], vocabulary: &Vocabulary) {
         let mut next: Vec<Extension> = Vec::new();
-        let mut choices: Vec<Vec<(u32, f32)>> = Vec::new();
         let rows = logits.chunks_exact_mut(vocabulary.count);
         for (parent, (hypothesis, logits)) in self.open.iter().zip(rows).enumerate() {
             forbid_tokens(logits, &hypothesis.tokens, vocabulary);
@@ -256,12 +252,12 @@ impl Beam<'_> {
                 true => sample(logits, self.temperature, &mut self.random).into_iter().collect(),
                 false => top_tokens(logits, self.size + 1),
             };
-            next.extend(own.iter().map(|(token, log_prob)| Extension {
+            next.extend(own.iter().map(|&(token, log_prob)| Extension {
                 parent,
-                token: *token,
+                token,
                 log_prob: hypothesis.log_prob + log_prob,
+                alternatives: alternatives((token, log_prob), &own),
             }));
-            choices.push(own);
         }
         next.sort_by(|a, b| b.log_prob.total_cmp(&a.log_prob));
         let mut open = Vec::new();
@@ -277,25 +273,22 @@ impl Beam<'_> {
                 open.push(extension);
             }
         }
-        self.open = extended(std::mem::take(&mut self.open), &open, &choices);
+        self.open = extended(std::mem::take(&mut self.open), open);
     }
 }
 
 /// The hypotheses that go on, each from its parent; a cache is copied only for a second child.
-fn extended(
-    parents: Vec<Hypothesis>,
-    extensions: &[Extension],
-    choices: &[Vec<(u32, f32)>],
-) -> Vec<Hypothesis> {
+fn extended(parents: Vec<Hypothesis>, extensions: Vec<Extension>) -> Vec<Hypothesis> {
     let mut parents: Vec<Option<Hypothesis>> = parents.into_iter().map(Some).collect();
     let mut children = Vec::with_capacity(extensions.len());
-    for (i, Extension { parent, token, log_prob }) in extensions.iter().enumerate() {
-        let again = extensions[i + 1..].iter().any(|other| other.parent == *parent);
-        let child = if again { parents[*parent].clone() } else { parents[*parent].take() };
+    let mut extensions = extensions.into_iter();
+    while let Some(Extension { parent, token, log_prob, alternatives }) = extensions.next() {
+        let again = extensions.as_slice().iter().any(|other| other.parent == parent);
+        let child = if again { parents[parent].clone() } else { parents[parent].take() };
         if let Some(mut child) = child {
-            child.tokens.push(*token);
-            child.alternatives.push(alternatives(*token, &choices[*parent]));
-            child.log_prob = *log_prob;
+            child.tokens.push(token);
+            child.alternatives.push(alternatives);
+            child.log_prob = log_prob;
             children.push(child);
         }
     }
@@ -303,8 +296,7 @@ fn extended(
 }
 
 /// The choices that a token was preferred to.
-fn alternatives(chosen: u32, choices: &[(u32, f32)]) -> Alternatives {
-    let own = choices.iter().find(|(token, _)| *token == chosen).map_or(0.0, |(_, own)| *own);
+fn alternatives((chosen, own): (u32, f32), choices: &[(u32, f32)]) -> Alternatives {
     let others = choices.iter().filter(|(token, _)| *token != chosen);
     others.map(|(token, log_prob)| (*token, log_prob - own)).collect()
 }

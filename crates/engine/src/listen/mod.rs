@@ -10,7 +10,7 @@ mod decode;
 mod segments;
 mod session;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use session::Session;
@@ -23,13 +23,10 @@ use crate::models::{WeightsError, weights};
 use crate::progress::{Progress, Stopped};
 use crate::transcript::Sentence;
 
-/// Why there is no transcript.
 #[derive(Debug, thiserror::Error)]
 pub enum ListenError {
     #[error(transparent)]
     Weights(#[from] WeightsError),
-    #[error("{}: {reason}; fetch the model again", path.display())]
-    Tokenizer { path: PathBuf, reason: String },
     #[error(
         "the speech model {model} does not know the language `{wanted}`; it knows {known}. \
         Leave the language out to have it detected"
@@ -53,7 +50,6 @@ pub struct UncertainWord {
     pub alternatives: Vec<(String, f32)>,
 }
 
-/// What a file's sound holds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Listened {
     /// Empty where nobody speaks.
@@ -62,13 +58,11 @@ pub struct Listened {
     /// The language that was detected or asked for; none where nobody speaks.
     pub language: Option<String>,
     pub length_ms: u64,
-    /// For how long somebody speaks.
     pub speech_ms: u64,
     /// What ffmpeg complained of while it decoded, if it did.
     pub damage: Option<String>,
 }
 
-/// A speech model.
 pub struct Listener {
     name: String,
     network: Whisper,
@@ -100,7 +94,6 @@ impl Listener {
         Ok(Self { name, network, vocabulary, log_mel, language, threads, turn })
     }
 
-    /// The name of the model's folder.
     pub fn name(&self) -> &str {
         &self.name
     }

@@ -185,7 +185,6 @@ pub fn best_warp<E>(
     Ok(best)
 }
 
-/// The mean log probability of a token in all texts.
 fn mean_log_prob(texts: &[Text]) -> f32 {
     let tokens: usize = texts.iter().map(|text| text.tokens.len()).sum();
     let sum: f32 = texts.iter().map(|text| text.mean_log_prob * text.tokens.len() as f32).sum();
@@ -198,12 +197,11 @@ pub fn uncertain_words(utterances: &[Utterance]) -> Vec<UncertainWord> {
         let words = utterance.caption.lines.iter().flat_map(|line| line.text.split_whitespace());
         words.zip(&utterance.alternatives)
     });
-    let mut uncertain = Vec::new();
-    for (index, (word, alternatives)) in words.enumerate() {
-        if !alternatives.is_empty() {
-            let (word, alternatives) = (word.to_owned(), alternatives.clone());
-            uncertain.push(UncertainWord { index, word, alternatives });
-        }
-    }
-    uncertain
+    let uncertain = words.enumerate().filter(|(_, (_, alternatives))| !alternatives.is_empty());
+    let uncertain = uncertain.map(|(index, (word, alternatives))| UncertainWord {
+        index,
+        word: word.to_owned(),
+        alternatives: alternatives.clone(),
+    });
+    uncertain.collect()
 }

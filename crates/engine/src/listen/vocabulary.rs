@@ -5,7 +5,7 @@ use std::path::Path;
 use stitch_nn::whisper::network::Config;
 use tokenizers::Tokenizer;
 
-use super::ListenError;
+use crate::models::WeightsError;
 use crate::transcript::text::fold;
 
 /// Hundredths of a second from one timestamp token to the next.
@@ -15,7 +15,6 @@ const LAST_TIMESTAMP: u32 = 1500;
 
 const MAX_HINT_TOKENS: usize = 24;
 
-/// The tokens of one model.
 pub struct Vocabulary {
     tokenizer: Tokenizer,
     /// `<|startoftranscript|>`
@@ -35,14 +34,13 @@ pub struct Vocabulary {
     /// Never written: signs that are not said.
     pub suppressed: Vec<u32>,
     pub suppressed_first: Vec<u32>,
-    /// How many tokens there are.
     pub count: usize,
 }
 
 impl Vocabulary {
-    pub fn load(folder: &Path, config: &Config) -> Result<Self, ListenError> {
+    pub fn load(folder: &Path, config: &Config) -> Result<Self, WeightsError> {
         let path = folder.join("tokenizer.json");
-        let broken = |reason: String| ListenError::Tokenizer { path: path.clone(), reason };
+        let broken = |reason: String| WeightsError::Tokenizer { path: path.clone(), reason };
         let tokenizer = Tokenizer::from_file(&path).map_err(|error| broken(error.to_string()))?;
         let find = |name: &str| {
             let id = tokenizer.token_to_id(name);
@@ -75,7 +73,6 @@ impl Vocabulary {
         })
     }
 
-    /// For messages.
     pub fn language_names(&self) -> String {
         if self.languages.is_empty() {
             return "en".into();

@@ -37,14 +37,12 @@ pub struct Window {
 }
 
 impl Window {
-    /// Where a place of the window lies in the file.
     pub fn in_file(&self, place: usize) -> u64 {
         let held = self.parts.iter().rev().find(|part| part.in_window <= place);
         let Some(part) = held.or(self.parts.first()) else { return 0 };
         part.in_file + place.saturating_sub(part.in_window).min(part.length) as u64
     }
 
-    /// How many samples are speech.
     pub fn speech_samples(&self) -> u64 {
         self.speech.iter().map(|span| span.end - span.start).sum()
     }
@@ -98,7 +96,6 @@ impl WindowPacker {
         full
     }
 
-    /// The windows that are left at the end of the sound.
     pub fn finish(mut self) -> Vec<Window> {
         let last = self.detector.finish();
         let mut full: Vec<Window> = last.and_then(|span| self.take(span)).into_iter().collect();
@@ -126,7 +123,6 @@ impl WindowPacker {
         before
     }
 
-    /// Drops sound that is no longer needed.
     fn forget(&mut self) {
         let needed = self.detector.earliest().saturating_sub(PADDING_BLOCKS).max(self.tail_at);
         let count = ((needed - self.tail_at) * BLOCK).min(self.tail.len());
@@ -146,7 +142,6 @@ struct SpeechSpan {
 /// Finds spans of speech in VAD probabilities that come one by one.
 #[derive(Default)]
 struct SpeechDetector {
-    /// Blocks so far.
     now: usize,
     open: Option<OpenSpan>,
     /// Since when nobody speaks in the open span.

@@ -11,7 +11,6 @@ use sha2::{Digest, Sha256};
 
 use crate::files::{FileError, hex, write_whole};
 
-/// One message of a conversation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Message {
     /// `system`, `user` or `assistant`.
@@ -76,7 +75,6 @@ impl fmt::Debug for ChatOptions {
     }
 }
 
-/// Why there is no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum ChatError {
     #[error(
@@ -104,7 +102,6 @@ impl ChatError {
     }
 }
 
-/// A client of one model.
 pub struct Chat {
     options: ChatOptions,
     agent: ureq::Agent,
@@ -146,7 +143,6 @@ impl Chat {
         Ok(answer)
     }
 
-    /// The file of the cached answer.
     fn cache_file(&self, messages: &[Message]) -> Option<PathBuf> {
         let question = json!([CACHE_VERSION, self.options.model, TEMPERATURE, messages]);
         let name = hex(&Sha256::digest(question.to_string().as_bytes()));
@@ -232,7 +228,6 @@ fn cached(file: &std::path::Path) -> Option<String> {
     Some(value.get("answer")?.as_str()?.to_string())
 }
 
-/// The text of the first choice.
 fn content(body: &[u8]) -> Result<String, String> {
     let value: Value = serde_json::from_slice(body).map_err(|e| format!("no JSON: {e}"))?;
     let text = value.pointer("/choices/0/message/content").and_then(Value::as_str);

@@ -17,7 +17,6 @@ pub struct Action {
     pub score: f32,
 }
 
-/// How an action is said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Frame {
     /// chop the onion
@@ -93,7 +92,6 @@ fn is_purpose(words: &[Word], i: usize) -> bool {
         || matches!((before, word), ("after" | "once", "that"))
 }
 
-/// Whether a clause may open after this word.
 fn opens_after(words: &[Word], i: usize, opened: bool) -> bool {
     let word = &words[i];
     let before = i.checked_sub(1).map_or("", |b| words[b].low.as_str());

@@ -17,7 +17,6 @@ pub enum PromptDomain {
     Any,
 }
 
-/// Why there is no summary.
 #[derive(Debug, thiserror::Error)]
 pub enum SummariseError {
     #[error(transparent)]
@@ -31,12 +30,9 @@ pub enum SummariseError {
     Silent,
 }
 
-/// How much narration one request holds, in bytes.
 const MAX_WINDOW_BYTES: usize = 12_000;
-/// How many sentences two windows share.
 const OVERLAP_SENTENCES: usize = 5;
 
-/// The steps of the narration, by the model.
 pub fn by_language_model(
     chat: &Chat,
     domain: PromptDomain,

@@ -22,7 +22,6 @@ const MAX_STEP_GAP_MS: u64 = 12_000;
 /// A pronoun refers back no further than this.
 const MAX_REFERENCE_MS: u64 = 6_000;
 
-/// The steps of the narration.
 pub fn by_rules(sentences: &[Sentence]) -> Vec<SummaryStep> {
     let mut steps: Vec<Narrated> = Vec::new();
     for sentence in sentences {
@@ -35,7 +34,6 @@ pub fn by_rules(sentences: &[Sentence]) -> Vec<SummaryStep> {
     steps.into_iter().map(|narrated| narrated.step).collect()
 }
 
-/// Whether a sentence by itself describes a step.
 pub fn describes_step(text: &str) -> bool {
     step_actions(&words(text), text).is_some()
 }
@@ -104,7 +102,6 @@ fn step_actions(words: &[Word], text: &str) -> Option<Vec<Action>> {
     (score >= MIN_STEP_SCORE && !actions.is_empty()).then_some(actions)
 }
 
-/// How likely the sentence describes a step.
 fn score(words: &[Word], text: &str, actions: &[Action]) -> f32 {
     let best = actions.iter().map(|a| a.score).fold(0.0, f32::max);
     let more = actions.iter().filter(|a| a.score >= MIN_ACTION_SCORE).count();

@@ -4,7 +4,6 @@
 pub struct Word {
     /// As it was said, punctuation removed.
     pub text: String,
-    /// In lower case.
     pub low: String,
     /// The punctuation after it, if any.
     pub mark: Option<char>,
@@ -36,7 +35,6 @@ fn split(token: &str) -> Vec<Word> {
     }
 }
 
-/// The words as text again.
 pub fn join(words: &[Word]) -> String {
     let mut text = String::new();
     for (i, word) in words.iter().enumerate() {

@@ -20,7 +20,6 @@ pub struct Caption {
     pub lines: Vec<Line>,
 }
 
-/// One line of a caption.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Line {
     pub text: String,
@@ -29,7 +28,6 @@ pub struct Line {
 }
 
 impl Line {
-    /// Without word times.
     pub fn plain(text: String) -> Self {
         Self { text, words: Vec::new() }
     }
@@ -84,18 +82,12 @@ fn reading_ms(caption: &Caption) -> u64 {
 
 /// The milliseconds of `hh:mm:ss,mmm`, `mm:ss.mm`, `h:mm:ss` or `ss.mmm`; comma or dot.
 pub fn time(text: &str) -> Option<u64> {
-    let mut total: u64 = 0;
     let parts: Vec<&str> = text.trim().split(':').collect();
-    let (seconds, larger) = parts.split_last()?;
-    if larger.len() > 3 {
-        return None;
-    }
-    for part in larger {
-        total = total.checked_mul(60)?.checked_add(digits(part)?)?;
-    }
+    let (seconds, larger) = parts.split_last().filter(|(_, larger)| larger.len() <= 3)?;
     let (whole, fraction) = seconds.split_once([',', '.']).unwrap_or((seconds, ""));
-    total = total.checked_mul(60)?.checked_add(digits(whole)?)?.checked_mul(1000)?;
-    total.checked_add(thousandths(fraction)?)
+    let sum = |sum: u64, part: &&str| sum.checked_mul(60)?.checked_add(digits(part)?);
+    let total = larger.iter().chain([&whole]).try_fold(0, sum)?;
+    total.checked_mul(1000)?.checked_add(thousandths(fraction)?)
 }
 
 /// One to six digits.

@@ -3,7 +3,6 @@
 pub mod text;
 mod caption;
 mod subrip;
-mod webvtt;
 mod substation;
 mod whisper;
 mod rolling;
@@ -25,7 +24,6 @@ pub struct SubtitleFormat {
     pub name: &'static str,
     /// In lower case.
     pub extensions: &'static [&'static str],
-    /// Whether a speech recogniser wrote it.
     pub is_automatic: bool,
     /// The captions of a text; none if it has another format.
     read: fn(&str) -> Option<Parsed>,
@@ -34,7 +32,7 @@ pub struct SubtitleFormat {
 /// In order of preference where a video has several files. The content decides the format, not the
 /// extension, and is tried from the last to the first.
 pub const FORMATS: [SubtitleFormat; 4] =
-    [subrip::FORMAT, webvtt::FORMAT, substation::FORMAT, whisper::FORMAT];
+    [subrip::FORMAT, subrip::WEBVTT, substation::FORMAT, whisper::FORMAT];
 
 /// Why a file is no transcript; `what` is the file, or what else the text is from.
 #[derive(Debug, thiserror::Error)]

@@ -12,6 +12,8 @@ pub const FORMAT: SubtitleFormat = SubtitleFormat {
     read: |text| text.contains("-->").then(|| captions(text)),
 };
 
+pub const WEBVTT: SubtitleFormat = SubtitleFormat { name: "VTT", extensions: &["vtt"], ..FORMAT };
+
 /// The captions of the text, and how many had a time line that could not be read.
 pub fn captions(text: &str) -> Parsed {
     let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
@@ -46,7 +48,8 @@ fn body(lines: &[&str], another_follows: bool) -> Vec<Line> {
     {
         lines = before;
     }
-    lines.iter().take_while(|line| !is_note(line)).map(|l| read_line(l)).filter(has_text).collect()
+    let lines = lines.iter().take_while(|line| !is_note(line)).map(|line| read_line(line));
+    lines.filter(|line| !line.text.is_empty()).collect()
 }
 
 /// Whether the line is the number or name of the next caption: it stands alone after a blank line.
@@ -62,10 +65,6 @@ fn is_note(line: &str) -> bool {
         line.strip_prefix(word).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
     }) && line.trim() == line
         && !line.ends_with('.')
-}
-
-fn has_text(line: &Line) -> bool {
-    !line.text.is_empty()
 }
 
 /// One line with the word times that auto captions carry: `chop<00:00:01.200><c> it</c>`.
