@@ -1,87 +1,127 @@
-//! The side that sees: patches of the picture as rows, a transformer, one row for the whole
+//! The image encoder of CLIP, SigLIP and SigLIP2: patches as rows, a transformer, one row for the whole
 //! picture, a projection.
 
-use candle_core::{D, Device, IndexOp, Tensor};
+use super::config::{Family, ImageConfig};
+use super::normalize::Normalize;
+use super::transformer::{FeedForward, Naming, Transformer, TransformerConfig, in_proj};
+use crate::error::NnError;
+use crate::kernels::{self, attend, vectorised};
+use crate::layers::{LayerNorm, Linear};
+use crate::weights::{Scope, Weights};
 
-use super::colours::Colours;
-use super::config::{Family, ImageSizes};
-use super::transformer::{Curve, Naming, Sizes, Transformer, bent, joined, linear, norm, unbiased};
-use crate::kernels::{Linear, Norm};
-use crate::weights::{Weights, WeightsError};
-
-/// An image tower.
-pub struct Viewer {
-    colours: Colours,
-    sizes: ImageSizes,
-    /// Whether the colours of a pixel lie side by side in a patch's row, instead of in planes.
+pub struct ImageEncoder {
+    normalize: Normalize,
+    config: ImageConfig,
+    /// Whether the channels of a pixel lie side by side in a patch's row, instead of in planes.
     interleaved: bool,
-    patches: Linear,       // [d, 3·patch²]
-    class: Option<Tensor>, // [1, 1, d]
-    positions: Tensor,     // [1, tokens, d]
-    first_norm: Option<Norm>,
-    transformer: Transformer,
-    last_norm: Norm,
-    pooling: Pooling,
+    patches: Linear, // [d, 3·patch²]
+    network: VisionTransformer,
+}
+
+/// From embedded patches to one row for each picture.
+pub(super) struct VisionTransformer {
+    pub class: Option<Vec<f32>>, // [d]
+    /// \[tokens, d\]; the class token may have none.
+    pub positions: Vec<f32>,
+    pub first_norm: Option<LayerNorm>,
+    pub transformer: Transformer,
+    pub last_norm: LayerNorm,
+    pub pooling: ImagePooling,
 }
 
 /// How the tokens become one row.
-enum Pooling {
+pub(super) enum ImagePooling {
     /// The class token's row, projected.
     Class(Linear),
-    /// A learnt question to all tokens.
-    Probe(Probe),
+    Attention(Box<AttentionPooling>),
 }
 
-impl Viewer {
-    /// The image tower of a folder in Hugging Face's form.
+impl VisionTransformer {
+    /// \[pictures·patches, d\] to \[pictures, dim\]; `patches` counts those of one picture.
+    pub fn forward(&self, x: &[f32], patches: usize, d: usize) -> Vec<f32> {
+        let tokens = patches + usize::from(self.class.is_some());
+        let mut x = self.embed(x, patches * d); // [pictures·tokens, d]
+        if let Some(norm) = &self.first_norm {
+            norm.forward_in_place(&mut x);
+        }
+        let spans: Vec<_> = (0..x.len() / (tokens * d)).map(|i| (i * tokens, tokens)).collect();
+        self.transformer.forward(&mut x, &spans);
+        match &self.pooling {
+            ImagePooling::Class(projection) => {
+                let class = x.chunks_exact(tokens * d).flat_map(|x| &x[..d]).copied();
+                let class: Vec<f32> = class.collect(); // [pictures, d]
+                projection.forward(&self.last_norm.forward(&class), None)
+            }
+            ImagePooling::Attention(pooling) => {
+                self.last_norm.forward_in_place(&mut x);
+                pooling.forward(&x, tokens)
+            }
+        }
+    }
+
+    /// The patches with their positions, each picture's behind the class token.
+    fn embed(&self, x: &[f32], picture_length: usize) -> Vec<f32> {
+        let class = self.class.as_deref().unwrap_or_default();
+        let mut out = Vec::with_capacity(x.len() + x.len() / picture_length * class.len());
+        for picture in x.chunks_exact(picture_length) {
+            out.extend_from_slice(class);
+            out.extend_from_slice(picture);
+            let end = out.len();
+            kernels::add(&mut out[end - self.positions.len()..], &self.positions);
+        }
+        out
+    }
+}
+
+impl ImageEncoder {
+    /// The image encoder of a file in Hugging Face's form.
     pub fn load(
         weights: &Weights,
         family: Family,
-        sizes: ImageSizes,
-        colours: Colours,
-    ) -> Result<Self, WeightsError> {
-        let Sizes { width: d, eps, .. } = sizes.sizes;
-        let name = |part: &str| format!("vision_model.{part}");
-        let tensor = |part: &str, shape: &[usize]| weights.tensor(&name(part), shape, &Device::Cpu);
+        config: ImageConfig,
+        normalize: Normalize,
+    ) -> Result<Self, NnError> {
+        let TransformerConfig { width: d, eps, .. } = config.transformer;
+        let scope = weights.scope("vision_model");
+        let embeddings = scope.at("embeddings");
         let clip = family == Family::Clip;
-        let tokens = sizes.along().pow(2) + usize::from(clip);
-        let positions = tensor("embeddings.position_embedding.weight", &[tokens, d])?;
-        let class = match clip {
-            true => Some(tensor("embeddings.class_embedding", &[d])?.reshape((1, 1, d))?),
-            false => None,
+        let tokens = config.patches_per_side().pow(2) + usize::from(clip);
+        let positions = embeddings.tensor("position_embedding.weight", &[tokens, d])?;
+        let (class, first_norm, pooling) = if clip {
+            let class = embeddings.tensor("class_embedding", &[d])?;
+            let projection =
+                weights.scope("").unbiased("visual_projection.weight", config.dim, d)?;
+            let norm = scope.layer_norm("pre_layrnorm", d, eps)?;
+            (Some(class), Some(norm), ImagePooling::Class(projection))
+        } else {
+            let pooling = AttentionPooling::load(&scope.at("head"), &config.transformer)?;
+            (None, None, ImagePooling::Attention(Box::new(pooling)))
         };
-        let first_norm = match clip {
-            true => Some(norm(weights, &name("pre_layrnorm"), d, eps)?),
-            false => None,
-        };
-        let pooling = match clip {
-            true => {
-                let weight = "visual_projection.weight";
-                Pooling::Class(unbiased(weights.tensor(weight, &[sizes.dim, d], &Device::Cpu)?)?)
-            }
-            false => Pooling::Probe(Probe::load(weights, &name("head"), &sizes.sizes)?),
-        };
-        let layers = name("encoder.layers");
+        let layers = scope.at("encoder.layers");
+        let transformer = Transformer::load(&layers, Naming::HuggingFace, &config.transformer)?;
+        let last_norm = scope.layer_norm("post_layernorm", d, eps)?;
         Ok(Self {
-            colours,
-            sizes,
+            normalize,
+            config,
             interleaved: family == Family::Siglip2,
-            patches: patches(weights, &name("embeddings.patch_embedding"), family, &sizes)?,
-            class,
-            positions: positions.reshape((1, tokens, d))?,
-            first_norm,
-            transformer: Transformer::load(weights, &layers, Naming::HuggingFace, &sizes.sizes)?,
-            last_norm: norm(weights, &name("post_layernorm"), d, eps)?,
-            pooling,
+            patches: patches(&embeddings.at("patch_embedding"), family, &config)?,
+            network: VisionTransformer {
+                class,
+                positions,
+                first_norm,
+                transformer,
+                last_norm,
+                pooling,
+            },
         })
     }
 
-    /// The patches of a picture as rows of numbers, added to `rows`.
+    /// The patches of a picture as rows, added to `rows`.
     fn cut(&self, picture: &[u8], rows: &mut Vec<f32>) {
-        let (image, patch, along) = (self.sizes.image, self.sizes.patch, self.sizes.along());
-        let colours = &self.colours;
-        let value = |x: usize, y: usize, colour: usize| {
-            colours.value(picture[3 * (y * image + x) + colour], colour)
+        let (image, patch) = (self.config.image, self.config.patch);
+        let along = self.config.patches_per_side();
+        let value = |x: usize, y: usize, channel: usize| {
+            self.normalize.value(picture[3 * (y * image + x) + channel], channel)
         };
         for (top, left) in (0..along * along).map(|i| (i / along * patch, i % along * patch)) {
             let pixels = (0..patch * patch).map(|i| (left + i % patch, top + i / patch));
@@ -95,132 +135,79 @@ impl Viewer {
         }
     }
 
-    /// \[pictures, dim\]
-    fn forward(&self, pictures: &[&[u8]]) -> candle_core::Result<Tensor> {
-        let (count, d) = (pictures.len(), self.sizes.sizes.width);
-        let (n, of) = (self.sizes.along().pow(2), 3 * self.sizes.patch.pow(2));
-        let mut rows = Vec::with_capacity(count * n * of);
-        pictures.iter().for_each(|picture| self.cut(picture, &mut rows));
-        let rows = Tensor::from_vec(rows, (count * n, of), &Device::Cpu)?;
-        let mut x = self.patches.forward(&rows)?.reshape((count, n, d))?;
-        if let Some(class) = &self.class {
-            x = Tensor::cat(&[&class.repeat((count, 1, 1))?, &x], 1)?;
-        }
-        let tokens = x.dim(1)?;
-        x = x.broadcast_add(&self.positions)?.reshape((count * tokens, d))?; // [N, d]
-        if let Some(norm) = &self.first_norm {
-            x = norm.forward_owned(x)?;
-        }
-        let spans: Vec<(usize, usize)> = (0..count).map(|i| (i * tokens, tokens)).collect();
-        let x = self.transformer.forward(x, &spans)?; // [N, d]
-        self.pool(x, count, tokens)
-    }
-
     /// The length of a vector.
     pub fn dim(&self) -> usize {
-        self.sizes.dim
+        self.config.dim
     }
 
-    /// One row per picture, one after the other: \[pictures, dim\]
-    pub fn encode(&self, pictures: &[&[u8]]) -> candle_core::Result<Vec<f32>> {
-        if pictures.is_empty() {
-            return Ok(Vec::new());
-        }
-        self.forward(pictures)?.flatten_all()?.to_vec1()
-    }
-
-    fn pool(&self, x: Tensor, count: usize, tokens: usize) -> candle_core::Result<Tensor> {
-        let d = self.sizes.sizes.width;
-        match &self.pooling {
-            Pooling::Class(projection) => {
-                let class = x.reshape((count, tokens, d))?.i((.., 0))?.contiguous()?; // [count, d]
-                projection.forward(&self.last_norm.forward(&class)?)
-            }
-            Pooling::Probe(probe) => {
-                let x = self.last_norm.forward_owned(x)?.reshape((count, tokens, d))?;
-                probe.forward(&x)
-            }
-        }
+    /// One row per picture of RGB bytes: \[pictures, dim\]
+    pub fn forward(&self, pictures: &[&[u8]]) -> Vec<f32> {
+        let mut rows = Vec::new(); // [pictures·patches, 3·patch²]
+        pictures.iter().for_each(|picture| self.cut(picture, &mut rows));
+        let x = self.patches.forward(&rows, None); // [pictures·patches, d]
+        let patches = self.config.patches_per_side().pow(2);
+        self.network.forward(&x, patches, self.config.transformer.width)
     }
 }
 
-/// The patches' projection; a convolution whose steps are as long as its kernel is a product.
-fn patches(
-    weights: &Weights,
-    name: &str,
-    family: Family,
-    sizes: &ImageSizes,
-) -> Result<Linear, WeightsError> {
-    let (d, patch) = (sizes.sizes.width, sizes.patch);
-    let of = 3 * patch * patch;
-    let weight = format!("{name}.weight");
-    let bias = || weights.tensor(&format!("{name}.bias"), &[d], &Device::Cpu);
-    let kernel = || -> Result<Tensor, WeightsError> {
-        let kernel = weights.tensor(&weight, &[d, 3, patch, patch], &Device::Cpu)?;
-        Ok(kernel.reshape((d, of))?)
+/// The patches' projection; a convolution whose stride is its side is a product.
+fn patches(scope: &Scope<'_>, family: Family, config: &ImageConfig) -> Result<Linear, NnError> {
+    let (d, patch) = (config.transformer.width, config.patch);
+    let inputs = 3 * patch * patch;
+    let weight = match family {
+        Family::Siglip2 => scope.tensor("weight", &[d, inputs])?,
+        _ => scope.tensor("weight", &[d, 3, patch, patch])?,
     };
-    match family {
-        Family::Clip => Ok(unbiased(kernel()?)?),
-        Family::Siglip => Ok(Linear { weight: kernel()?, bias: bias()? }),
-        Family::Siglip2 => {
-            Ok(Linear { weight: weights.tensor(&weight, &[d, of], &Device::Cpu)?, bias: bias()? })
-        }
-    }
+    let bias = match family {
+        Family::Clip => None,
+        _ => Some(scope.tensor("bias", &[d])?),
+    };
+    Ok(Linear::new(weight, bias, inputs))
 }
 
-/// A learnt question, put to all tokens of a picture by attention; then a hidden layer.
-struct Probe {
+/// A learnt query that attends to all tokens of a picture; then a feed-forward block.
+pub(super) struct AttentionPooling {
     heads: usize,
-    query: Tensor, // [1, heads, 1, d / heads]
-    keys: Linear,
-    values: Linear,
-    out: Linear,
-    norm: Norm,
-    wide: Linear,
-    narrow: Linear,
-    curve: Curve,
+    query: Vec<f32>, // [d]
+    kv: Linear,      // [2·d, d]
+    out: Linear,     // [d, d]
+    feed_forward: FeedForward,
 }
 
-impl Probe {
-    fn load(weights: &Weights, name: &str, sizes: &Sizes) -> Result<Self, WeightsError> {
-        let Sizes { width: d, hidden, heads, eps, curve, .. } = *sizes;
-        let part = |part: &str| format!("{name}.{part}");
-        let all = joined(weights, &part("attention"), d)?;
-        let third = |number: usize| -> candle_core::Result<Linear> {
-            Ok(Linear {
-                weight: all.weight.narrow(0, number * d, d)?.contiguous()?,
-                bias: all.bias.narrow(0, number * d, d)?.contiguous()?,
-            })
-        };
-        let probe = weights.tensor(&part("probe"), &[1, 1, d], &Device::Cpu)?.reshape((1, d))?;
-        let query = third(0)?.forward(&probe)?;
+impl AttentionPooling {
+    fn load(scope: &Scope<'_>, config: &TransformerConfig) -> Result<Self, NnError> {
+        let d = config.width;
+        let qkv = in_proj(&scope.at("attention"), d)?;
+        let probe = scope.tensor("probe", &[1, 1, d])?;
+        let mlp = ["mlp.fc1", "mlp.fc2"];
         Ok(Self {
-            heads,
-            query: (query.reshape((1, heads, 1, d / heads))? / ((d / heads) as f64).sqrt())?,
-            keys: third(1)?,
-            values: third(2)?,
-            out: linear(weights, &part("attention.out_proj"), d, d)?,
-            norm: norm(weights, &part("layernorm"), d, eps)?,
-            wide: linear(weights, &part("mlp.fc1"), hidden, d)?,
-            narrow: linear(weights, &part("mlp.fc2"), d, hidden)?,
-            curve,
+            heads: config.heads,
+            query: qkv.outputs_only(0..d).forward(&probe, None),
+            kv: qkv.outputs_only(d..3 * d),
+            out: scope.linear("attention.out_proj", d, d)?,
+            feed_forward: FeedForward::load(scope, "layernorm", mlp, config)?,
         })
     }
 
-    /// \[pictures, tokens, d\] to \[pictures, d\]
-    fn forward(&self, x: &Tensor) -> candle_core::Result<Tensor> {
-        let (count, tokens, d) = x.dims3()?;
-        let heads = |x: Tensor| {
-            x.reshape((count, tokens, self.heads, d / self.heads))?.transpose(1, 2)?.contiguous()
-        };
-        let keys = heads(self.keys.forward(x)?)?; // [count, heads, tokens, size]
-        let values = heads(self.values.forward(x)?)?;
-        let query = self.query.repeat((count, 1, 1, 1))?; // [count, heads, 1, size]
-        let scores = query.matmul(&keys.transpose(2, 3)?.contiguous()?)?;
-        let shares = candle_nn::ops::softmax(&scores, D::Minus1)?;
-        let answer = shares.matmul(&values)?.reshape((count, d))?; // heads lie side by side
-        let answer = self.out.forward(&answer)?;
-        let wide = bent(&self.wide, &self.norm.forward(&answer)?, self.curve)?;
-        self.narrow.forward_added(&wide, &answer)
+    /// \[pictures·tokens, d\] to \[pictures, d\]
+    fn forward(&self, x: &[f32], tokens: usize) -> Vec<f32> {
+        let (d, size) = (self.query.len(), self.query.len() / self.heads);
+        let kv = self.kv.forward(x, None); // [pictures·tokens, 2·d]
+        let mut attended = vec![0.0; x.len() / tokens];
+        let mut probs = vec![0.0; tokens];
+        for (kv, out) in kv.chunks_exact(tokens * 2 * d).zip(attended.chunks_exact_mut(d)) {
+            for (at, out) in (0..d).step_by(size).zip(out.chunks_exact_mut(size)) {
+                let part =
+                    |from: usize| kv.chunks_exact(2 * d).map(move |row| &row[from..][..size]);
+                let (query, keys, values) = (&self.query[at..at + size], part(at), part(d + at));
+                vectorised(
+                    #[inline(always)]
+                    || attend(query, keys, values, None, &mut probs, out),
+                );
+            }
+        }
+        let mut x = self.out.forward(&attended, None); // [pictures, d]
+        self.feed_forward.forward(&mut x);
+        x
     }
 }

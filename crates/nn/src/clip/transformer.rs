@@ -1,31 +1,27 @@
-//! The layers that every tower of the family shares: attention and a wide hidden layer, each after
-//! a norm. Sequences lie one after the other as rows, without padding.
+//! The transformer that every encoder of the family has: attention and a feed-forward block, each
+//! after a layer norm. Sequences lie one after the other as rows, without padding.
 
-use candle_core::{Device, Tensor};
+use crate::error::NnError;
+use crate::kernels::{Activation, sigmoid};
+use crate::layers::{Attention, LayerNorm, Linear, RelativeBias};
+use crate::matrix::{Cores, by_rows};
+use crate::weights::Scope;
 
-use crate::kernels::{Activation, Attention, Linear, Norm, Queries, Relative};
-use crate::weights::{Weights, WeightsError};
-
-/// The sizes of a tower.
+/// The sizes of a transformer.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Sizes {
-    /// The length of a token's row.
+pub struct TransformerConfig {
     pub width: usize,
-    /// The length of a row inside the hidden layer.
     pub hidden: usize,
-    /// How many layers.
     pub layers: usize,
-    /// How many heads share a row.
     pub heads: usize,
     /// Keeps the norms' division finite.
     pub eps: f64,
-    /// What the hidden layer does with its sums.
-    pub curve: Curve,
+    pub gelu: GeluKind,
 }
 
-/// The kinds of Gaussian error linear unit that the family has.
+/// The forms of the Gaussian error linear unit that the family has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
-pub enum Curve {
+pub enum GeluKind {
     /// x · sigmoid(1.702 x)
     #[serde(rename = "quick_gelu")]
     Quick,
@@ -48,182 +44,142 @@ pub enum Naming {
     Timm,
 }
 
-impl Sizes {
-    /// Whether the numbers make a transformer at all.
-    pub fn are_sound(&self) -> bool {
+impl TransformerConfig {
+    pub fn is_valid(&self) -> bool {
         let some = self.width > 0 && self.hidden > 0 && self.layers > 0 && self.heads > 0;
         some && self.layers < 1000 && self.width.is_multiple_of(self.heads)
     }
 }
 
-/// A stack of layers.
 pub struct Transformer {
     layers: Vec<Layer>,
-    heads: usize,
-    curve: Curve,
-    /// What forbids a token to look at later ones.
-    causal: Option<Relative>,
+    config: TransformerConfig,
+    causal: Option<RelativeBias>,
 }
 
 struct Layer {
-    first_norm: Norm,
+    attention_norm: LayerNorm,
     qkv: Linear, // [3·d, d]
     out: Linear, // [d, d]
-    second_norm: Norm,
+    feed_forward: FeedForward,
+}
+
+/// x + narrow(gelu(wide(norm(x))))
+pub struct FeedForward {
+    norm: LayerNorm,
     wide: Linear,   // [hidden, d]
     narrow: Linear, // [d, hidden]
+    gelu: GeluKind,
 }
 
 impl Transformer {
-    /// Loads the layers whose names begin with `prefix`.
     pub fn load(
-        weights: &Weights,
-        prefix: &str,
+        scope: &Scope<'_>,
         naming: Naming,
-        sizes: &Sizes,
-    ) -> Result<Self, WeightsError> {
-        let layer = |number: usize| match naming {
-            Naming::HuggingFace => Layer::hugging_face(weights, prefix, number, sizes),
-            Naming::OpenClip => Layer::open_clip(weights, prefix, number, sizes),
-            Naming::Timm => Layer::timm(weights, prefix, number, sizes),
-        };
-        let layers = (0..sizes.layers).map(layer).collect::<Result<_, _>>()?;
-        Ok(Self { layers, heads: sizes.heads, curve: sizes.curve, causal: None })
+        config: &TransformerConfig,
+    ) -> Result<Self, NnError> {
+        let layers = (0..config.layers).map(|i| Layer::load(&scope.at(i), naming, config));
+        Ok(Self { layers: layers.collect::<Result<_, _>>()?, config: *config, causal: None })
     }
 
-    /// Lets a token look only at itself and those before it, in sequences up to `longest`.
-    pub fn causal(mut self, longest: usize) -> Self {
-        let head = (0..2 * longest - 1).map(|i| if i >= longest { -1e9 } else { 0.0 });
-        let table = std::iter::repeat_n(head.collect::<Vec<f32>>(), self.heads).flatten().collect();
-        self.causal = Some(Relative { longest, table });
+    /// Lets a token attend only to itself and those before it, in sequences up to `max_length`.
+    pub fn causal(mut self, max_length: usize) -> Self {
+        self.causal = Some(RelativeBias::causal(self.config.heads, max_length));
         self
     }
 
-    /// \[N, d\] to \[N, d\]; `spans` are (first row, length) of the sequences.
-    pub fn forward(&self, x: Tensor, spans: &[(usize, usize)]) -> candle_core::Result<Tensor> {
-        let relative = self.causal.as_ref();
-        let attention = Attention { heads: self.heads, spans, relative, queries: Queries::All };
-        self.layers.iter().try_fold(x, |x, layer| layer.forward(&x, &attention, self.curve))
-    }
-}
-
-impl Layer {
-    fn hugging_face(
-        weights: &Weights,
-        prefix: &str,
-        number: usize,
-        sizes: &Sizes,
-    ) -> Result<Self, WeightsError> {
-        let Sizes { width: d, hidden, eps, .. } = *sizes;
-        let name = |part: &str| format!("{prefix}.{number}.{part}");
-        let part = |part: &str| linear(weights, &name(&format!("self_attn.{part}_proj")), d, d);
-        let (q, k, v) = (part("q")?, part("k")?, part("v")?);
-        let qkv = Linear {
-            weight: Tensor::cat(&[q.weight, k.weight, v.weight], 0)?,
-            bias: Tensor::cat(&[q.bias, k.bias, v.bias], 0)?,
-        };
-        Ok(Self {
-            first_norm: norm(weights, &name("layer_norm1"), d, eps)?,
-            qkv,
-            out: part("out")?,
-            second_norm: norm(weights, &name("layer_norm2"), d, eps)?,
-            wide: linear(weights, &name("mlp.fc1"), hidden, d)?,
-            narrow: linear(weights, &name("mlp.fc2"), d, hidden)?,
-        })
-    }
-
-    fn open_clip(
-        weights: &Weights,
-        prefix: &str,
-        number: usize,
-        sizes: &Sizes,
-    ) -> Result<Self, WeightsError> {
-        let Sizes { width: d, hidden, eps, .. } = *sizes;
-        let name = |part: &str| format!("{prefix}.{number}.{part}");
-        Ok(Self {
-            first_norm: norm(weights, &name("ln_1"), d, eps)?,
-            qkv: joined(weights, &name("attn"), d)?,
-            out: linear(weights, &name("attn.out_proj"), d, d)?,
-            second_norm: norm(weights, &name("ln_2"), d, eps)?,
-            wide: linear(weights, &name("mlp.c_fc"), hidden, d)?,
-            narrow: linear(weights, &name("mlp.c_proj"), d, hidden)?,
-        })
-    }
-
-    fn timm(
-        weights: &Weights,
-        prefix: &str,
-        number: usize,
-        sizes: &Sizes,
-    ) -> Result<Self, WeightsError> {
-        let Sizes { width: d, hidden, eps, .. } = *sizes;
-        let name = |part: &str| format!("{prefix}.{number}.{part}");
-        Ok(Self {
-            first_norm: norm(weights, &name("norm1"), d, eps)?,
-            qkv: linear(weights, &name("attn.qkv"), 3 * d, d)?,
-            out: linear(weights, &name("attn.proj"), d, d)?,
-            second_norm: norm(weights, &name("norm2"), d, eps)?,
-            wide: linear(weights, &name("mlp.fc1"), hidden, d)?,
-            narrow: linear(weights, &name("mlp.fc2"), d, hidden)?,
-        })
-    }
-
-    fn forward(
-        &self,
-        x: &Tensor,
-        attention: &Attention<'_>,
-        curve: Curve,
-    ) -> candle_core::Result<Tensor> {
-        let qkv = self.qkv.forward(&self.first_norm.forward(x)?)?; // [N, 3·d]
-        let x = self.out.forward_added(&attention.forward(&qkv)?, x)?; // [N, d]
-        let normed = self.second_norm.forward(&x)?;
-        let wide = bent(&self.wide, &normed, curve)?; // [N, hidden]
-        self.narrow.forward_added(&wide, &x) // [N, d]
-    }
-}
-
-/// The hidden layer's sums, bent.
-pub fn bent(linear: &Linear, x: &Tensor, curve: Curve) -> candle_core::Result<Tensor> {
-    match curve {
-        Curve::Exact => linear.forward_activated(x, Activation::Gelu),
-        Curve::Tanh => linear.forward(x)?.gelu(),
-        Curve::Quick => {
-            let y = linear.forward(x)?;
-            let gate = candle_nn::ops::sigmoid(&(&y * 1.702)?)?;
-            y * gate
+    /// \[N, d\] to the same, in place; `spans` are (first row, length) of the sequences.
+    pub fn forward(&self, x: &mut [f32], spans: &[(usize, usize)]) {
+        let attention = Attention { heads: self.config.heads, spans, bias: self.causal.as_ref() };
+        for layer in &self.layers {
+            let qkv = layer.qkv.forward(&layer.attention_norm.forward(x), None); // [N, 3·d]
+            layer.out.add_to(x, &attention.forward(&qkv, self.config.width));
+            layer.feed_forward.forward(x);
         }
     }
 }
 
-/// A linear layer with its bias.
-pub fn linear(
-    weights: &Weights,
-    name: &str,
-    out: usize,
-    into: usize,
-) -> Result<Linear, WeightsError> {
-    Ok(Linear {
-        weight: weights.tensor(&format!("{name}.weight"), &[out, into], &Device::Cpu)?,
-        bias: weights.tensor(&format!("{name}.bias"), &[out], &Device::Cpu)?,
-    })
+impl Layer {
+    fn load(
+        scope: &Scope<'_>,
+        naming: Naming,
+        config: &TransformerConfig,
+    ) -> Result<Self, NnError> {
+        let TransformerConfig { width: d, eps, .. } = *config;
+        let (qkv, norm1, out, norm2, mlp) = match naming {
+            Naming::HuggingFace => {
+                let part = |name: &str| scope.linear(name, d, d);
+                let (q, k) = (part("self_attn.q_proj")?, part("self_attn.k_proj")?);
+                let qkv = Linear::stack([q, k, part("self_attn.v_proj")?]);
+                (qkv, "layer_norm1", "self_attn.out_proj", "layer_norm2", ["mlp.fc1", "mlp.fc2"])
+            }
+            Naming::OpenClip => {
+                let qkv = in_proj(&scope.at("attn"), d)?;
+                (qkv, "ln_1", "attn.out_proj", "ln_2", ["mlp.c_fc", "mlp.c_proj"])
+            }
+            Naming::Timm => {
+                let qkv = scope.linear("attn.qkv", 3 * d, d)?;
+                (qkv, "norm1", "attn.proj", "norm2", ["mlp.fc1", "mlp.fc2"])
+            }
+        };
+        Ok(Self {
+            attention_norm: scope.layer_norm(norm1, d, eps)?,
+            qkv,
+            out: scope.linear(out, d, d)?,
+            feed_forward: FeedForward::load(scope, norm2, mlp, config)?,
+        })
+    }
 }
 
-/// A linear layer that has no bias.
-pub fn unbiased(weight: Tensor) -> candle_core::Result<Linear> {
-    let bias = Tensor::zeros(weight.dim(0)?, weight.dtype(), weight.device())?;
-    Ok(Linear { weight, bias })
+impl FeedForward {
+    /// The block whose norm and linear layers have these names.
+    pub fn load(
+        scope: &Scope<'_>,
+        norm: &str,
+        [wide, narrow]: [&str; 2],
+        config: &TransformerConfig,
+    ) -> Result<Self, NnError> {
+        let TransformerConfig { width: d, hidden, eps, gelu, .. } = *config;
+        let norm = scope.layer_norm(norm, d, eps)?;
+        let (wide, narrow) = (scope.linear(wide, hidden, d)?, scope.linear(narrow, d, hidden)?);
+        Ok(Self { norm, wide, narrow, gelu })
+    }
+
+    /// \[N, d\] to the same, in place.
+    pub fn forward(&self, x: &mut [f32]) {
+        const SQRT_8_OVER_PI: f32 = 1.595_769;
+        let exact = (self.gelu == GeluKind::Exact).then_some(Activation::Gelu);
+        let mut hidden = self.wide.forward(&self.norm.forward(x), exact); // [N, hidden]
+        match self.gelu {
+            GeluKind::Exact => {}
+            GeluKind::Quick => self.apply(
+                &mut hidden,
+                #[inline(always)]
+                |x| x * sigmoid(1.702 * x),
+            ),
+            // tanh(u) = 2 sigmoid(2u) - 1
+            GeluKind::Tanh => self.apply(
+                &mut hidden,
+                #[inline(always)]
+                |x| x * sigmoid(SQRT_8_OVER_PI * x * (1.0 + 0.044_715 * x * x)),
+            ),
+        }
+        self.narrow.add_to(x, &hidden);
+    }
+
+    fn apply(&self, hidden: &mut [f32], gelu: impl Fn(f32) -> f32 + Sync) {
+        by_rows(
+            hidden,
+            self.wide.outputs(),
+            Cores::All,
+            #[inline(always)]
+            |_, part| part.iter_mut().for_each(|x| *x = gelu(*x)),
+        );
+    }
 }
 
-/// Queries, keys and values as PyTorch's multi-head attention keeps them.
-pub fn joined(weights: &Weights, name: &str, d: usize) -> Result<Linear, WeightsError> {
-    Ok(Linear {
-        weight: weights.tensor(&format!("{name}.in_proj_weight"), &[3 * d, d], &Device::Cpu)?,
-        bias: weights.tensor(&format!("{name}.in_proj_bias"), &[3 * d], &Device::Cpu)?,
-    })
-}
-
-/// A layer norm.
-pub fn norm(weights: &Weights, name: &str, d: usize, eps: f64) -> Result<Norm, WeightsError> {
-    let part = |part: &str| weights.tensor(&format!("{name}.{part}"), &[d], &Device::Cpu);
-    Ok(Norm { weight: part("weight")?, bias: part("bias")?, eps })
+/// Queries, keys and values as PyTorch's multi-head attention keeps them: \[3·d, d\]
+pub fn in_proj(scope: &Scope<'_>, d: usize) -> Result<Linear, NnError> {
+    let bias = scope.tensor("in_proj_bias", &[3 * d])?;
+    Ok(Linear::new(scope.tensor("in_proj_weight", &[3 * d, d])?, Some(bias), d))
 }
