@@ -29,6 +29,18 @@ pub fn vectorised<R>(work: impl FnOnce() -> R) -> R {
     pulp::Arch::new().dispatch(work)
 }
 
+/// [`vectorised`] with a closure that is always inlined, without which it would be compiled for the
+/// narrowest instructions.
+macro_rules! simd {
+    ($work:expr) => {
+        $crate::kernels::vectorised(
+            #[inline(always)]
+            || $work,
+        )
+    };
+}
+pub(crate) use simd;
+
 #[inline(always)]
 pub(crate) fn add(row: &mut [f32], other: &[f32]) {
     row.iter_mut().zip(other).for_each(|(x, y)| *x += y);

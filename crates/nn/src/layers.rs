@@ -4,13 +4,19 @@
 use rayon::prelude::*;
 
 use crate::error::NnError;
-use crate::kernels::{self, Activation, attend, vectorised};
-use crate::matrix::{Cores, Matrix, by_rows, multiply};
+use crate::kernels::{self, Activation, attend, simd};
+use crate::matrix::{Cores, Matrix, in_shares, multiply, multiply_into};
 use crate::weights::Scope;
 
 /// From this many rows per core on, each core multiplies its own rows and finishes them in its cache;
 /// with fewer the product itself is shared. Chosen by hand.
 const MIN_ROWS_PER_CORE: usize = 64;
+
+/// From this length of a sequence on, attention is faster by matrix products. Chosen by hand.
+const MIN_PRODUCT_LENGTH: usize = 512;
+
+/// Queries that one task of these products takes: their scores stay in the cache.
+const QUERIES_PER_TASK: usize = 250;
 
 impl Scope<'_> {
     /// `name.weight` and `name.bias`.
@@ -23,6 +29,15 @@ impl Scope<'_> {
     /// The tensor `name` as a layer without bias.
     pub fn unbiased(&self, name: &str, outputs: usize, inputs: usize) -> Result<Linear, NnError> {
         Ok(Linear::new(self.tensor(name, &[outputs, inputs])?, None, inputs))
+    }
+
+    /// Layers \[d, d\] with one input, stacked. Keys may lack their bias, which changes no probability.
+    pub fn stacked(&self, parts: &[&str], d: usize) -> Result<Linear, NnError> {
+        let part = |name: &&str| match *name {
+            "k_proj" if !self.has("k_proj.bias") => self.unbiased("k_proj.weight", d, d),
+            name => self.linear(name, d, d),
+        };
+        Ok(Linear::stack(parts.iter().map(part).collect::<Result<Vec<_>, _>>()?))
     }
 
     /// `name.weight` and `name.bias`.
@@ -125,28 +140,24 @@ impl Linear {
         let weight = Matrix::new(&self.weight, self.inputs).transposed();
         if share < MIN_ROWS_PER_CORE {
             multiply(x, weight, out, accumulate, Cores::All);
-            return self.finish(out, activation);
+            return finish(out, &self.bias, activation);
         }
         out.par_chunks_mut(share * width).enumerate().for_each(|(i, out)| {
             let rows = x.rows(i * share..i * share + out.len() / width);
             multiply(rows, weight, out, accumulate, Cores::One);
-            self.finish(out, activation);
+            finish(out, &self.bias, activation);
         });
     }
+}
 
-    fn finish(&self, out: &mut [f32], activation: Option<Activation>) {
-        vectorised(
-            #[inline(always)]
-            || {
-                for row in out.chunks_exact_mut(self.bias.len()) {
-                    kernels::add(row, &self.bias);
-                    if let Some(activation) = activation {
-                        activation.apply(row);
-                    }
-                }
-            },
-        );
-    }
+/// activation(x + bias) of every row.
+pub(crate) fn finish(x: &mut [f32], bias: &[f32], activation: Option<Activation>) {
+    simd!(for row in x.chunks_exact_mut(bias.len()) {
+        kernels::add(row, bias);
+        if let Some(activation) = activation {
+            activation.apply(row);
+        }
+    });
 }
 
 /// Layer normalisation over the last dimension.
@@ -166,17 +177,11 @@ impl LayerNorm {
 
     pub fn forward_in_place(&self, x: &mut [f32]) {
         let d = self.weight.len();
-        by_rows(
-            x,
-            d,
-            Cores::All,
-            #[inline(always)]
-            |_, part| {
-                for row in part.chunks_exact_mut(d) {
-                    kernels::layer_norm(row, &self.weight, &self.bias, self.eps);
-                }
-            },
-        );
+        in_shares!(x, Cores::All.row_share(x.len(), d), |_, part| {
+            for row in part.chunks_exact_mut(d) {
+                kernels::layer_norm(row, &self.weight, &self.bias, self.eps);
+            }
+        });
     }
 }
 
@@ -226,35 +231,59 @@ impl Attention<'_> {
         assert!(self.heads > 0 && d.is_multiple_of(self.heads), "heads do not divide the width");
         assert!(self.spans.iter().all(fits), "a sequence outside its rows");
         let mut out = vec![0.0; rows * d];
-        vectorised(
-            #[inline(always)]
-            || self.run(qkv, d, &mut out),
-        );
+        for &(start, length) in self.spans {
+            let sequence = &qkv[start * 3 * d..(start + length) * 3 * d];
+            let out = &mut out[start * d..(start + length) * d];
+            match self.bias {
+                None if length >= MIN_PRODUCT_LENGTH => self.by_products(sequence, d, out),
+                _ => simd!(self.by_rows(sequence, d, out)),
+            }
+        }
         out
     }
 
     #[inline(always)]
-    fn run(&self, qkv: &[f32], d: usize, out: &mut [f32]) {
-        let size = d / self.heads;
-        let max_length = self.spans.iter().map(|span| span.1).max().unwrap_or(0);
-        let mut probs = vec![0.0f32; max_length];
-        for &(start, length) in self.spans {
-            let sequence = &qkv[start * 3 * d..(start + length) * 3 * d];
-            let out = &mut out[start * d..(start + length) * d];
-            let probs = &mut probs[..length];
-            for at in (0..d).step_by(size) {
-                for (i, out) in out.chunks_exact_mut(d).enumerate() {
-                    let query = &sequence[i * 3 * d + at..][..size];
-                    let bias = self.bias.map(|bias| &bias.row(at / size, i)[..length]);
-                    let part = |from: usize| {
-                        sequence.chunks_exact(3 * d).map(move |row| &row[from..from + size])
-                    };
-                    let (keys, values) = (part(d + at), part(2 * d + at));
-                    attend(query, keys, values, bias, probs, &mut out[at..at + size]);
-                }
+    fn by_rows(&self, sequence: &[f32], d: usize, out: &mut [f32]) {
+        let (size, length) = (d / self.heads, out.len() / d);
+        let mut probs = vec![0.0f32; length];
+        for at in (0..d).step_by(size) {
+            for (i, out) in out.chunks_exact_mut(d).enumerate() {
+                let query = &sequence[i * 3 * d + at..][..size];
+                let bias = self.bias.map(|bias| &bias.row(at / size, i)[..length]);
+                let part = |from: usize| {
+                    sequence.chunks_exact(3 * d).map(move |row| &row[from..from + size])
+                };
+                let (keys, values) = (part(d + at), part(2 * d + at));
+                attend(query, keys, values, bias, &mut probs, &mut out[at..at + size]);
             }
         }
     }
+
+    fn by_products(&self, sequence: &[f32], d: usize, out: &mut [f32]) {
+        let (size, length) = (d / self.heads, out.len() / d);
+        let qkv = Matrix::new(sequence, 3 * d);
+        out.par_chunks_mut(QUERIES_PER_TASK * d).enumerate().for_each(|(task, out)| {
+            let (first, count) = (task * QUERIES_PER_TASK, out.len() / d);
+            let mut scores = vec![0.0; count * length];
+            for at in (0..d).step_by(size) {
+                let part = |part: usize| qkv.columns(part * d + at..part * d + at + size);
+                let queries = part(0).rows(first..first + count);
+                multiply(queries, part(1).transposed(), &mut scores, false, Cores::One);
+                scaled_softmax(&mut scores, length, size);
+                let probs = Matrix::new(&scores, length);
+                multiply_into(probs, part(2), (&mut out[at..], d), false, Cores::One);
+            }
+        });
+    }
+}
+
+/// softmax(scores / √size) of every row.
+pub(crate) fn scaled_softmax(scores: &mut [f32], width: usize, size: usize) {
+    let scale = 1.0 / (size as f32).sqrt();
+    simd!(for row in scores.chunks_exact_mut(width) {
+        row.iter_mut().for_each(|score| *score *= scale);
+        kernels::softmax(row);
+    });
 }
 
 #[cfg(test)]

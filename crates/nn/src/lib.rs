@@ -7,6 +7,7 @@ pub mod onnx;
 pub mod kernels;
 mod matrix;
 pub mod layers;
+pub mod transformer;
 pub mod mpnet;
 pub mod projection;
 pub mod vad;

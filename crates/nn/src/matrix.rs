@@ -5,7 +5,7 @@ use std::ops::Range;
 use gemm::{Parallelism, gemm};
 use rayon::prelude::*;
 
-use crate::kernels::vectorised;
+use crate::kernels::simd;
 
 /// Below this many elements a second core costs more than it saves; chosen by hand.
 const MIN_PARALLEL_ELEMENTS: usize = 1 << 14;
@@ -28,6 +28,18 @@ impl Cores {
             }
             _ => rows.max(1),
         }
+    }
+
+    /// How many elements of whole rows one core takes.
+    pub fn row_share(self, elements: usize, width: usize) -> usize {
+        self.share(elements / width, width) * width
+    }
+
+    /// How many columns one core takes, of this many in a matrix of so many elements.
+    pub fn column_share(self, columns: usize, elements: usize) -> usize {
+        let alone = self == Self::One || elements < MIN_PARALLEL_ELEMENTS;
+        let parts = if alone { 1 } else { rayon::current_num_threads() };
+        columns.div_ceil(parts).next_multiple_of(16)
     }
 }
 
@@ -145,43 +157,33 @@ pub(crate) fn multiply_into<T: Copy + From<f32> + 'static>(
     }
 }
 
-/// `work` over all rows of `out`, a share for each core, vectorised; it gets the index of its first
+/// Runs `work` over shares of `out`, one for each core, vectorised; it gets the index of its first
 /// element.
-pub(crate) fn by_rows(
+pub(crate) fn run_in_shares(
     out: &mut [f32],
-    width: usize,
-    cores: Cores,
+    share: usize,
     work: impl Fn(usize, &mut [f32]) + Sync,
 ) {
-    let share = cores.share(out.len() / width, width) * width;
-    in_shares(out, share, work);
-}
-
-/// `work` over a share of the columns for each core; it gets its first column. `elements` counts
-/// those of the whole matrix.
-pub(crate) fn by_columns(
-    out: &mut [f32],
-    elements: usize,
-    cores: Cores,
-    work: impl Fn(usize, &mut [f32]) + Sync,
-) {
-    let alone = cores == Cores::One || elements < MIN_PARALLEL_ELEMENTS;
-    let parts = if alone { 1 } else { rayon::current_num_threads() };
-    in_shares(out, out.len().div_ceil(parts).next_multiple_of(16), work);
-}
-
-fn in_shares(out: &mut [f32], share: usize, work: impl Fn(usize, &mut [f32]) + Sync) {
-    let run = |(number, part): (usize, &mut [f32])| {
-        vectorised(
-            #[inline(always)]
-            || work(number * share, part),
-        );
-    };
+    let run = |(number, part): (usize, &mut [f32])| simd!(work(number * share, part));
     match share >= out.len() {
         true => run((0, out)),
         false => out.par_chunks_mut(share).enumerate().for_each(run),
     }
 }
+
+/// [`run_in_shares`] with a closure that is always inlined, as `simd!` needs it.
+macro_rules! in_shares {
+    ($out:expr, $share:expr, |$first:pat_param, $part:pat_param| $work:expr) => {{
+        let share = $share;
+        $crate::matrix::run_in_shares(
+            $out,
+            share,
+            #[inline(always)]
+            |$first, $part| $work,
+        );
+    }};
+}
+pub(crate) use in_shares;
 
 #[cfg(test)]
 mod tests {

@@ -215,11 +215,7 @@ impl Layer {
         let (d, hidden, eps) =
             (config.hidden_size, config.intermediate_size, config.layer_norm_eps);
         Ok(Self {
-            qkv: Linear::stack([
-                scope.linear("attention.attn.q", d, d)?,
-                scope.linear("attention.attn.k", d, d)?,
-                scope.linear("attention.attn.v", d, d)?,
-            ]),
+            qkv: scope.at("attention.attn").stacked(&["q", "k", "v"], d)?,
             out: scope.linear("attention.attn.o", d, d)?,
             attention_norm: scope.layer_norm("attention.LayerNorm", d, eps)?,
             wide: scope.linear("intermediate.dense", hidden, d)?,
@@ -297,7 +293,7 @@ fn mean(x: &[f32], d: usize, spans: &[(usize, usize)]) -> Vec<f32> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use safetensors::tensor::{Dtype, TensorView};
 
     use super::*;
 
@@ -385,17 +381,12 @@ mod tests {
     }
 
     fn weights(tensors: &Tensors) -> Weights {
-        let mut header = serde_json::Map::new();
-        let mut data = Vec::new();
-        for (name, (shape, values)) in tensors {
-            let start = data.len();
-            data.extend(values.iter().flat_map(|x| x.to_le_bytes()));
-            let info = json!({"dtype": "F32", "shape": shape, "data_offsets": [start, data.len()]});
-            header.insert(name.clone(), info);
-        }
-        let header = serde_json::to_vec(&header).unwrap();
-        let length = (header.len() as u64).to_le_bytes();
-        Weights::from_bytes("tiny", &[&length[..], &header, &data].concat()).unwrap()
+        let bytes = |values: &Vec<f32>| values.iter().flat_map(|x| x.to_le_bytes()).collect();
+        let all: Vec<Vec<u8>> = tensors.values().map(|(_, values)| bytes(values)).collect();
+        let views = tensors.iter().zip(&all).map(|((name, (shape, _)), bytes)| {
+            (name, TensorView::new(Dtype::F32, shape.clone(), bytes).unwrap())
+        });
+        Weights::from_bytes("tiny", &safetensors::serialize(views, None).unwrap()).unwrap()
     }
 
     /// The base with the update added to its weights.

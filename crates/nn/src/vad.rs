@@ -1,11 +1,9 @@
 //! Voice activity detection: the probability of speech in each 32 ms, by the network of Silero VAD
 //! (MIT), whose weights are part of the program.
 
-use safetensors::SafeTensors;
-use safetensors::tensor::Dtype;
-
 use crate::kernels::{self, Activation, sigmoid};
 use crate::layers::Linear;
+use crate::weights::Weights;
 
 /// Samples of one block: 32 ms at 16 kHz.
 pub const BLOCK_SAMPLES: usize = 512;
@@ -52,8 +50,12 @@ impl VoiceActivity {
     /// The state before any sound.
     pub fn new() -> Self {
         // A test loads these very bytes, so it cannot fail for a user.
-        let tensors = SafeTensors::deserialize(WEIGHTS).expect("the shipped weights are whole");
-        let tensor = |name: &str| tensor(&tensors, name);
+        let weights =
+            Weights::from_bytes("silero", WEIGHTS).expect("the shipped weights are whole");
+        let tensor = |name: &str| {
+            let found = weights.shape(name).and_then(|shape| weights.tensor(name, shape));
+            found.expect("the shipped weights have every tensor")
+        };
         let convolution = |name: &str, inputs: usize, stride: usize| {
             let (weight, bias) =
                 (tensor(&format!("{name}.weight")), tensor(&format!("{name}.bias")));
@@ -154,13 +156,6 @@ impl Convolution {
 fn magnitudes(sums: &[f32]) -> Vec<f32> {
     let (real, imaginary) = sums.split_at(BINS);
     real.iter().zip(imaginary).map(|(re, im)| (re * re + im * im).sqrt()).collect()
-}
-
-fn tensor(tensors: &SafeTensors, name: &str) -> Vec<f32> {
-    let tensor = tensors.tensor(name).ok().filter(|tensor| tensor.dtype() == Dtype::F16);
-    // As above: a test loads these very bytes.
-    let tensor = tensor.expect("the shipped weights have every tensor in 16 bits");
-    tensor.data().as_chunks().0.iter().map(|b| half::f16::from_le_bytes(*b).to_f32()).collect()
 }
 
 #[cfg(test)]

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use super::transformer::{GeluKind, TransformerConfig};
 use crate::error::NnError;
+use crate::transformer::{GeluKind, TransformerConfig};
 use crate::weights::read_json;
 
 /// config.json; what is missing has the value that `transformers` gives it.
@@ -163,11 +163,6 @@ impl ImageConfig {
     fn is_valid(&self) -> bool {
         let divides = self.patch > 0 && self.image.is_multiple_of(self.patch);
         self.transformer.is_valid() && divides && (1..=4096).contains(&self.image) && self.dim > 0
-    }
-
-    /// Patches along a side.
-    pub fn patches_per_side(&self) -> usize {
-        self.image / self.patch
     }
 }
 

@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use super::fused_kernel::FusedKernel;
 use crate::error::NnError;
-use crate::kernels::{self, Activation, gelu, sigmoid, vectorised};
+use crate::kernels::{self, Activation, gelu, sigmoid, simd};
 use crate::layers::Linear;
 use crate::weights::Scope;
 
@@ -77,8 +77,8 @@ impl Window {
 
 /// A convolution in which every output depends on every input.
 pub struct Conv2d {
-    window: Window,
-    linear: Linear,
+    pub window: Window,
+    pub linear: Linear, // [outputs, side²·inputs]
 }
 
 impl Conv2d {
@@ -141,10 +141,7 @@ impl DepthwiseConv2d {
         let lines = y.par_chunks_mut((out.width * outputs).max(1)).enumerate();
         lines.for_each(|(line, to)| {
             let place = (line / out.height, line % out.height);
-            vectorised(
-                #[inline(always)]
-                || self.line(x, grid, place, to),
-            );
+            simd!(self.line(x, grid, place, to));
         });
         (y, out)
     }
@@ -204,15 +201,12 @@ impl SqueezeExcite {
         lines.for_each(|(line, pixels)| {
             let picture = line / grid.height;
             let gates = &gates[picture * channels..(picture + 1) * channels];
-            vectorised(
-                #[inline(always)]
-                || {
-                    for pixel in pixels.chunks_exact_mut(channels) {
-                        let gated = pixel.iter_mut().zip(gates);
-                        gated.for_each(|(x, gate)| *x = gelu(*x * sigmoid(*gate)));
-                    }
-                },
-            );
+            simd!({
+                for pixel in pixels.chunks_exact_mut(channels) {
+                    let gated = pixel.iter_mut().zip(gates);
+                    gated.for_each(|(x, gate)| *x = gelu(*x * sigmoid(*gate)));
+                }
+            });
         });
     }
 }

@@ -120,14 +120,10 @@ impl Stage {
     fn load(scope: &Scope<'_>, config: FastVitConfig, number: usize) -> Result<Self, NnError> {
         let d = config.channels << number;
         let gated = number > 1 && !config.large;
-        let downsample = match number {
-            0 => None,
-            _ => Some(Downsample::load(&scope.at("downsample.proj"), d, gated)?),
-        };
-        let positions = match number >= FIRST_ATTENTION_STAGE {
-            true => Some(positions(&scope.at("pos_emb"), d)?),
-            false => None,
-        };
+        let downsample = || Downsample::load(&scope.at("downsample.proj"), d, gated);
+        let downsample = (number > 0).then(downsample).transpose()?;
+        let positions = || positions(&scope.at("pos_emb"), d);
+        let positions = (number >= FIRST_ATTENTION_STAGE).then(positions).transpose()?;
         let block = |i: usize| Block::load(&scope.at("blocks").at(i), config, number);
         let blocks = (0..config.blocks[number]).map(block).collect::<Result<_, _>>()?;
         Ok(Self { downsample, positions, blocks })
@@ -147,10 +143,8 @@ impl Stage {
 impl Downsample {
     fn load(scope: &Scope<'_>, d: usize, gated: bool) -> Result<Self, NnError> {
         let conv = large_kernel(&scope.at(0), d)?;
-        let squeeze_excite = match gated {
-            true => Some(SqueezeExcite::load(&scope.at("0.se"), d, d / 4)?),
-            false => None,
-        };
+        let squeeze_excite = || SqueezeExcite::load(&scope.at("0.se"), d, d / 4);
+        let squeeze_excite = gated.then(squeeze_excite).transpose()?;
         let mix = branched(&scope.at(1), (d, d, 1), Branches::SAME)?.linear();
         // Squeeze and excitation ends with the activation; without it the convolution does.
         let activation = if gated { None } else { GELU };
@@ -242,72 +236,65 @@ impl Branches {
     const SAME: Self = Self { scale: false, identity: true };
 }
 
-/// A kernel with its branches, or the one kernel of a file in which they are folded already.
+/// The one kernel of a file in which side branches are folded already, else `fold` of them.
+fn reparameterised(
+    scope: &Scope<'_>,
+    shape: KernelShape,
+    fold: impl FnOnce() -> Result<FusedKernel, NnError>,
+) -> Result<FusedKernel, NnError> {
+    match scope.has("reparam_conv.weight") {
+        true => FusedKernel::plain(&scope.at("reparam_conv"), shape, true),
+        false => fold(),
+    }
+}
+
+/// A kernel with its branches.
 fn branched(
     scope: &Scope<'_>,
     shape: KernelShape,
     branches: Branches,
 ) -> Result<FusedKernel, NnError> {
-    if let Some(kernel) = reparameterised(scope, shape)? {
-        return Ok(kernel);
-    }
-    let (outputs, inputs, _) = shape;
-    let mut sum = FusedKernel::normed(&scope.at("conv_kxk.0"), shape)?;
-    if branches.scale {
-        let scale = FusedKernel::normed(&scope.at("conv_scale"), (outputs, inputs, 1))?;
-        sum = sum.plus(&scale, 1.0);
-    }
-    if branches.identity {
-        let same = FusedKernel::identity_normed(&scope.at("identity"), shape)?;
-        sum = sum.plus(&same, 1.0);
-    }
-    Ok(sum)
-}
-
-/// The kernel of a file whose branches are folded already.
-fn reparameterised(scope: &Scope<'_>, shape: KernelShape) -> Result<Option<FusedKernel>, NnError> {
-    match scope.has("reparam_conv.weight") {
-        true => Ok(Some(FusedKernel::plain(&scope.at("reparam_conv"), shape, true)?)),
-        false => Ok(None),
-    }
+    reparameterised(scope, shape, || {
+        let mut sum = FusedKernel::normed(&scope.at("conv_kxk.0"), shape)?;
+        if branches.scale {
+            let one_pixel = (shape.0, shape.1, 1);
+            sum = sum.plus(&FusedKernel::normed(&scope.at("conv_scale"), one_pixel)?, 1.0);
+        }
+        if branches.identity {
+            sum = sum.plus(&FusedKernel::identity_normed(&scope.at("identity"), shape)?, 1.0);
+        }
+        Ok(sum)
+    })
 }
 
 /// x + scale · (mixed - normed)
 fn mixing_kernel(scope: &Scope<'_>, d: usize) -> Result<DepthwiseConv2d, NnError> {
     let shape = (d, 1, 3);
-    let kernel = match reparameterised(scope, shape)? {
-        Some(kernel) => kernel,
-        None => {
-            let both = Branches { scale: true, identity: true };
-            let mixed = branched(&scope.at("mixer"), shape, both)?;
-            let normed = FusedKernel::identity_normed(&scope.at("norm.identity"), shape)?;
-            let scale = scope.tensor("layer_scale.gamma", &[d, 1, 1])?;
-            FusedKernel::identity(shape).plus(&mixed.plus(&normed, -1.0).scaled(&scale), 1.0)
-        }
-    };
+    let kernel = reparameterised(scope, shape, || {
+        let both = Branches { scale: true, identity: true };
+        let mixed = branched(&scope.at("mixer"), shape, both)?;
+        let normed = FusedKernel::identity_normed(&scope.at("norm.identity"), shape)?;
+        let scale = scope.tensor("layer_scale.gamma", &[d, 1, 1])?;
+        Ok(FusedKernel::identity(shape).plus(&mixed.plus(&normed, -1.0).scaled(&scale), 1.0))
+    })?;
     Ok(DepthwiseConv2d::new(&kernel, 1, None))
 }
 
 /// A kernel of seven pixels and one of three, added.
 fn large_kernel(scope: &Scope<'_>, d: usize) -> Result<FusedKernel, NnError> {
-    if let Some(kernel) = reparameterised(scope, (d, 1, 7))? {
-        return Ok(kernel);
-    }
-    let large = FusedKernel::normed(&scope.at("large_conv"), (d, 1, 7))?;
-    let small = FusedKernel::normed(&scope.at("small_conv"), (d, 1, 3))?;
-    Ok(large.plus(&small, 1.0))
+    reparameterised(scope, (d, 1, 7), || {
+        let large = FusedKernel::normed(&scope.at("large_conv"), (d, 1, 7))?;
+        Ok(large.plus(&FusedKernel::normed(&scope.at("small_conv"), (d, 1, 3))?, 1.0))
+    })
 }
 
 /// x and what its neighbourhood adds.
 fn positions(scope: &Scope<'_>, d: usize) -> Result<DepthwiseConv2d, NnError> {
     let shape = (d, 1, 7);
-    let kernel = match reparameterised(scope, shape)? {
-        Some(kernel) => kernel,
-        None => {
-            let near = FusedKernel::plain(&scope.at("pos_enc"), shape, true)?;
-            near.plus(&FusedKernel::identity(shape), 1.0)
-        }
-    };
+    let kernel = reparameterised(scope, shape, || {
+        let near = FusedKernel::plain(&scope.at("pos_enc"), shape, true)?;
+        Ok(near.plus(&FusedKernel::identity(shape), 1.0))
+    })?;
     Ok(DepthwiseConv2d::new(&kernel, 1, None))
 }
 

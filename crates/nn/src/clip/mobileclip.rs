@@ -5,14 +5,14 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use super::convolution::Grid;
 use super::fastvit::{FastVit, FastVitConfig};
+use super::image::{ImageEncoder, ImageNetwork};
 use super::normalize::Normalize;
 use super::text::{Cleaning, ClipTokenizer, Padding, Pooling, TextEncoder};
-use super::transformer::{GeluKind, Naming, Transformer, TransformerConfig};
 use super::vit::{Vit, VitConfig};
 use crate::error::NnError;
 use crate::layers::Linear;
+use crate::transformer::{GeluKind, Naming, Transformer, TransformerConfig};
 use crate::weights::{Scope, Weights};
 
 /// The config's name in a model's folder.
@@ -115,56 +115,21 @@ pub fn wrong(folder: &Path, reason: String) -> NnError {
 }
 
 /// The image encoder.
-pub struct MobileImageEncoder {
-    network: Network,
+pub fn image_encoder(
+    folder: &Path,
+    weights: &Weights,
+    config: &MobileClipConfig,
     normalize: Normalize,
-    side: usize,
-    dim: usize,
-}
-
-enum Network {
-    FastVit(FastVit),
-    Vit(Vit),
-}
-
-impl MobileImageEncoder {
-    /// The image encoder of a folder in OpenCLIP's form.
-    pub fn load(
-        folder: &Path,
-        weights: &Weights,
-        model: &MobileClipConfig,
-        normalize: Normalize,
-    ) -> Result<Self, NnError> {
-        let trunk = weights.scope("visual.trunk");
-        let (image, dim) = (model.vision_cfg.image_size as usize, model.embed_dim);
-        let name = model.vision_cfg.timm_model_name.as_str();
-        let network = match (FastVitConfig::named(name), VitConfig::named(name)) {
-            (Some(config), _) => Network::FastVit(FastVit::load(&trunk, config, dim)?),
-            (_, Some(config)) => Network::Vit(Vit::load(&trunk, config, (image, dim))?),
-            _ => return Err(wrong(folder, unknown(name))),
-        };
-        Ok(Self { network, normalize, side: image, dim })
-    }
-
-    /// The length of a vector.
-    pub fn dim(&self) -> usize {
-        self.dim
-    }
-
-    /// One row per picture of RGB bytes: \[pictures, dim\]
-    pub fn forward(&self, pictures: &[&[u8]]) -> Vec<f32> {
-        if pictures.is_empty() {
-            return Vec::new();
-        }
-        let bytes = pictures.iter().flat_map(|picture| picture.iter().enumerate());
-        let values = bytes.map(|(i, byte)| self.normalize.value(*byte, i % 3));
-        let pixels: Vec<f32> = values.collect(); // [pixels, 3]
-        let grid = Grid { count: pictures.len(), height: self.side, width: self.side };
-        match &self.network {
-            Network::FastVit(network) => network.forward(&pixels, grid),
-            Network::Vit(network) => network.forward(&pixels, grid),
-        }
-    }
+) -> Result<ImageEncoder, NnError> {
+    let trunk = weights.scope("visual.trunk");
+    let (side, dim) = (config.vision_cfg.image_size as usize, config.embed_dim);
+    let name = config.vision_cfg.timm_model_name.as_str();
+    let network = match (FastVitConfig::named(name), VitConfig::named(name)) {
+        (Some(config), _) => ImageNetwork::FastVit(FastVit::load(&trunk, config, dim)?),
+        (_, Some(config)) => ImageNetwork::Vit(Vit::load_timm(&trunk, config, (side, dim))?),
+        _ => return Err(wrong(folder, unknown(name))),
+    };
+    Ok(ImageEncoder { network, normalize, side })
 }
 
 fn unknown(name: &str) -> String {

@@ -7,11 +7,11 @@ use serde::Deserialize;
 use tokenizers::Tokenizer;
 
 use super::config::{Family, TextConfig};
-use super::transformer::{Naming, Transformer};
 use crate::error::NnError;
 use crate::kernels;
 use crate::layers::{LayerNorm, Linear};
 use crate::tokenizer;
+use crate::transformer::{Naming, Transformer};
 use crate::weights::{Weights, read_json};
 
 /// Texts that one core encodes at a time; chosen by hand.

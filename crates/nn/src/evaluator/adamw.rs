@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use crate::kernels::vectorised;
+use crate::kernels::simd;
 
 const BETA1: f64 = 0.9;
 const BETA2: f64 = 0.999;
@@ -64,10 +64,7 @@ impl AdamW {
         let moments = state.first.par_chunks_mut(CHUNK).zip(state.second.par_chunks_mut(CHUNK));
         let all = parameters.par_chunks_mut(CHUNK).zip(moments).zip(gradient.par_chunks(CHUNK));
         all.for_each(|((parameters, (first, second)), gradient)| {
-            vectorised(
-                #[inline(always)]
-                || step.update(parameters, first, second, gradient, clip),
-            );
+            simd!(step.update(parameters, first, second, gradient, clip));
         });
     }
 

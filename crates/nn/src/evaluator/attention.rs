@@ -4,15 +4,16 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use crate::kernels::{add_scaled, attend, dot, softmax, vectorised};
+use crate::kernels::{add_scaled, attend, dot, simd, softmax};
 use crate::matrix::Cores;
 
 /// Sequences of rows that lie one after the other.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sequences {
-    spans: Vec<Range<usize>>,
+    /// The rows of each.
+    pub spans: Vec<Range<usize>>,
     /// Whether only the first row of each, the CLS token, has a query.
-    cls_only: bool,
+    pub cls_only: bool,
 }
 
 impl Sequences {
@@ -32,10 +33,6 @@ impl Sequences {
         Self { spans: self.spans.clone(), cls_only: true }
     }
 
-    pub fn cls_only(&self) -> bool {
-        self.cls_only
-    }
-
     pub fn len(&self) -> usize {
         self.spans.len()
     }
@@ -47,11 +44,6 @@ impl Sequences {
     /// The first row of each.
     pub fn cls_rows(&self) -> impl Iterator<Item = usize> {
         self.spans.iter().map(|span| span.start)
-    }
-
-    /// The rows of each.
-    pub fn spans(&self) -> &[Range<usize>] {
-        &self.spans
     }
 
     fn queries_in(&self, span: &Range<usize>) -> usize {
@@ -91,21 +83,18 @@ pub(super) fn attend_to_inputs(
 ) {
     let scale = 1.0 / ((width / heads) as f32).sqrt();
     let count = sequences.len();
-    vectorised(
-        #[inline(always)]
-        || {
-            let mut probs = Vec::new();
-            for (number, query) in folded.chunks_exact_mut(width).enumerate() {
-                let span = &sequences.spans[number % count];
-                let rows = rows[span.start * width..span.end * width].chunks_exact(width);
-                probs.clear();
-                probs.extend(rows.clone().map(|row| dot(query, row) * scale));
-                softmax(&mut probs);
-                query.fill(0.0);
-                rows.zip(&probs).for_each(|(row, prob)| add_scaled(query, *prob, row));
-            }
-        },
-    );
+    simd!({
+        let mut probs = Vec::new();
+        for (number, query) in folded.chunks_exact_mut(width).enumerate() {
+            let span = &sequences.spans[number % count];
+            let rows = rows[span.start * width..span.end * width].chunks_exact(width);
+            probs.clear();
+            probs.extend(rows.clone().map(|row| dot(query, row) * scale));
+            softmax(&mut probs);
+            query.fill(0.0);
+            rows.zip(&probs).for_each(|(row, prob)| add_scaled(query, *prob, row));
+        }
+    });
 }
 
 /// One sequence of it.
@@ -123,10 +112,7 @@ impl<'a> PackedAttention<'a> {
         let outs = split_mut(out, self.query_lengths());
         let tasks: Vec<_> = self.parts().into_iter().zip(probs).zip(outs).collect();
         let run = |((one, probs), out): ((SequenceAttention<'_>, &mut [f32]), &mut [f32])| {
-            vectorised(
-                #[inline(always)]
-                || one.forward(probs, out),
-            );
+            simd!(one.forward(probs, out));
         };
         match cores {
             Cores::One => tasks.into_iter().for_each(run),
@@ -150,10 +136,7 @@ impl<'a> PackedAttention<'a> {
         let wanted = d_queries.into_iter().zip(d_keys_values);
         let tasks: Vec<_> = self.parts().into_iter().zip(known).zip(wanted).collect();
         tasks.into_par_iter().for_each(|((one, (gradient, probs)), (d_queries, d_rows))| {
-            vectorised(
-                #[inline(always)]
-                || one.backward(gradient, probs, d_queries, d_rows),
-            );
+            simd!(one.backward(gradient, probs, d_queries, d_rows));
         });
     }
 
@@ -236,23 +219,13 @@ impl SequenceAttention<'_> {
     }
 }
 
+const LENGTHS: &str = "every slice of a batch is as long as its sequences say";
+
 /// Slices of these lengths, one after the other.
-fn split_mut(mut data: &mut [f32], lengths: impl Iterator<Item = usize>) -> Vec<&mut [f32]> {
-    let mut out = Vec::new();
-    for length in lengths {
-        let (first, rest) = data.split_at_mut(length);
-        out.push(first);
-        data = rest;
-    }
-    out
+fn split(mut data: &[f32], lengths: impl Iterator<Item = usize>) -> Vec<&[f32]> {
+    lengths.map(|length| data.split_off(..length).expect(LENGTHS)).collect()
 }
 
-fn split(mut data: &[f32], lengths: impl Iterator<Item = usize>) -> Vec<&[f32]> {
-    let mut out = Vec::new();
-    for length in lengths {
-        let (first, rest) = data.split_at(length);
-        out.push(first);
-        data = rest;
-    }
-    out
+fn split_mut(mut data: &mut [f32], lengths: impl Iterator<Item = usize>) -> Vec<&mut [f32]> {
+    lengths.map(|length| data.split_off_mut(..length).expect(LENGTHS)).collect()
 }

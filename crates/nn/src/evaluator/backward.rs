@@ -1,11 +1,10 @@
 //! The backward pass on CPU: from the gradient of each logit to that of every parameter.
 
+use super::activations::{Activations, Gradients, LayerActivations, NormCache};
 use super::attention::{PackedAttention, Sequences};
 use super::dropout::{EMBEDDING_SITE, LayerSite};
-use super::forward::{
-    ActivationGradients, Activations, Batch, LayerActivations, Network, resize, scatter_add,
-};
-use super::layers::{NormCache, activate_backward, apply_dropout, column_sums};
+use super::forward::{Batch, Network, resize, scatter_add};
+use super::layers::{activate_backward, apply_dropout, column_sums};
 use super::parameters::{LinearRange, NormRange};
 use crate::kernels::add;
 use crate::matrix::{Matrix, multiply};
@@ -31,12 +30,11 @@ impl Network<'_> {
         let cls = all.with_cls_queries();
         let last = self.layout.layers.len() - 1;
         for number in (0..=last).rev() {
-            let (x, buffers) = (&mut saved.x, &mut saved.gradients);
             let sequences = if number == last { &cls } else { &all };
-            let saved = &saved.layers[number];
-            self.feed_forward_backward(number, x, saved, buffers, gradient);
-            self.attention_backward(number, x, sequences, saved, buffers, gradient);
-            self.qkv_backward(number, x, sequences, saved, buffers, gradient);
+            let (saved, buffers) = (&saved.layers[number], &mut saved.gradients);
+            self.feed_forward_backward(number, saved, buffers, gradient);
+            self.attention_backward(number, sequences, saved, buffers, gradient);
+            self.qkv_backward(number, sequences, saved, buffers, gradient);
         }
         saved.sequences = all;
         self.embed_backward(batch, saved, gradient);
@@ -46,17 +44,15 @@ impl Network<'_> {
     fn head_backward(&self, d_logits: &[f32], saved: &mut Activations, gradient: &mut [f32]) {
         let d = self.config.width;
         let (first, second) = &self.layout.head;
-        let d_hidden = &mut saved.gradients.masked;
-        resize(d_hidden, saved.head_hidden.len());
-        let target = Target::Write(d_hidden);
-        self.linear_backward(second, &saved.head_hidden, d_logits, target, gradient);
-        let (result, pre) = (&saved.head_hidden, &saved.head_pre);
-        activate_backward(d_hidden, result, pre, self.config.activation, None, d, self.cores);
-        resize(&mut saved.x, saved.head_in.len());
-        let target = Target::Write(&mut saved.x);
-        self.linear_backward(first, &saved.head_in, d_hidden, target, gradient);
+        let (top, Gradients { x, masked: d_hidden, .. }) = (&saved.top, &mut saved.gradients);
+        resize(d_hidden, top.hidden.len());
+        self.linear_backward(second, &top.hidden, d_logits, Target::Write(d_hidden), gradient);
+        let activation = self.config.activation;
+        activate_backward(d_hidden, &top.hidden, &top.pre, activation, None, d, self.cores);
+        resize(x, top.hidden_in.len());
+        self.linear_backward(first, &top.hidden_in, d_hidden, Target::Write(x), gradient);
         if let Some(range) = &self.layout.norm {
-            self.norm_backward(range, &mut saved.x, &saved.last_norm, gradient);
+            self.norm_backward(range, x, &top.outer_norm, gradient);
         }
     }
 
@@ -64,9 +60,8 @@ impl Network<'_> {
     fn feed_forward_backward(
         &self,
         number: usize,
-        x: &mut [f32],
         saved: &LayerActivations,
-        buffers: &mut ActivationGradients,
+        Gradients { x, masked, d_hidden, d_rows, .. }: &mut Gradients,
         gradient: &mut [f32],
     ) {
         let (layer, config) = (&self.layout.layers[number], self.config);
@@ -74,16 +69,14 @@ impl Network<'_> {
         if !config.norm_first {
             self.norm_backward(outer, x, &saved.outer_norm, gradient);
         }
-        self.masked(x, LayerSite::FeedForward.of(number), &mut buffers.masked);
-        let d_hidden = &mut buffers.d_hidden;
+        self.masked(x, LayerSite::FeedForward.of(number), masked);
         resize(d_hidden, saved.hidden.len());
         let target = Target::Write(d_hidden);
-        self.linear_backward(&layer.linear2, &saved.hidden, &buffers.masked, target, gradient);
+        self.linear_backward(&layer.linear2, &saved.hidden, masked, target, gradient);
         let mask = self.dropout.mask(LayerSite::Hidden.of(number));
         let (result, pre, width) = (&saved.hidden, &saved.pre, config.hidden);
         activate_backward(d_hidden, result, pre, config.activation, mask, width, self.cores);
         if config.norm_first {
-            let d_rows = &mut buffers.d_rows;
             resize(d_rows, x.len());
             let target = Target::Write(d_rows);
             self.linear_backward(&layer.linear1, &saved.hidden_in, d_hidden, target, gradient);
@@ -100,15 +93,14 @@ impl Network<'_> {
     fn attention_backward(
         &self,
         number: usize,
-        x: &[f32],
         sequences: &Sequences,
         saved: &LayerActivations,
-        buffers: &mut ActivationGradients,
+        buffers: &mut Gradients,
         gradient: &mut [f32],
     ) {
         let layer = &self.layout.layers[number];
-        self.masked(x, LayerSite::Attention.of(number), &mut buffers.masked);
-        resize(&mut buffers.d_attended, x.len());
+        self.masked(&buffers.x, LayerSite::Attention.of(number), &mut buffers.masked);
+        resize(&mut buffers.d_attended, buffers.x.len());
         let target = Target::Write(&mut buffers.d_attended);
         self.linear_backward(&layer.out, &saved.attended, &buffers.masked, target, gradient);
         resize(&mut buffers.d_queries, saved.queries.len());
@@ -128,31 +120,28 @@ impl Network<'_> {
     fn qkv_backward(
         &self,
         number: usize,
-        x: &mut Vec<f32>,
         sequences: &Sequences,
         saved: &LayerActivations,
-        buffers: &mut ActivationGradients,
+        Gradients { x, d_rows, masked, d_queries, d_keys_values, .. }: &mut Gradients,
         gradient: &mut [f32],
     ) {
         let (layer, d) = (&self.layout.layers[number], self.config.width);
         let input = if self.config.norm_first { &saved.attention_in } else { &saved.input };
-        let d_rows = &mut buffers.d_rows;
         resize(d_rows, saved.input.len());
-        let (d_queries, d_keys_values) = (&buffers.d_queries, &buffers.d_keys_values);
         let target = Target::Write(d_rows);
         self.linear_backward(&layer.key_value, input, d_keys_values, target, gradient);
-        if sequences.cls_only() {
-            resize(&mut buffers.masked, saved.cls_in.len());
-            let target = Target::Write(&mut buffers.masked);
+        if sequences.cls_only {
+            resize(masked, saved.cls_in.len());
+            let target = Target::Write(masked);
             self.linear_backward(&layer.query, &saved.cls_in, d_queries, target, gradient);
-            scatter_add(&buffers.masked, d, sequences.cls_rows(), d_rows);
+            scatter_add(masked, d, sequences.cls_rows(), d_rows);
         } else {
             self.linear_backward(&layer.query, input, d_queries, Target::Add(d_rows), gradient);
         }
         if self.config.norm_first {
             self.norm_backward(&layer.norm1, d_rows, &saved.outer_norm, gradient);
         }
-        match sequences.cls_only() {
+        match sequences.cls_only {
             true => scatter_add(x, d, sequences.cls_rows(), d_rows),
             false => add(d_rows, x),
         }
@@ -161,13 +150,13 @@ impl Network<'_> {
 
     /// From all rows to the projection, the CLS token and the positions.
     fn embed_backward(&self, batch: &Batch, saved: &mut Activations, gradient: &mut [f32]) {
-        let (d, layout) = (self.config.width, self.layout);
-        apply_dropout(&mut saved.x, d, self.dropout.mask(EMBEDDING_SITE), self.cores);
+        let (d, layout, x) = (self.config.width, self.layout, &mut saved.gradients.x);
+        apply_dropout(x, d, self.dropout.mask(EMBEDDING_SITE), self.cores);
         gradient[layout.cls.clone()].fill(0.0);
         gradient[layout.position.clone()].fill(0.0);
         saved.projected.clear();
-        for span in saved.sequences.spans() {
-            let rows = &saved.x[span.start * d..span.end * d];
+        for span in &saved.sequences.spans {
+            let rows = &x[span.start * d..span.end * d];
             for (place, row) in rows.chunks_exact(d).enumerate() {
                 let at = layout.position.start + place.min(self.config.max_steps) * d;
                 add(&mut gradient[at..at + d], row);

@@ -4,10 +4,11 @@
 
 use std::ops::Range;
 
+use super::activations::{Activations, LayerActivations, NormCache};
 use super::attention::{PackedAttention, Sequences, attend_to_inputs};
 use super::config::EvaluatorConfig;
 use super::dropout::{Dropout, EMBEDDING_SITE, LayerSite};
-use super::layers::{NormCache, activate, add_bias, add_residual, apply_dropout};
+use super::layers::{activate, add_bias, add_residual, apply_dropout};
 use super::parameters::{LayerRange, LinearRange, NormRange, ParameterLayout};
 use crate::kernels::{add, dot};
 use crate::matrix::{Cores, Matrix, multiply, multiply_into};
@@ -31,62 +32,15 @@ pub(super) struct Network<'a> {
     pub cores: Cores,
 }
 
-/// The activations that a forward pass saves for the backward pass, and the gradients of that; kept
-/// between passes so that their memory is.
-#[derive(Default)]
-pub struct Activations {
-    pub(super) sequences: Sequences,
-    pub(super) x: Vec<f32>,         // [R, d], then [B, d]
-    pub(super) projected: Vec<f32>, // [steps, d]
-    pub(super) layers: Vec<LayerActivations>,
-    pub(super) last_norm: NormCache,  // [B, d], only with norm_first
-    pub(super) head_in: Vec<f32>,     // [B, d]
-    pub(super) head_pre: Vec<f32>,    // [B, d], only with GELU
-    pub(super) head_hidden: Vec<f32>, // [B, d]
-    pub(super) gradients: ActivationGradients,
-}
-
-/// The saved activations of one layer.
-#[derive(Default)]
-pub(super) struct LayerActivations {
-    pub(super) input: Vec<f32>,        // [R, d]
-    pub(super) outer_norm: NormCache,  // [R, d] before all with norm_first, else [A, d] after all
-    pub(super) attention_in: Vec<f32>, // [R, d], only with norm_first
-    pub(super) cls_in: Vec<f32>,       // [B, d], only in the last layer
-    pub(super) queries: Vec<f32>,      // [A, d]
-    pub(super) keys_values: Vec<f32>,  // [R, 2·d]
-    pub(super) probs: Vec<f32>,        // [sequences: heads, queries, length]
-    pub(super) attended: Vec<f32>,     // [A, d]
-    pub(super) sum: Vec<f32>,          // [A, d]: what the feed-forward block is added to
-    pub(super) middle_norm: NormCache, // [A, d]
-    pub(super) hidden_in: Vec<f32>,    // [A, d]
-    pub(super) pre: Vec<f32>,          // [A, hidden], only with GELU
-    pub(super) hidden: Vec<f32>,       // [A, hidden]
-}
-
-/// Buffers of the backward pass.
-#[derive(Default)]
-pub(super) struct ActivationGradients {
-    pub(super) masked: Vec<f32>,        // [A, d]
-    pub(super) d_hidden: Vec<f32>,      // [A, hidden]
-    pub(super) d_attended: Vec<f32>,    // [A, d]
-    pub(super) d_queries: Vec<f32>,     // [A, d]
-    pub(super) d_keys_values: Vec<f32>, // [R, 2·d]
-    pub(super) d_rows: Vec<f32>,        // [R, d]
+/// Embedded tokens with their queries, keys and values in the first layer.
+pub struct EmbeddedTokens {
+    width: usize,
+    x: Vec<f32>,           // [T, d]
+    queries: Vec<f32>,     // [T, d]
+    keys_values: Vec<f32>, // [T, 2·d]
 }
 
 impl Activations {
-    /// Saves every layer, for the backward pass.
-    pub fn new(config: &EvaluatorConfig) -> Self {
-        let layers = (0..config.layers).map(|_| LayerActivations::default()).collect();
-        Self { layers, ..Self::default() }
-    }
-
-    /// For inference: every layer overwrites the last.
-    pub(super) fn unsaved() -> Self {
-        Self { layers: vec![LayerActivations::default()], ..Self::default() }
-    }
-
     /// Begins a pass over sequences of embedded tokens, given as rows of these.
     pub(super) fn begin_with_tokens(
         &mut self,
@@ -109,14 +63,6 @@ impl Activations {
             _ => gather(&tokens.queries, d, rows, &mut saved.queries),
         }
     }
-}
-
-/// Embedded tokens with their queries, keys and values in the first layer.
-pub struct EmbeddedTokens {
-    width: usize,
-    x: Vec<f32>,           // [T, d]
-    queries: Vec<f32>,     // [T, d]
-    keys_values: Vec<f32>, // [T, 2·d]
 }
 
 impl Network<'_> {
@@ -154,7 +100,7 @@ impl Network<'_> {
         self.linear(&self.layout.project, &batch.inputs, &mut saved.projected);
         saved.x.clear();
         let mut steps = saved.projected.chunks_exact(d);
-        for span in saved.sequences.spans() {
+        for span in &saved.sequences.spans {
             let tokens = std::iter::once(self.at(&self.layout.cls)).chain(steps.by_ref());
             for (place, token) in tokens.take(span.len()).enumerate() {
                 saved.x.extend(token.iter().zip(self.position(place)).map(|(a, b)| a + b));
@@ -182,7 +128,7 @@ impl Network<'_> {
         let layer = &self.layout.layers[0];
         let mut input = x.clone();
         if self.config.norm_first {
-            let mut norm = NormCache::default();
+            let mut norm: NormCache = NormCache::default();
             norm.rows.clone_from(&x);
             norm.forward(&mut input, self.norm_parameters(&layer.norm1), self.cores);
         }
@@ -222,7 +168,7 @@ impl Network<'_> {
         self.input_norm(layer, saved);
         let input = if self.config.norm_first { &saved.attention_in } else { &saved.input };
         self.linear(&layer.key_value, input, &mut saved.keys_values);
-        if sequences.cls_only() {
+        if sequences.cls_only {
             gather(input, self.config.width, sequences.cls_rows(), &mut saved.cls_in);
             self.linear(&layer.query, &saved.cls_in, &mut saved.queries);
         } else {
@@ -293,7 +239,7 @@ impl Network<'_> {
         self.product(&layer.out, &saved.attended, &mut saved.sum);
         let mask = self.dropout.mask(LayerSite::Attention.of(number));
         let bias = self.at(&layer.out.bias);
-        if sequences.cls_only() {
+        if sequences.cls_only {
             let mut cls = Vec::new();
             gather(&saved.input, d, sequences.cls_rows(), &mut cls);
             add_residual(&mut saved.sum, bias, &cls, mask, self.cores);
@@ -326,21 +272,22 @@ impl Network<'_> {
 
     /// From the CLS tokens to the logits. \[B, d\] -> \[B\]
     fn head(&self, saved: &mut Activations) -> Vec<f32> {
+        let top = &mut saved.top;
         match &self.layout.norm {
-            None => saved.head_in.clone_from(&saved.x),
+            None => top.hidden_in.clone_from(&saved.x),
             Some(range) => {
-                saved.last_norm.rows.clone_from(&saved.x);
+                top.outer_norm.rows.clone_from(&saved.x);
                 let parameters = self.norm_parameters(range);
-                saved.last_norm.forward(&mut saved.head_in, parameters, self.cores);
+                top.outer_norm.forward(&mut top.hidden_in, parameters, self.cores);
             }
         }
         let (first, second) = &self.layout.head;
-        self.product(first, &saved.head_in, &mut saved.head_hidden);
+        self.product(first, &top.hidden_in, &mut top.hidden);
         let (bias, activation) = (self.at(&first.bias), self.config.activation);
-        let (hidden, pre) = (&mut saved.head_hidden, &mut saved.head_pre);
-        activate(hidden, bias, pre, activation, None, self.cores);
+        activate(&mut top.hidden, bias, &mut top.pre, activation, None, self.cores);
         let (weight, bias) = (self.at(&second.weight), self.at(&second.bias)[0]);
-        hidden.chunks_exact(self.config.width).map(|row| dot(row, weight) + bias).collect()
+        let rows = top.hidden.chunks_exact(self.config.width);
+        rows.map(|row| dot(row, weight) + bias).collect()
     }
 }
 

@@ -5,22 +5,19 @@
 
 use rayon::prelude::*;
 
+use super::activations::NormCache;
 use super::dropout::Mask;
-use crate::kernels::{Activation, add, dot, exp, gelu, mean_and_rstd, sum, vectorised};
-use crate::matrix::{Cores, by_columns, by_rows};
+use crate::kernels::{Activation, add, dot, exp, gelu, mean_and_rstd, simd, sum};
+use crate::matrix::{Cores, in_shares};
 
 /// Keeps the division in a layer norm finite.
 const EPS: f32 = 1e-5;
 
 /// x + bias, in every row.
 pub(super) fn add_bias(x: &mut [f32], bias: &[f32], cores: Cores) {
-    by_rows(
-        x,
-        bias.len(),
-        cores,
-        #[inline(always)]
-        |_, part| part.chunks_exact_mut(bias.len()).for_each(|row| add(row, bias)),
-    );
+    in_shares!(x, cores.row_share(x.len(), bias.len()), |_, part| {
+        part.chunks_exact_mut(bias.len()).for_each(|row| add(row, bias));
+    });
 }
 
 /// x becomes residual + dropout(x + bias).
@@ -32,36 +29,24 @@ pub(super) fn add_residual(
     cores: Cores,
 ) {
     let width = bias.len();
-    by_rows(
-        x,
-        width,
-        cores,
-        #[inline(always)]
-        |first, part| {
-            let rows = part.chunks_exact_mut(width).zip(residual[first..].chunks_exact(width));
-            for (number, (row, residual)) in rows.enumerate() {
-                let index = (first + number * width) as u32;
-                let values = row.iter_mut().zip(bias).zip(residual);
-                match mask {
-                    None => values.for_each(|((x, b), r)| *x += b + r),
-                    Some(mask) => values.enumerate().for_each(|(i, ((x, b), r))| {
-                        *x = r + (*x + b) * mask.factor(index + i as u32);
-                    }),
-                }
+    in_shares!(x, cores.row_share(x.len(), width), |first, part| {
+        let rows = part.chunks_exact_mut(width).zip(residual[first..].chunks_exact(width));
+        for (number, (row, residual)) in rows.enumerate() {
+            let index = (first + number * width) as u32;
+            let values = row.iter_mut().zip(bias).zip(residual);
+            match mask {
+                None => values.for_each(|((x, b), r)| *x += b + r),
+                Some(mask) => values.enumerate().for_each(|(i, ((x, b), r))| {
+                    *x = r + (*x + b) * mask.factor(index + i as u32);
+                }),
             }
-        },
-    );
+        }
+    });
 }
 
 pub(super) fn apply_dropout(x: &mut [f32], width: usize, mask: Option<Mask>, cores: Cores) {
     if mask.is_some() {
-        by_rows(
-            x,
-            width,
-            cores,
-            #[inline(always)]
-            |first, part| apply_mask(part, first, mask),
-        );
+        in_shares!(x, cores.row_share(x.len(), width), |first, part| apply_mask(part, first, mask));
     }
 }
 
@@ -87,23 +72,17 @@ pub(super) fn activate(
         pre.clear();
         pre.extend_from_slice(x);
     }
-    by_rows(
-        x,
-        bias.len(),
-        cores,
-        #[inline(always)]
-        |first, part| {
-            match activation {
-                Activation::Gelu => activation.apply(part),
-                Activation::Relu => {
-                    for row in part.chunks_exact_mut(bias.len()) {
-                        row.iter_mut().zip(bias).for_each(|(x, b)| *x = (*x + b).max(0.0));
-                    }
+    in_shares!(x, cores.row_share(x.len(), bias.len()), |first, part| {
+        match activation {
+            Activation::Gelu => activation.apply(part),
+            Activation::Relu => {
+                for row in part.chunks_exact_mut(bias.len()) {
+                    row.iter_mut().zip(bias).for_each(|(x, b)| *x = (*x + b).max(0.0));
                 }
             }
-            apply_mask(part, first, mask);
-        },
-    );
+        }
+        apply_mask(part, first, mask);
+    });
 }
 
 /// The backward pass of [`activate`]: from the gradient of its result to that of x + bias.
@@ -117,22 +96,16 @@ pub(super) fn activate_backward(
     cores: Cores,
 ) {
     let scale = mask.map_or(1.0, |mask| mask.scale);
-    by_rows(
-        gradient,
-        width,
-        cores,
-        #[inline(always)]
-        |first, part| match activation {
-            // What was dropped and what was negative are both 0 in the result.
-            Activation::Relu => part.iter_mut().zip(&result[first..]).for_each(|(g, y)| {
-                *g *= if *y > 0.0 { scale } else { 0.0 };
-            }),
-            Activation::Gelu => {
-                apply_mask(part, first, mask);
-                part.iter_mut().zip(&pre[first..]).for_each(|(g, x)| *g *= gelu_slope(*x));
-            }
-        },
-    );
+    in_shares!(gradient, cores.row_share(gradient.len(), width), |first, part| match activation {
+        // What was dropped and what was negative are both 0 in the result.
+        Activation::Relu => part.iter_mut().zip(&result[first..]).for_each(|(g, y)| {
+            *g *= if *y > 0.0 { scale } else { 0.0 };
+        }),
+        Activation::Gelu => {
+            apply_mask(part, first, mask);
+            part.iter_mut().zip(&pre[first..]).for_each(|(g, x)| *g *= gelu_slope(*x));
+        }
+    });
 }
 
 /// Φ(x) + x·φ(x)
@@ -143,15 +116,6 @@ fn gelu_slope(x: f32) -> f32 {
     below + x * SCALE * exp(-0.5 * x * x)
 }
 
-/// What a layer norm keeps for its backward pass.
-#[derive(Default)]
-pub(super) struct NormCache {
-    /// The input before [`NormCache::forward`], afterwards the rows at mean 0 and variance 1.
-    pub rows: Vec<f32>,
-    /// 1 / standard deviation of each row.
-    rstd: Vec<f32>,
-}
-
 impl NormCache {
     /// The layer norm of `rows` into y.
     pub fn forward(&mut self, y: &mut Vec<f32>, (weight, bias): (&[f32], &[f32]), cores: Cores) {
@@ -160,13 +124,10 @@ impl NormCache {
         y.resize(self.rows.len(), 0.0);
         let share = cores.share(self.rstd.len(), width);
         let work = |((x, y), rstd): ((&mut [f32], &mut [f32]), &mut [f32])| {
-            vectorised(
-                #[inline(always)]
-                || {
-                    let rows = x.chunks_exact_mut(width).zip(y.chunks_exact_mut(width)).zip(rstd);
-                    rows.for_each(|((x, y), rstd)| *rstd = norm_row(x, y, weight, bias));
-                },
-            );
+            simd!({
+                let rows = x.chunks_exact_mut(width).zip(y.chunks_exact_mut(width)).zip(rstd);
+                rows.for_each(|((x, y), rstd)| *rstd = norm_row(x, y, weight, bias));
+            });
         };
         let rows = self.rows.par_chunks_mut(share * width).zip(y.par_chunks_mut(share * width));
         rows.zip(self.rstd.par_chunks_mut(share)).for_each(work);
@@ -183,18 +144,12 @@ impl NormCache {
         let width = weight.len();
         column_sums(gradient, d_bias, cores);
         product_sums(gradient, &self.rows, d_weight, cores);
-        by_rows(
-            gradient,
-            width,
-            cores,
-            #[inline(always)]
-            |first, part| {
-                let rows = self.rows[first..].chunks_exact(width).zip(&self.rstd[first / width..]);
-                for (gradient, (row, rstd)) in part.chunks_exact_mut(width).zip(rows) {
-                    norm_backward_row(gradient, row, weight, *rstd);
-                }
-            },
-        );
+        in_shares!(gradient, cores.row_share(gradient.len(), width), |first, part| {
+            let rows = self.rows[first..].chunks_exact(width).zip(&self.rstd[first / width..]);
+            for (gradient, (row, rstd)) in part.chunks_exact_mut(width).zip(rows) {
+                norm_backward_row(gradient, row, weight, *rstd);
+            }
+        });
     }
 }
 
@@ -220,32 +175,20 @@ fn norm_backward_row(gradient: &mut [f32], row: &[f32], weight: &[f32], rstd: f3
 /// The sum of every column, each by one core, so that it is the same however many there are.
 pub(super) fn column_sums(rows: &[f32], out: &mut [f32], cores: Cores) {
     let width = out.len();
-    by_columns(
-        out,
-        rows.len(),
-        cores,
-        #[inline(always)]
-        |first, out| {
-            out.fill(0.0);
-            rows.chunks_exact(width).for_each(|row| add(out, &row[first..]));
-        },
-    );
+    in_shares!(out, cores.column_share(width, rows.len()), |first, out| {
+        out.fill(0.0);
+        rows.chunks_exact(width).for_each(|row| add(out, &row[first..]));
+    });
 }
 
 /// The sum over rows of a·b, for every column.
 fn product_sums(a: &[f32], b: &[f32], out: &mut [f32], cores: Cores) {
     let width = out.len();
-    by_columns(
-        out,
-        a.len(),
-        cores,
-        #[inline(always)]
-        |first, out| {
-            out.fill(0.0);
-            for (a, b) in a.chunks_exact(width).zip(b.chunks_exact(width)) {
-                let both = a[first..].iter().zip(&b[first..]);
-                out.iter_mut().zip(both).for_each(|(sum, (a, b))| *sum += a * b);
-            }
-        },
-    );
+    in_shares!(out, cores.column_share(width, a.len()), |first, out| {
+        out.fill(0.0);
+        for (a, b) in a.chunks_exact(width).zip(b.chunks_exact(width)) {
+            let both = a[first..].iter().zip(&b[first..]);
+            out.iter_mut().zip(both).for_each(|(sum, (a, b))| *sum += a * b);
+        }
+    });
 }

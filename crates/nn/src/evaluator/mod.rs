@@ -5,8 +5,9 @@ mod config;
 mod adamw;
 mod dropout;
 mod parameters;
-mod layers;
 mod attention;
+mod activations;
+mod layers;
 mod forward;
 mod backward;
 #[cfg(feature = "cuda")]
@@ -17,11 +18,12 @@ use safetensors::tensor::{Dtype, TensorView};
 use crate::error::NnError;
 use crate::matrix::Cores;
 use crate::weights::Weights;
+pub use activations::Activations;
 pub use adamw::{AdamW, AdamWState};
 pub use config::EvaluatorConfig;
 pub use dropout::Dropout;
 use forward::Network;
-pub use forward::{Activations, Batch, EmbeddedTokens};
+pub use forward::{Batch, EmbeddedTokens};
 use parameters::{Parameter, ParameterLayout};
 
 /// In how many bits parameters are saved.

@@ -3,13 +3,13 @@
 use half::f16;
 use rayon::prelude::*;
 
-use super::encoder::scaled_softmax;
 use super::half_linear::{HalfLinear, widen};
-use super::{EPS, QKV, WhisperConfig, stacked};
+use super::{EPS, WhisperConfig};
 use crate::error::NnError;
-use crate::kernels::{self, Activation, attend, vectorised};
-use crate::layers::{LayerNorm, Linear};
+use crate::kernels::{self, Activation, attend, simd};
+use crate::layers::{LayerNorm, Linear, scaled_softmax};
 use crate::matrix::{Cores, Matrix, multiply};
+use crate::transformer::QKV;
 use crate::weights::Scope;
 
 /// Keys and values of one window's encoder output, by layer, in 16 bits: keys
@@ -45,11 +45,11 @@ impl DecoderLayer {
         };
         Ok(Self {
             attention_norm: scope.layer_norm("self_attn_layer_norm", d, EPS)?,
-            qkv: HalfLinear::new(&stacked(&scope.at("self_attn"), &QKV, d)?),
+            qkv: HalfLinear::new(&scope.at("self_attn").stacked(&QKV, d)?),
             out: half("self_attn.out_proj", d, d)?,
             cross_norm: scope.layer_norm("encoder_attn_layer_norm", d, EPS)?,
             cross_query: half("encoder_attn.q_proj", d, d)?,
-            cross_kv: stacked(&scope.at("encoder_attn"), &["k_proj", "v_proj"], d)?,
+            cross_kv: scope.at("encoder_attn").stacked(&QKV[1..], d)?,
             cross_out: half("encoder_attn.out_proj", d, d)?,
             norm: scope.layer_norm("final_layer_norm", d, EPS)?,
             wide: half("fc1", hidden, d)?,
@@ -106,18 +106,15 @@ impl DecoderLayer {
 fn self_attention(query: &[f32], keys: &[f32], values: &[f32], heads: usize, out: &mut [f32]) {
     let (d, size) = (query.len(), query.len() / heads);
     let mut probs = vec![0.0; keys.len() / d];
-    vectorised(
-        #[inline(always)]
-        || {
-            for at in (0..d).step_by(size) {
-                let head = at..at + size;
-                let keys = keys.chunks_exact(d).map(|row| &row[head.clone()]);
-                let values = values.chunks_exact(d).map(|row| &row[head.clone()]);
-                let (query, out) = (&query[head.clone()], &mut out[head.clone()]);
-                attend(query, keys, values, None, &mut probs, out);
-            }
-        },
-    );
+    simd!({
+        for at in (0..d).step_by(size) {
+            let head = at..at + size;
+            let keys = keys.chunks_exact(d).map(|row| &row[head.clone()]);
+            let values = values.chunks_exact(d).map(|row| &row[head.clone()]);
+            let (query, out) = (&query[head.clone()], &mut out[head.clone()]);
+            attend(query, keys, values, None, &mut probs, out);
+        }
+    });
 }
 
 /// Every line attends to the encoder's output of its window: from \[lines, d\] to \[lines, d\].

@@ -4,8 +4,8 @@
 use half::f16;
 use rayon::prelude::*;
 
-use crate::kernels::{self, Activation, vectorised};
-use crate::layers::Linear;
+use crate::kernels::{Activation, simd};
+use crate::layers::{Linear, finish};
 use crate::matrix::{Cores, Matrix, multiply_into};
 
 /// Outputs that are converted to f32 at a time: their weights stay in the cache.
@@ -52,20 +52,9 @@ impl HalfLinear {
                 rows.extend_from_slice(&part[c * width..(c + 1) * width]);
             }
         }
-        rows.par_chunks_exact_mut(outputs.max(1)).for_each(|row| self.finish(row, activation));
+        let each = rows.par_chunks_exact_mut(outputs.max(1));
+        each.for_each(|row| finish(row, &self.bias, activation));
         rows
-    }
-
-    fn finish(&self, row: &mut [f32], activation: Option<Activation>) {
-        vectorised(
-            #[inline(always)]
-            || {
-                kernels::add(row, &self.bias);
-                if let Some(activation) = activation {
-                    activation.apply(row);
-                }
-            },
-        );
     }
 }
 
@@ -88,18 +77,15 @@ pub(super) fn widen(from: &[f16], to: &mut [f32]) {
     /// Between the exponents of the two, and one more for subnormal values.
     const BIAS: u32 = 112 << 23;
     const SUBNORMAL: u32 = 113 << 23;
-    vectorised(
-        #[inline(always)]
-        || {
-            for (to, from) in to.iter_mut().zip(from) {
-                let bits = u32::from(from.to_bits());
-                let shifted = (bits & 0x7fff) << 13;
-                let small = f32::from_bits(shifted + SUBNORMAL) - f32::from_bits(SUBNORMAL);
-                let value = if bits & 0x7c00 == 0 { small.to_bits() } else { shifted + BIAS };
-                *to = f32::from_bits(value | (bits & 0x8000) << 16);
-            }
-        },
-    );
+    simd!({
+        for (to, from) in to.iter_mut().zip(from) {
+            let bits = u32::from(from.to_bits());
+            let shifted = (bits & 0x7fff) << 13;
+            let small = f32::from_bits(shifted + SUBNORMAL) - f32::from_bits(SUBNORMAL);
+            let value = if bits & 0x7c00 == 0 { small.to_bits() } else { shifted + BIAS };
+            *to = f32::from_bits(value | (bits & 0x8000) << 16);
+        }
+    });
 }
 
 #[cfg(test)]

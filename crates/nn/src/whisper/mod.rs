@@ -12,10 +12,10 @@ use serde::Deserialize;
 
 use crate::error::NnError;
 use crate::layers::{LayerNorm, Linear};
-use crate::weights::{Scope, Weights, read_json};
+use crate::weights::{Weights, read_json};
 use decoder::DecoderLayer;
 pub use decoder::{CrossCache, SelfCache};
-use encoder::{EncoderLayer, Stem};
+use encoder::Encoder;
 use half_linear::HalfLinear;
 use mel::FRAMES;
 
@@ -61,9 +61,7 @@ impl WhisperConfig {
 
 pub struct Whisper {
     pub config: WhisperConfig,
-    stem: Stem,
-    encoder: Vec<EncoderLayer>,
-    encoder_norm: LayerNorm,
+    encoder: Encoder,
     positions: Vec<f32>, // [target positions, d]
     tokens: HalfLinear,  // [vocabulary, d]
     decoder: Vec<DecoderLayer>,
@@ -75,15 +73,12 @@ impl Whisper {
     pub fn load(folder: &Path, config: WhisperConfig) -> Result<Self, NnError> {
         let weights = Weights::open(folder)?;
         let d = config.d_model;
-        let (encoder, decoder) = (weights.scope("model.encoder"), weights.scope("model.decoder"));
-        let encoder_layer = |i: usize| EncoderLayer::load(&encoder.at("layers").at(i), &config);
+        let decoder = weights.scope("model.decoder");
         let decoder_layer = |i: usize| DecoderLayer::load(&decoder.at("layers").at(i), &config);
         let positions = [config.max_target_positions, d];
         let tokens = decoder.tensor("embed_tokens.weight", &[config.vocab_size, d])?;
         Ok(Self {
-            stem: Stem::load(&encoder, &config)?,
-            encoder: (0..config.encoder_layers).map(encoder_layer).collect::<Result<_, _>>()?,
-            encoder_norm: encoder.layer_norm("layer_norm", d, EPS)?,
+            encoder: Encoder::load(&weights.scope("model.encoder"), &config)?,
             positions: decoder.tensor("embed_positions.weight", &positions)?,
             tokens: HalfLinear::new(&Linear::new(tokens, None, d)),
             decoder: (0..config.decoder_layers).map(decoder_layer).collect::<Result<_, _>>()?,
@@ -100,10 +95,7 @@ impl Whisper {
 
     /// The encoder's output over a spectrum \[FRAMES, bands\]: \[positions, d\].
     pub fn encode(&self, spectrum: &[f32]) -> Vec<f32> {
-        let mut x = self.stem.forward(spectrum);
-        self.encoder.iter().for_each(|layer| layer.forward(&mut x));
-        self.encoder_norm.forward_in_place(&mut x);
-        x
+        self.encoder.forward(spectrum)
     }
 
     /// What the decoder needs of a spectrum \[FRAMES, bands\].
@@ -146,17 +138,4 @@ impl Whisper {
     pub fn logits(&self, x: &[f32]) -> Vec<f32> {
         self.tokens.forward(x, None)
     }
-}
-
-/// The parts of an attention's stacked input.
-const QKV: [&str; 3] = ["q_proj", "k_proj", "v_proj"];
-
-/// Linear layers \[d, d\] of an attention with one input, stacked.
-fn stacked(scope: &Scope<'_>, parts: &[&str], d: usize) -> Result<Linear, NnError> {
-    let part = |name: &&str| match *name {
-        // Whisper's keys have no bias.
-        "k_proj" if !scope.has("k_proj.bias") => scope.unbiased("k_proj.weight", d, d),
-        name => scope.linear(name, d, d),
-    };
-    Ok(Linear::stack(parts.iter().map(part).collect::<Result<Vec<_>, _>>()?))
 }

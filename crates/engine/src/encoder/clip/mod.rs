@@ -63,7 +63,7 @@ pub fn load(
             return Err(NnError::Config { path: folder.join("config.json"), reason }.into());
         }
         let Preparation { spec, colours } = Preparation::read(folder, family, sizes.image)?;
-        let encoder = ImageEncoder::load(&weights, family, sizes, colours)?;
+        let encoder = ImageEncoder::load(&weights, family, &sizes, colours)?;
         let forward = move |frames: &[&[u8]]| encoder.forward(frames);
         image = Some(Box::new(Images { spec, dim: sizes.dim, forward }));
     }

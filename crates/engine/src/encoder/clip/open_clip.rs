@@ -5,9 +5,7 @@ use std::path::Path;
 use serde::Deserialize;
 use stitch_nn::clip::config::{OPENAI_MEAN, OPENAI_STD};
 pub use stitch_nn::clip::mobileclip::CONFIG;
-use stitch_nn::clip::mobileclip::{
-    MobileClipConfig, MobileImageEncoder, WEIGHTS, text_encoder, wrong,
-};
+use stitch_nn::clip::mobileclip::{MobileClipConfig, WEIGHTS, image_encoder, text_encoder, wrong};
 use stitch_nn::clip::normalize::Normalize;
 
 use super::Images;
@@ -49,7 +47,7 @@ pub fn load(
     let mut image: Option<Box<dyn ImageTower>> = None;
     if towers == Towers::Both {
         let Preparation { spec, colours } = config.preparation(folder)?;
-        let encoder = MobileImageEncoder::load(folder, &weights, model, colours)?;
+        let encoder = image_encoder(folder, &weights, model, colours)?;
         let forward = move |frames: &[&[u8]]| encoder.forward(frames);
         image = Some(Box::new(Images { spec, dim, forward }));
     }

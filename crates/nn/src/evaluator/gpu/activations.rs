@@ -1,6 +1,7 @@
 //! What the forward pass on the GPU saves for the backward pass, and the shape of a batch.
 
 use super::device::{Address, GpuBuffer};
+use crate::evaluator::activations::{Gradients, LayerActivations};
 use crate::evaluator::config::EvaluatorConfig;
 use crate::evaluator::forward::Batch;
 
@@ -60,46 +61,9 @@ pub(super) struct GpuActivations {
     pub inputs: GpuBuffer,     // [steps, inputs]
     pub projected: GpuBuffer,  // [steps, d]
     pub product: GpuBuffer,    // [R, d]: a product on its way
-    pub layers: Vec<GpuLayerActivations>,
-    pub top: GpuLayerActivations,
+    pub layers: Vec<LayerActivations<GpuBuffer>>,
+    pub top: LayerActivations<GpuBuffer>,
     pub d_logits: GpuBuffer, // [B]
     pub losses: GpuBuffer,   // [B]
-    pub gradients: GpuGradients,
-}
-
-/// What one layer saves; of the head its input, the norm before it, and its hidden layer.
-#[derive(Default)]
-pub(super) struct GpuLayerActivations {
-    pub input: GpuBuffer,          // [R, d]
-    pub outer_norm: GpuNormCache,  // [R, d] with norm_first, else [A, d]
-    pub attention_in: GpuBuffer,   // [R, d], only with norm_first
-    pub cls_in: GpuBuffer,         // [B, d], only in the last layer
-    pub queries: GpuBuffer,        // [B, d] in the last layer, else [R, 3·d] with keys and values
-    pub keys_values: GpuBuffer,    // [R, 2·d], only in the last layer
-    pub probs: GpuBuffer,          // [A, heads, max_length], 32 bits
-    pub attended: GpuBuffer,       // [A, d]
-    pub sum: GpuBuffer,            // [A, d], only with norm_first
-    pub middle_norm: GpuNormCache, // [A, d]
-    pub hidden_in: GpuBuffer,      // [A, d]
-    pub pre: GpuBuffer,            // [A, hidden], only with GELU
-    pub hidden: GpuBuffer,         // [A, hidden]
-}
-
-/// What a layer norm saves: its normalised rows and 1 / their standard deviations.
-#[derive(Default)]
-pub(super) struct GpuNormCache {
-    pub rows: GpuBuffer, // [.., d]
-    pub rstd: GpuBuffer, // [..], 32 bits
-}
-
-/// Buffers of the backward pass.
-#[derive(Default)]
-pub(super) struct GpuGradients {
-    pub x: GpuBuffer,             // [R, d]
-    pub d_rows: GpuBuffer,        // [R, d]
-    pub masked: GpuBuffer,        // [A, d]
-    pub d_hidden: GpuBuffer,      // [A, hidden]
-    pub d_attended: GpuBuffer,    // [A, d]
-    pub d_queries: GpuBuffer,     // as queries
-    pub d_keys_values: GpuBuffer, // as keys_values
+    pub gradients: Gradients<GpuBuffer>,
 }

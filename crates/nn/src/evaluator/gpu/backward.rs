@@ -1,12 +1,11 @@
 //! The backward pass on the GPU: from the head's hidden sums to the gradient of every parameter.
 
-use super::activations::{
-    BatchIndex, BatchShape, GpuActivations, GpuGradients, GpuLayerActivations, GpuNormCache,
-};
+use super::activations::{BatchIndex, BatchShape, GpuActivations};
 use super::device::{Address, Arg, GemmOutput, GpuBuffer, GpuMatrix, LaunchGrid};
 use super::forward::args;
 use super::{CHUNKS, Pass};
 use crate::error::NnError;
+use crate::evaluator::activations::{Gradients, LayerActivations, NormCache};
 use crate::evaluator::dropout::{EMBEDDING_SITE, LayerSite};
 use crate::evaluator::parameters::{LinearRange, NormRange};
 
@@ -49,8 +48,8 @@ impl Pass<'_> {
     fn feed_forward_backward(
         &self,
         number: usize,
-        saved: &GpuLayerActivations,
-        buffers: &mut GpuGradients,
+        saved: &LayerActivations<GpuBuffer>,
+        buffers: &mut Gradients<GpuBuffer>,
     ) -> Result<(), NnError> {
         let (layer, config) = (self.layer(number), &self.network.config);
         let (middle, outer) = layer.norms(config.norm_first);
@@ -84,8 +83,8 @@ impl Pass<'_> {
     fn attention_backward(
         &self,
         number: usize,
-        saved: &GpuLayerActivations,
-        buffers: &mut GpuGradients,
+        saved: &LayerActivations<GpuBuffer>,
+        buffers: &mut Gradients<GpuBuffer>,
     ) -> Result<(), NnError> {
         let (layer, heads, d) = (self.layer(number), self.network.config.heads, self.width());
         let BatchShape { rows, sequences, max_length, .. } = self.shape;
@@ -115,8 +114,8 @@ impl Pass<'_> {
     fn qkv_backward(
         &self,
         number: usize,
-        saved: &GpuLayerActivations,
-        buffers: &mut GpuGradients,
+        saved: &LayerActivations<GpuBuffer>,
+        buffers: &mut Gradients<GpuBuffer>,
     ) -> Result<(), NnError> {
         let (layer, norm_first) = (self.layer(number), self.network.config.norm_first);
         let input = if norm_first { &saved.attention_in } else { &saved.input }.address;
@@ -141,8 +140,8 @@ impl Pass<'_> {
         &self,
         number: usize,
         input: Address,
-        saved: &GpuLayerActivations,
-        buffers: &mut GpuGradients,
+        saved: &LayerActivations<GpuBuffer>,
+        buffers: &mut Gradients<GpuBuffer>,
     ) -> Result<(), NnError> {
         let (layer, d) = (self.layer(number), self.width());
         let BatchShape { rows, sequences, .. } = self.shape;
@@ -252,7 +251,7 @@ impl Pass<'_> {
         &self,
         range: &NormRange,
         (x, rows): (Address, usize),
-        cache: &GpuNormCache,
+        cache: &NormCache<GpuBuffer>,
     ) -> Result<(), NnError> {
         let (normalized, rstd) = (cache.rows.address, cache.rstd.address);
         let starts = (range.bias.start, range.weight.start);

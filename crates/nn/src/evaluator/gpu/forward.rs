@@ -1,13 +1,12 @@
 //! The forward pass on the GPU, from steps to the loss of each sequence; the shapes are those of the
 //! CPU's forward.rs.
 
-use super::activations::{
-    BatchIndex, BatchShape, GpuActivations, GpuLayerActivations, GpuNormCache,
-};
+use super::activations::{BatchIndex, BatchShape, GpuActivations};
 use super::device::{Address, Arg, GemmOutput, GpuBuffer, GpuMatrix, LaunchGrid};
 use super::{GpuNetwork, Pass};
 use crate::error::NnError;
 use crate::evaluator::Labels;
+use crate::evaluator::activations::{LayerActivations, NormCache};
 use crate::evaluator::dropout::{EMBEDDING_SITE, LayerSite};
 use crate::evaluator::forward::Batch;
 use crate::evaluator::parameters::{LayerRange, LinearRange, NormRange};
@@ -155,7 +154,7 @@ impl Pass<'_> {
         &self,
         range: &NormRange,
         (x, rows): (Address, usize),
-        cache: &mut GpuNormCache,
+        cache: &mut NormCache<GpuBuffer>,
         out: Address,
     ) -> Result<(), NnError> {
         let (normalized, rstd) = self.norm_cache(cache, rows)?;
@@ -167,7 +166,7 @@ impl Pass<'_> {
     /// Normalised rows and 1 / standard deviations.
     fn norm_cache(
         &self,
-        cache: &mut GpuNormCache,
+        cache: &mut NormCache<GpuBuffer>,
         rows: usize,
     ) -> Result<(Address, Address), NnError> {
         let rstd = self.reserve_f32(&mut cache.rstd, rows)?;
@@ -175,7 +174,7 @@ impl Pass<'_> {
     }
 
     /// Queries, keys and values without their biases.
-    fn qkv(&self, number: usize, saved: &mut GpuLayerActivations) -> Result<(), NnError> {
+    fn qkv(&self, number: usize, saved: &mut LayerActivations<GpuBuffer>) -> Result<(), NnError> {
         let (layer, d) = (self.layer(number), self.width());
         let BatchShape { rows, sequences, .. } = self.shape;
         let mut input = saved.input.address;
@@ -197,7 +196,11 @@ impl Pass<'_> {
         self.product(&layer.key_value, input, rows, keys_values)
     }
 
-    fn attention(&self, number: usize, saved: &mut GpuLayerActivations) -> Result<(), NnError> {
+    fn attention(
+        &self,
+        number: usize,
+        saved: &mut LayerActivations<GpuBuffer>,
+    ) -> Result<(), NnError> {
         let (heads, d, last) = (self.network.config.heads, self.width(), self.is_last(number));
         let BatchShape { sequences, max_length, .. } = self.shape;
         let (queries, _) = self.query_rows(number);
@@ -216,7 +219,7 @@ impl Pass<'_> {
     pub(super) fn qkv_addresses(
         &self,
         last: bool,
-        saved: &GpuLayerActivations,
+        saved: &LayerActivations<GpuBuffer>,
     ) -> ((Address, usize), (Address, usize)) {
         let (queries, d) = (saved.queries.address, self.width());
         match last {
@@ -229,7 +232,7 @@ impl Pass<'_> {
     fn attention_output(
         &self,
         number: usize,
-        saved: &mut GpuLayerActivations,
+        saved: &mut LayerActivations<GpuBuffer>,
         product: Address,
     ) -> Result<(), NnError> {
         let (layer, norm_first) = (self.layer(number), self.network.config.norm_first);
@@ -264,7 +267,7 @@ impl Pass<'_> {
     fn feed_forward(
         &self,
         number: usize,
-        saved: &mut GpuLayerActivations,
+        saved: &mut LayerActivations<GpuBuffer>,
         product: Address,
         out: Address,
     ) -> Result<(), NnError> {
@@ -333,7 +336,7 @@ impl Pass<'_> {
     }
 
     /// The head's input: the last layer's result, or its norm.
-    pub(super) fn head_in(&self, top: &GpuLayerActivations) -> Address {
+    pub(super) fn head_in(&self, top: &LayerActivations<GpuBuffer>) -> Address {
         match self.network.layout.norm.is_some() {
             true => top.hidden_in.address,
             false => top.input.address,

@@ -11,6 +11,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use super::Labels;
+use super::activations::LayerActivations;
 use super::adamw::{AdamW, AdamWState};
 use super::config::EvaluatorConfig;
 use super::dropout::Dropout;
@@ -18,7 +19,7 @@ use super::forward::Batch;
 use super::parameters::ParameterLayout;
 use crate::error::NnError;
 use crate::kernels::Activation;
-use activations::{BatchShape, GpuActivations, GpuLayerActivations};
+use activations::{BatchShape, GpuActivations};
 pub use device::Arithmetic;
 use device::{Address, Arg, Device, GpuBuffer, LaunchGrid};
 
@@ -78,7 +79,7 @@ impl GpuNetwork {
         let device = Device::new(arithmetic, &constants(config, arithmetic))?;
         let layout = ParameterLayout::new(config);
         let (count, bytes) = (parameters.len(), 4 * parameters.len());
-        let layers = (0..config.layers).map(|_| GpuLayerActivations::default()).collect();
+        let layers = (0..config.layers).map(|_| LayerActivations::default()).collect();
         let network = Self {
             weights: device.buffer(bytes)?,
             half_weights: match arithmetic {

@@ -1,11 +1,14 @@
-//! The transformer that every encoder of the family has: attention and a feed-forward block, each
-//! after a layer norm. Sequences lie one after the other as rows, without padding.
+//! The transformer of CLIP's and Whisper's encoders: attention and a feed-forward block, each after a
+//! layer norm. Sequences lie one after the other as rows, without padding.
 
 use crate::error::NnError;
 use crate::kernels::{Activation, sigmoid};
 use crate::layers::{Attention, LayerNorm, Linear, RelativeBias};
-use crate::matrix::{Cores, by_rows};
+use crate::matrix::{Cores, in_shares};
 use crate::weights::Scope;
+
+/// The parts of an attention's stacked input.
+pub(crate) const QKV: [&str; 3] = ["q_proj", "k_proj", "v_proj"];
 
 /// The sizes of a transformer.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -19,7 +22,7 @@ pub struct TransformerConfig {
     pub gelu: GeluKind,
 }
 
-/// The forms of the Gaussian error linear unit that the family has.
+/// The forms of the Gaussian error linear unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
 pub enum GeluKind {
     /// x · sigmoid(1.702 x)
@@ -42,6 +45,8 @@ pub enum Naming {
     OpenClip,
     /// `blocks.0.attn.qkv.weight`
     Timm,
+    /// `layers.0.self_attn_layer_norm.weight`
+    Whisper,
 }
 
 impl TransformerConfig {
@@ -106,12 +111,15 @@ impl Layer {
         config: &TransformerConfig,
     ) -> Result<Self, NnError> {
         let TransformerConfig { width: d, eps, .. } = *config;
+        let attention = scope.at("self_attn");
         let (qkv, norm1, out, norm2, mlp) = match naming {
             Naming::HuggingFace => {
-                let part = |name: &str| scope.linear(name, d, d);
-                let (q, k) = (part("self_attn.q_proj")?, part("self_attn.k_proj")?);
-                let qkv = Linear::stack([q, k, part("self_attn.v_proj")?]);
+                let qkv = attention.stacked(&QKV, d)?;
                 (qkv, "layer_norm1", "self_attn.out_proj", "layer_norm2", ["mlp.fc1", "mlp.fc2"])
+            }
+            Naming::Whisper => {
+                let (norm1, norm2) = ("self_attn_layer_norm", "final_layer_norm");
+                (attention.stacked(&QKV, d)?, norm1, "self_attn.out_proj", norm2, ["fc1", "fc2"])
             }
             Naming::OpenClip => {
                 let qkv = in_proj(&scope.at("attn"), d)?;
@@ -168,13 +176,9 @@ impl FeedForward {
     }
 
     fn apply(&self, hidden: &mut [f32], gelu: impl Fn(f32) -> f32 + Sync) {
-        by_rows(
-            hidden,
-            self.wide.outputs(),
-            Cores::All,
-            #[inline(always)]
-            |_, part| part.iter_mut().for_each(|x| *x = gelu(*x)),
-        );
+        in_shares!(hidden, Cores::All.row_share(hidden.len(), self.wide.outputs()), |_, part| part
+            .iter_mut()
+            .for_each(|x| *x = gelu(*x)));
     }
 }
 
