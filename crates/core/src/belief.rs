@@ -49,11 +49,6 @@ pub struct Belief {
 }
 
 impl Belief {
-    /// One model whichever senses spoke.
-    pub const fn always(logit: Logit) -> Self {
-        Self { both: logit, text: logit, clip: logit }
-    }
-
     /// The log-odds that the clip shows the step; none where no sense spoke.
     pub fn log_odds(&self, evidence: &Evidence) -> Option<f32> {
         let logit = match (evidence.text, evidence.clip) {
@@ -114,7 +109,7 @@ mod tests {
             Logit { text: 1.0, clip: 1.0, context: 10.0, context_clip: 100.0, ..Logit::default() };
         let written = Evidence { text: Some(1.0), clip: Some(1.0), ..Evidence::default() };
         let understood = Evidence { context: Some(0.5), context_clip: Some(0.25), ..written };
-        let model = Belief::always(logit);
+        let model = Belief { both: logit, ..Belief::default() };
         assert_eq!(model.log_odds(&written), Some(112.0));
         assert_eq!(model.log_odds(&understood), Some(32.0));
     }

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use tempfile::NamedTempFile;
 
-pub use stitch_nn::files::FileError;
+pub use stitch_nn::FileError;
 
 /// What the names of unfinished files begin with.
 pub const UNFINISHED: &str = ".writing-";

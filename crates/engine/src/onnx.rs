@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-pub use stitch_nn::onnx::{Graph, Input, OnnxError, Output, Runtime};
+pub use stitch_nn::onnx::{Graph, Input, Output, Runtime};
 
-use crate::models::{ModelError, Store};
+use crate::models::{ModelError, NnError, Store};
 
 /// Why there is no runtime.
 #[derive(Debug, thiserror::Error)]
@@ -14,7 +14,7 @@ pub enum RuntimeError {
     NotInstalled(#[from] ModelError),
     /// It does not load.
     #[error(transparent)]
-    Library(#[from] OnnxError),
+    Library(#[from] NnError),
 }
 
 /// The runtime of the variable ORT_DYLIB_PATH, else that of the store.

@@ -6,11 +6,11 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use rayon::prelude::*;
 use stitch_core::features::{Features, FeaturesError};
-use stitch_nn::mpnet::{Adapter, Mpnet, PooledText, Sizes};
+use stitch_nn::mpnet::{Adapter, Mpnet, MpnetConfig, PooledText};
 use stitch_nn::tokenizer;
 use tokenizers::Tokenizer;
 
-use crate::models::{Weights, WeightsError};
+use crate::models::{NnError, Weights};
 use crate::progress::{Progress, Silent, Stopped};
 
 /// The most tokens in one pass: enough to feed the matrix products, few enough to stay in cache.
@@ -25,10 +25,7 @@ const REMEMBERED: usize = 4096;
 pub enum SentenceError {
     /// The model's folder is not what it should be.
     #[error(transparent)]
-    Weights(#[from] WeightsError),
-    /// The tensor library failed.
-    #[error("the sentences could not be encoded: {0}")]
-    Tensor(#[from] stitch_nn::TensorError),
+    Weights(#[from] NnError),
     /// The model made numbers that are none.
     #[error("the sentence model made unusable numbers: {0}")]
     Features(#[from] FeaturesError),
@@ -39,8 +36,9 @@ pub enum SentenceError {
 
 /// The sentence model with its tokenizer.
 pub struct SentenceEncoder {
-    tokenizer: PathAnd<Tokenizer>,
-    sizes: Sizes,
+    tokenizer: Tokenizer,
+    tokenizer_path: PathBuf,
+    config: MpnetConfig,
     network: Mutex<Network>,
     remembered: Mutex<HashMap<String, Vec<f32>>>,
     /// None where the adapter was trained for a model of another size.
@@ -61,23 +59,20 @@ enum Network {
     Read(Arc<Mpnet>),
 }
 
-struct PathAnd<T> {
-    path: PathBuf,
-    value: T,
-}
-
 impl SentenceEncoder {
     /// The model's name in the store.
     pub const MODEL: &str = "all-mpnet-base-v2";
 
     /// Opens the model in a folder. What is wrong with its tensors is said when they are read.
     pub fn load(folder: &Path) -> Result<Self, SentenceError> {
-        let sizes = Sizes::read(folder)?;
+        let config = MpnetConfig::read(folder)?;
         let network = Mutex::new(Network::Unread(Weights::open(folder)?));
-        let tokenizer = load_tokenizer(folder.join("tokenizer.json"), sizes.longest)?;
+        let tokenizer_path = folder.join("tokenizer.json");
+        let tokenizer = tokenizer::load(&tokenizer_path, config.max_tokens)?;
         Ok(Self {
             tokenizer,
-            sizes,
+            tokenizer_path,
+            config,
             network,
             remembered: Mutex::default(),
             adapter: OnceLock::new(),
@@ -86,14 +81,14 @@ impl SentenceEncoder {
 
     /// The length of a vector.
     pub fn dim(&self) -> usize {
-        self.sizes.dim()
+        self.config.dim()
     }
 
     fn network(&self) -> Result<Arc<Mpnet>, SentenceError> {
         let mut network = self.network.lock().unwrap_or_else(PoisonError::into_inner);
         let read = match &*network {
             Network::Read(read) => return Ok(read.clone()),
-            Network::Unread(weights) => Arc::new(Mpnet::read(weights, &self.sizes)?),
+            Network::Unread(weights) => Arc::new(Mpnet::read(weights, &self.config)?),
         };
         *network = Network::Read(read.clone());
         Ok(read)
@@ -136,7 +131,7 @@ impl SentenceEncoder {
         let read = || {
             let weights =
                 Weights::from_bytes("context/adapter.safetensors", CONTEXT_ADAPTER).ok()?;
-            Adapter::read(&weights, &self.sizes).ok().filter(|adapter| !adapter.is_empty())
+            Adapter::read(&weights, &self.config).ok().filter(|adapter| !adapter.is_empty())
         };
         let Some(adapter) = self.adapter.get_or_init(read) else { return Ok(None) };
         let title = (!title.is_empty()).then_some(title);
@@ -205,10 +200,7 @@ impl SentenceEncoder {
     }
 
     fn tokenise(&self, texts: Vec<&str>) -> Result<Vec<Vec<u32>>, SentenceError> {
-        let encoded = self.tokenizer.value.encode_batch_fast(texts, true).map_err(|error| {
-            WeightsError::Tokenizer { path: self.tokenizer.path.clone(), reason: error.to_string() }
-        })?;
-        Ok(encoded.iter().map(|text| text.get_ids().to_vec()).collect())
+        Ok(tokenizer::encode(&self.tokenizer, &self.tokenizer_path, texts)?)
     }
 }
 
@@ -234,14 +226,6 @@ fn in_context(title: Option<&Vec<u32>>, steps: &[Vec<u32>]) -> (Vec<u32>, usize)
     }
     tokens.truncate(CONTEXT_TOKENS);
     (tokens, pooled)
-}
-
-/// The tokenizer, cutting texts at the model's longest instead of whatever its file says.
-fn load_tokenizer(path: PathBuf, longest: usize) -> Result<PathAnd<Tokenizer>, WeightsError> {
-    match tokenizer::load(&path, longest) {
-        Ok(value) => Ok(PathAnd { path, value }),
-        Err(error) => Err(WeightsError::Tokenizer { path, reason: error.to_string() }),
-    }
 }
 
 /// The different texts, and for each text its number among them.

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use serde::Deserialize;
 use stitch_core::features::{Features, similarity};
 use stitch_engine::encoder::{Encoder, mini};
-use stitch_engine::models::Store;
-use stitch_engine::onnx::{self, Graph, Input, OnnxError, Runtime};
+use stitch_engine::models::{NnError, Store};
+use stitch_engine::onnx::{self, Graph, Input, Runtime};
 use stitch_engine::sentence::SentenceEncoder;
 
 #[derive(Deserialize)]
@@ -62,7 +62,7 @@ fn what_is_wrong_with_a_graph_is_said() {
     let Some(runtime) = runtime() else { return };
     let whole = shipped("image1.onnx");
     let cut = Graph::from_bytes(&runtime, "cut.onnx", whole[..whole.len() / 2].to_vec());
-    assert!(matches!(cut, Err(OnnxError::Graph { .. })));
+    assert!(matches!(cut, Err(NnError::Graph { .. })));
     let graph = Graph::from_bytes(&runtime, "mini", whole).unwrap();
     let error = graph.run(&[], "colours").unwrap_err().to_string();
     assert_eq!(error, "mini: there is no output `colours`; there is features");

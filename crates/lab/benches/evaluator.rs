@@ -11,9 +11,9 @@ use stitch_core::cover::Sequence;
 use stitch_core::features::Features;
 use stitch_core::pool::Pool;
 use stitch_engine::encoder::EncoderId;
-use stitch_engine::evaluator::{Batch, Config, Dropout, Evaluator, Labels};
+use stitch_engine::evaluator::{AdamW, Batch, Config, Dropout, Evaluator, Labels};
 use stitch_engine::scorer::{Query, Scorer};
-use stitch_lab::train::learner::{CpuLearner, Learner, StepOptions};
+use stitch_lab::train::learner::{CpuLearner, Learner};
 
 const STEPS: usize = 8;
 const DIM: usize = 768;
@@ -74,8 +74,8 @@ fn on_gpu() {
 fn losses(learner: &mut dyn Learner, times: u64) -> Vec<f32> {
     let inputs = learner.evaluator().expect("an evaluator").config().inputs();
     let (batch, labels) = given(24, inputs);
-    let options = StepOptions { rate: 3e-4, decay: 0.01, clip: 1.0 };
-    let mut once = |seed| learner.step(&batch, &labels, options, Dropout::new(0.1, seed));
+    let adamw = AdamW { learning_rate: 3e-4, weight_decay: 0.01, max_gradient_norm: 1.0 };
+    let mut once = |seed| learner.step(&batch, &labels, adamw, Dropout::new(0.1, seed));
     (0..times).map(|seed| once(seed).expect("a step")).collect()
 }
 
@@ -115,11 +115,11 @@ fn given(count: usize, inputs: usize) -> (Batch, Labels) {
 fn step(learner: &mut dyn Learner, count: usize, times: usize) -> f64 {
     let inputs = learner.evaluator().expect("an evaluator").config().inputs();
     let (batch, labels) = given(count, inputs);
-    let options = StepOptions { rate: 3e-4, decay: 0.0, clip: 0.0 };
+    let adamw = AdamW { learning_rate: 3e-4, weight_decay: 0.0, max_gradient_norm: 0.0 };
     let mut seed = 0;
     let mut once = || {
         seed += 1;
-        learner.step(&batch, &labels, options, Dropout::new(0.1, seed)).expect("a step");
+        learner.step(&batch, &labels, adamw, Dropout::new(0.1, seed)).expect("a step");
     };
     once();
     best(times, once)

@@ -48,10 +48,7 @@ const RULES: [Rule; 17] = [
     ("licence", "every dependency's licence is in deny.toml", licences::check),
 ];
 
-/// Rules that do not hold yet. `tidy` without arguments skips them.
-const NOT_YET: &[&str] = &["test-only"];
-
-/// Checks the named rules, or all but `NOT_YET`, or all with `--all`, and prints the breaches.
+/// Checks the named rules, or all, and prints the breaches.
 pub fn run(root: &Path, names: &[&str]) -> Result<ExitCode, String> {
     let rules = select(names)?;
     let breaches = check(root, &rules)?;
@@ -62,9 +59,6 @@ pub fn run(root: &Path, names: &[&str]) -> Result<ExitCode, String> {
     };
     // A closed pipe (`| head`) is no error.
     _ = writeln!(std::io::stdout(), "{lines}{verdict}");
-    if names.is_empty() && !NOT_YET.is_empty() {
-        eprintln!("tidy: skipped {}; `tidy --all` checks them", NOT_YET.join(", "));
-    }
     Ok(if breaches.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
@@ -74,8 +68,7 @@ pub fn list() -> Result<ExitCode, String> {
 
 fn select(names: &[&str]) -> Result<Vec<Rule>, String> {
     match names {
-        [] => Ok(RULES.into_iter().filter(|rule| !NOT_YET.contains(&rule.0)).collect()),
-        ["--all"] => Ok(RULES.to_vec()),
+        [] => Ok(RULES.to_vec()),
         names => command::select(&RULES, |rule| rule.0, names),
     }
 }

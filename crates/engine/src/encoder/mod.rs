@@ -28,8 +28,8 @@ pub use two_towers::TwoTowers;
 use crate::files::FileError;
 use crate::footage::Footage;
 use crate::media::MediaError;
-use crate::models::WeightsError;
-use crate::onnx::{OnnxError, RuntimeError};
+use crate::models::NnError;
+use crate::onnx::RuntimeError;
 use crate::progress::{Progress, Stopped};
 use crate::sentence::SentenceError;
 use crate::transcript::Sentence;
@@ -84,11 +84,9 @@ pub enum EncoderError {
     #[error(transparent)]
     Sentence(#[from] SentenceError),
     #[error(transparent)]
-    Weights(#[from] WeightsError),
+    Weights(#[from] NnError),
     #[error(transparent)]
     Runtime(#[from] RuntimeError),
-    #[error(transparent)]
-    Onnx(#[from] OnnxError),
     #[error(transparent)]
     Media(#[from] MediaError),
     #[error("the encoder made unusable numbers: {0}")]

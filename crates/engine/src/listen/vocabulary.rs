@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use stitch_nn::whisper::network::Config;
+use stitch_nn::whisper::WhisperConfig;
 use tokenizers::Tokenizer;
 
 use super::ListenError;
@@ -40,7 +40,7 @@ pub struct Vocabulary {
 }
 
 impl Vocabulary {
-    pub fn load(folder: &Path, config: &Config) -> Result<Self, ListenError> {
+    pub fn load(folder: &Path, config: &WhisperConfig) -> Result<Self, ListenError> {
         let path = folder.join("tokenizer.json");
         let broken = |reason: String| ListenError::Tokenizer { path: path.clone(), reason };
         let tokenizer = Tokenizer::from_file(&path).map_err(|error| broken(error.to_string()))?;

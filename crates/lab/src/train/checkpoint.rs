@@ -104,7 +104,7 @@ pub fn read(
         return Err(TrainError::OtherCheckpoint { path, difference });
     }
     let weights = Weights::open_file(&path)?;
-    let row = |name: &str| weights.numbers(name, &[count]).map(Cow::Owned);
+    let row = |name: &str| weights.tensor(name, &[count]).map(Cow::Owned);
     let best = match &head.position.best {
         Some(_) => row("best")?,
         None => Cow::Owned(Vec::new()),
@@ -131,7 +131,7 @@ pub fn remove(folder: &Path) -> Result<(), FileError> {
 
 fn read_head(path: &Path) -> Result<Head, TrainError> {
     let broken = |reason: String| TrainError::BrokenCheckpoint { path: path.to_owned(), reason };
-    let head = Weights::open_file(path)?.told("stitch").map(str::to_owned);
+    let head = Weights::open_file(path)?.metadata("stitch").map(str::to_owned);
     let head = head.ok_or_else(|| broken("it is no checkpoint of a training".into()))?;
     let head: Head = serde_json::from_str(&head).map_err(|error| broken(error.to_string()))?;
     match head.version {

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use stitch_engine::evaluator::{Config, Dropout, EvaluatorError, Labels, Precision};
 use stitch_engine::files::FileError;
-use stitch_engine::models::WeightsError;
+use stitch_engine::models::NnError;
 use stitch_engine::progress::{Progress, Stopped};
 use stitch_engine::scorer::{AverageSimilarity, Scorer, ScorerError};
 
@@ -145,7 +145,7 @@ pub enum TrainError {
     #[error("{}: {reason}; remove the file to begin anew", path.display())]
     BrokenCheckpoint { path: PathBuf, reason: String },
     #[error("{0}; remove the file to begin anew")]
-    CheckpointWeights(#[from] WeightsError),
+    CheckpointWeights(#[from] NnError),
     #[error(transparent)]
     Measure(#[from] MeasureError),
     #[error(transparent)]
@@ -194,10 +194,10 @@ pub fn train(
             run.stop_if_asked(progress)?;
             let (inputs, right) = mixture.inputs(batch);
             let labels = Labels { right, weight_of_right: plan.weight_of_right };
-            let step = plan.step_options(run.steps);
+            let adamw = plan.adamw(run.steps);
             let dropout = Dropout::new(config.dropout, plan.dropout_seed(run.steps));
-            let loss = run.learner.step(&inputs, &labels, step, dropout)?;
-            run.end_step(loss, step.rate, &plan, report)?;
+            let loss = run.learner.step(&inputs, &labels, adamw, dropout)?;
+            run.end_step(loss, adamw.learning_rate, &plan, report)?;
             progress.advance(1);
         }
         let metrics = validation_metrics(&held_out, run.learner.evaluator()?.as_ref())?;

@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use serde_json::Value;
-use stitch_engine::evaluator::{Config, Evaluator};
+use stitch_engine::evaluator::{AdamW, Config, Evaluator};
 use stitch_engine::files::{FileError, write_whole};
 use stitch_engine::progress::Progress;
 
 use super::checkpoint::{self, Checkpoint, Position};
 use super::held_out::{HeldOutReport, TestMetrics};
 use super::history::{self, Epoch, Steps, TrainEvent};
-use super::learner::{CpuLearner, Learner, OptimiserState, StepOptions};
+use super::learner::{CpuLearner, Learner, OptimiserState};
 use super::mixture::{MiniBatch, Mixture};
 use super::outcome::Trained;
 use super::{Schedule, TrainDevice, TrainError, TrainOptions, TrainOutput, curves};
@@ -55,9 +55,9 @@ impl Plan {
         }
     }
 
-    pub fn step_options(&self, step: u64) -> StepOptions {
+    pub fn adamw(&self, step: u64) -> AdamW {
         let TrainOptions { decay, clip, .. } = self.options;
-        StepOptions { rate: self.rate(step), decay, clip }
+        AdamW { learning_rate: self.rate(step), weight_decay: decay, max_gradient_norm: clip }
     }
 
     pub fn dropout_seed(&self, step: u64) -> u64 {
@@ -87,10 +87,11 @@ fn gpu_learner(
     evaluator: Evaluator,
     state: Option<OptimiserState<'_>>,
 ) -> Result<Box<dyn Learner>, TrainError> {
-    use stitch_engine::evaluator::gpu::{Arithmetic, GpuError};
+    use stitch_engine::evaluator::gpu::Arithmetic;
+    use stitch_engine::models::NnError;
     let bf16 = device == TrainDevice::CudaBf16;
     let arithmetic = if bf16 { Arithmetic::Bf16 } else { Arithmetic::F32 };
-    let no_cuda = |error: GpuError| TrainError::NoCuda { reason: error.to_string() };
+    let no_cuda = |error: NnError| TrainError::NoCuda { reason: error.to_string() };
     let learner = super::learner::GpuLearner::new(evaluator, state, arithmetic);
     Ok(Box::new(learner.map_err(no_cuda)?))
 }

@@ -7,26 +7,25 @@ pub mod open_clip;
 use std::path::Path;
 
 use stitch_core::features::Features;
-use stitch_nn::TensorError;
-use stitch_nn::clip::config::Config;
-use stitch_nn::clip::image::Viewer;
-use stitch_nn::clip::text::Reader;
+use stitch_nn::clip::config::ClipConfig;
+use stitch_nn::clip::image::ImageEncoder;
+use stitch_nn::clip::text::TextEncoder;
 
 use self::preparation::Preparation;
 use super::spec::FrameSpec;
 use super::{EncoderError, EncoderId, ImageTower, TextTower, Towers, TwoTowers};
-use crate::models::{Store, Weights, WeightsError, hash_of};
+use crate::models::{NnError, Store, Weights, hash_of};
 
 /// An image network with the frames it takes.
 struct Images<F> {
     spec: FrameSpec,
     dim: usize,
-    network: F,
+    forward: F,
 }
 
 impl<F> ImageTower for Images<F>
 where
-    F: Fn(&[&[u8]]) -> Result<Vec<f32>, TensorError> + Send + Sync,
+    F: Fn(&[&[u8]]) -> Vec<f32> + Send + Sync,
 {
     fn spec(&self) -> &FrameSpec {
         &self.spec
@@ -37,14 +36,13 @@ where
     }
 
     fn encode(&self, frames: &[&[u8]]) -> Result<Features, EncoderError> {
-        let rows = (self.network)(frames).map_err(WeightsError::from)?;
-        Ok(Features::new(self.dim, rows)?)
+        Ok(Features::new(self.dim, (self.forward)(frames))?)
     }
 }
 
-impl TextTower for Reader {
+impl TextTower for TextEncoder {
     fn encode(&self, texts: &[&str]) -> Result<Features, EncoderError> {
-        Ok(Features::new(self.dim(), Reader::encode(self, texts)?)?)
+        Ok(Features::new(self.dim(), TextEncoder::encode(self, texts)?)?)
     }
 }
 
@@ -55,22 +53,22 @@ pub fn load(
     towers: Towers,
     _: &Store,
 ) -> Result<TwoTowers, EncoderError> {
-    let (config, family) = Config::read(folder)?;
+    let (config, family) = ClipConfig::read(folder)?;
     let weights = Weights::open(folder)?;
     let (sizes, text) = (config.image(family), config.text(family));
     let mut image: Option<Box<dyn ImageTower>> = None;
     if towers == Towers::Both {
         if sizes.dim != text.dim {
             let reason = format!("pictures have {} numbers, texts {}", sizes.dim, text.dim);
-            return Err(WeightsError::Config { path: folder.join("config.json"), reason }.into());
+            return Err(NnError::Config { path: folder.join("config.json"), reason }.into());
         }
         let Preparation { spec, colours } = Preparation::read(folder, family, sizes.image)?;
-        let network = Viewer::load(&weights, family, sizes, colours)?;
-        let network = move |frames: &[&[u8]]| network.encode(frames);
-        image = Some(Box::new(Images { spec, dim: sizes.dim, network }));
+        let encoder = ImageEncoder::load(&weights, family, &sizes, colours)?;
+        let forward = move |frames: &[&[u8]]| encoder.forward(frames);
+        image = Some(Box::new(Images { spec, dim: sizes.dim, forward }));
     }
-    let reader = Reader::load(folder, weights, family, &text)?;
+    let encoder = TextEncoder::load(folder, weights, family, &text)?;
     let weights = hash_of(folder, Weights::FILE)?;
     let id = EncoderId { name: name.into(), dim: text.dim, weights };
-    Ok(TwoTowers::new(id, image, Box::new(reader)))
+    Ok(TwoTowers::new(id, image, Box::new(encoder)))
 }

@@ -4,12 +4,13 @@ use std::path::Path;
 
 use serde::Deserialize;
 use serde_json::Value;
-use stitch_nn::clip::colours::Colours;
 use stitch_nn::clip::config::{Family, OPENAI_MEAN, OPENAI_STD};
+use stitch_nn::clip::normalize::Normalize;
 
 use crate::encoder::spec::FrameSpec;
 use crate::media::frames::{Filter, Fit};
-use crate::models::weights::{WeightsError, read_json};
+use crate::models::NnError;
+use crate::models::weights::read_json;
 
 /// Frames encoded per second: these towers are large, and actions change slower.
 const FPS: u32 = 2;
@@ -17,7 +18,7 @@ const FPS: u32 = 2;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Preparation {
     pub spec: FrameSpec,
-    pub colours: Colours,
+    pub colours: Normalize,
 }
 
 /// The fields of preprocessor_config.json that matter here.
@@ -42,14 +43,14 @@ struct Processors {
 
 impl Preparation {
     /// For a tower that takes square pictures of this size.
-    pub fn read(folder: &Path, family: Family, size: usize) -> Result<Self, WeightsError> {
+    pub fn read(folder: &Path, family: Family, size: usize) -> Result<Self, NnError> {
         let name = "preprocessor_config.json";
         let processor: Processor = if folder.join(name).exists() {
             read_json(folder, name)?
         } else {
             read_json::<Processors>(folder, "processor_config.json")?.image_processor
         };
-        let wrong = |reason: String| WeightsError::Config { path: folder.join(name), reason };
+        let wrong = |reason: String| NnError::Config { path: folder.join(name), reason };
         let clip = family == Family::Clip;
         let crops = processor.do_center_crop.unwrap_or(clip);
         let found = [processor.size.as_ref(), processor.crop_size.as_ref().filter(|_| crops)];
@@ -85,10 +86,10 @@ impl Processor {
         };
         let (mean, std) = if clip { (OPENAI_MEAN, OPENAI_STD) } else { ([0.5; 3], [0.5; 3]) };
         let colours = match self.do_normalize {
-            Some(false) => Colours::new(factor, [0.0; 3], [1.0; 3]),
+            Some(false) => Normalize::new(factor, [0.0; 3], [1.0; 3]),
             _ => {
                 let (mean, std) = (self.image_mean.unwrap_or(mean), self.image_std.unwrap_or(std));
-                Colours::new(factor, mean, std)
+                Normalize::new(factor, mean, std)
             }
         };
         Preparation { spec, colours }

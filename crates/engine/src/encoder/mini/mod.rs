@@ -13,7 +13,7 @@ use self::images::Images;
 use self::texts::Texts;
 use super::{EncoderError, EncoderId, TwoTowers};
 use crate::files::hex;
-use crate::models::weights::WeightsError;
+use crate::models::NnError;
 use crate::onnx::Runtime;
 use crate::sentence::SentenceEncoder;
 
@@ -81,7 +81,7 @@ pub fn load(
 ) -> Result<TwoTowers, EncoderError> {
     let files = Files::shipped();
     let config: Config = serde_json::from_slice(&files.config).map_err(|error| {
-        WeightsError::Config { path: "mini/config.json".into(), reason: error.to_string() }
+        NnError::Config { path: "mini/config.json".into(), reason: error.to_string() }
     })?;
     let id =
         EncoderId { name: config.name, dim: config.dim, weights: files.hash(sentence_weights) };

@@ -7,7 +7,7 @@ use stitch_nn::projection::Projection;
 
 use crate::encoder::EncoderError;
 use crate::encoder::tower::TextTower;
-use crate::models::weights::{Weights, WeightsError};
+use crate::models::{NnError, Weights};
 use crate::sentence::SentenceEncoder;
 
 /// The projections' names in the file, in the order of the image towers.
@@ -32,7 +32,7 @@ impl Texts {
                 sentences.dim(),
                 SentenceEncoder::MODEL
             );
-            return Err(WeightsError::Config { path: "mini/config.json".into(), reason }.into());
+            return Err(NnError::Config { path: "mini/config.json".into(), reason }.into());
         }
         Ok(Self { sentences, projections: projections(bytes, from, to)? })
     }
@@ -54,14 +54,13 @@ impl TextTower for Texts {
 }
 
 fn project(projection: &Projection, sentences: &Features) -> Result<Features, EncoderError> {
-    let rows = projection.forward(sentences.as_slice(), sentences.dim());
-    Ok(Features::new(projection.dim(), rows.map_err(WeightsError::from)?)?)
+    Ok(Features::new(projection.dim(), projection.forward(sentences.as_slice()))?)
 }
 
-fn projections(bytes: &[u8], from: usize, to: usize) -> Result<Vec<Projection>, WeightsError> {
+fn projections(bytes: &[u8], from: usize, to: usize) -> Result<Vec<Projection>, NnError> {
     let weights = Weights::from_bytes("mini/text_projection.safetensors", bytes)?;
     let share = to / NAMES.len();
-    NAMES.iter().map(|name| Projection::load(&weights, name, from, share)).collect()
+    NAMES.iter().map(|name| Projection::load(&weights.scope(name), from, share)).collect()
 }
 
 #[cfg(test)]

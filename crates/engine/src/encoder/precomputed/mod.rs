@@ -11,7 +11,7 @@ use stitch_core::features::Features;
 use super::{Encoder, EncoderError, EncoderId, Seconds, VideoInput};
 use crate::files::FileError;
 use crate::footage::Footage;
-use crate::models::WeightsError;
+use crate::models::NnError;
 use crate::progress::Progress;
 pub use folder::{About, Folder};
 
@@ -39,7 +39,7 @@ pub enum PrecomputedError {
     #[error("features of videos are not computed here; index with --features DIR")]
     TextsOnly,
     #[error(transparent)]
-    Weights(#[from] WeightsError),
+    Weights(#[from] NnError),
 }
 
 /// The features of a folder as an encoder.
