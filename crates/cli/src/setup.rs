@@ -13,7 +13,7 @@ use stitch_engine::library::Library;
 use stitch_engine::media::Decode;
 use stitch_engine::models::{Store, hash_of};
 use stitch_engine::progress::Progress;
-use stitch_engine::recipe::{self, Reading};
+use stitch_engine::recipe::{self, Labeller, Reading};
 use stitch_engine::scorer::{Scorer, ScorerModels};
 use stitch_engine::scorers::{self, SCORERS};
 use stitch_engine::sentence::SentenceEncoder;
@@ -178,7 +178,15 @@ impl Setup {
 
     /// The library and the models of a query.
     pub fn open(&self, scorer: &ScorerArguments) -> Result<Session, Failure> {
-        let sentences = self.load_sentences()?;
+        self.open_with(self.load_sentences()?, scorer)
+    }
+
+    /// The same with a sentence model that is there already.
+    pub fn open_with(
+        &self,
+        sentences: Sentences,
+        scorer: &ScorerArguments,
+    ) -> Result<Session, Failure> {
         let (library, encoder) = self.open_library(&sentences)?;
         let scorer = self.load_scorer(scorer, encoder.as_ref(), &sentences)?;
         Ok(Session { library, encoder, sentences, scorer })
@@ -208,13 +216,16 @@ fn xdg_folder(variable: &str, default: &str) -> PathBuf {
     set.unwrap_or_else(|| home().join(default))
 }
 
-/// Reads the procedure in a file, or in standard input if the path is `-`.
-pub fn read_procedure(path: &Path) -> Result<Reading, Failure> {
+/// Reads the procedure in a file, or in standard input if the path is `-`; by rules alone without a
+/// sentence model.
+pub fn read_procedure(path: &Path, sentences: Option<&Sentences>) -> Result<Reading, Failure> {
+    let labeller = sentences.map(|sentences| &*sentences.encoder as &dyn Labeller);
     let mut bytes = Vec::new();
     if path == Path::new("-") {
         std::io::stdin().read_to_end(&mut bytes).map_err(FileError::at("standard input"))?;
-        return Ok(recipe::read_procedure("", &bytes)?);
+        return Ok(recipe::read_procedure("", &bytes, labeller)?);
     }
     let bytes = std::fs::read(path).map_err(FileError::at(path))?;
-    Ok(recipe::read_procedure(&path.file_name().unwrap_or_default().to_string_lossy(), &bytes)?)
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    Ok(recipe::read_procedure(&name, &bytes, labeller)?)
 }

@@ -15,6 +15,7 @@ pub mod transcript;
 pub mod recipe;
 pub mod models;
 pub mod onnx;
+pub mod reader;
 pub mod sentence;
 pub mod listen;
 pub mod summarise;

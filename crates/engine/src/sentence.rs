@@ -12,6 +12,8 @@ use tokenizers::Tokenizer;
 
 use crate::models::{NnError, Weights};
 use crate::progress::{Progress, Silent, Stopped};
+use crate::reader::Reader;
+use crate::recipe::{Label, Labeller};
 
 /// The most tokens in one pass: enough to feed the matrix products, few enough to stay in cache.
 const BATCH_TOKENS: usize = 512;
@@ -43,6 +45,8 @@ pub struct SentenceEncoder {
     remembered: Mutex<HashMap<String, Vec<f32>>>,
     /// None where the adapter was trained for a model of another size.
     adapter: OnceLock<Option<Adapter>>,
+    /// The same for reading texts.
+    reader: OnceLock<Option<Reader>>,
 }
 
 /// The low-rank update with which the model reads a step in its procedure, trained by
@@ -76,6 +80,7 @@ impl SentenceEncoder {
             network,
             remembered: Mutex::default(),
             adapter: OnceLock::new(),
+            reader: OnceLock::new(),
         })
     }
 
@@ -144,7 +149,7 @@ impl SentenceEncoder {
         let rows: Result<Vec<Vec<f32>>, SentenceError> = read
             .par_iter()
             .map(|(tokens, pooled)| {
-                let input = PooledText { tokens, pooled: *pooled };
+                let input = PooledText::first(tokens, *pooled);
                 Ok(network.forward(std::iter::once(input), Some(adapter))?)
             })
             .collect();
@@ -175,6 +180,16 @@ impl SentenceEncoder {
         }
     }
 
+    /// What each sentence of a text is; none where the text is too long or the model has other sizes
+    /// than the one that was trained.
+    fn label(&self, lines: &[Vec<&str>]) -> Result<Option<Vec<Vec<Label>>>, SentenceError> {
+        let reader = self.reader.get_or_init(|| Reader::load(&self.config));
+        let Some(reader) = reader else { return Ok(None) };
+        let mut tokens = self.tokenise(lines.concat())?.into_iter();
+        let lines = lines.iter().map(|line| tokens.by_ref().take(line.len()).collect());
+        Ok(reader.label(&*self.network()?, &lines.collect::<Vec<_>>())?)
+    }
+
     /// The vectors of these texts, one after the other.
     fn encode_new(
         &self,
@@ -191,7 +206,8 @@ impl SentenceEncoder {
             .par_iter()
             .map(|batch| {
                 progress.check()?;
-                let rows = network.forward(batch.iter().map(|text| whole(&tokens[*text])), None)?;
+                let whole = |text: &usize| PooledText::first(&tokens[*text], tokens[*text].len());
+                let rows = network.forward(batch.iter().map(whole), None)?;
                 progress.advance(batch.len() as u64);
                 Ok(rows)
             })
@@ -204,9 +220,15 @@ impl SentenceEncoder {
     }
 }
 
-/// A text whose tokens all count.
-fn whole(tokens: &[u32]) -> PooledText<'_> {
-    PooledText { tokens, pooled: tokens.len() }
+/// Where the model cannot read a text, rules do.
+impl Labeller for SentenceEncoder {
+    fn label(&self, lines: &[Vec<&str>]) -> Option<Vec<Vec<Label>>> {
+        let labels = self.label(lines);
+        if let Err(error) = &labels {
+            tracing::warn!(%error, "the text is read by rules");
+        }
+        labels.ok().flatten()
+    }
 }
 
 /// The tokens of the last step followed by the title and the steps before it, nearest first, and how

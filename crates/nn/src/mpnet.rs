@@ -1,5 +1,6 @@
 //! MPNet with mean pooling: tokens of texts to one row for each, with an optional low-rank adapter.
 
+use std::ops::Range;
 use std::path::Path;
 
 use serde::Deserialize;
@@ -69,13 +70,20 @@ pub struct Mpnet {
     layers: Vec<Layer>,
 }
 
-/// A text's tokens, and how many of them, from the first, are averaged: what follows is context.
-#[derive(Clone, Copy, Debug)]
+/// A text's tokens, and which of them are averaged: a row for each range.
+#[derive(Clone, Debug)]
 pub struct PooledText<'a> {
     /// Never empty.
     pub tokens: &'a [u32],
-    /// At least 1, at most all.
-    pub pooled: usize,
+    /// None is empty; what lies beyond the most tokens of a text is cut off.
+    pub pooled: Vec<Range<usize>>,
+}
+
+impl<'a> PooledText<'a> {
+    /// One row: the mean of the first `count` tokens. What follows them is context.
+    pub fn first(tokens: &'a [u32], count: usize) -> Self {
+        Self { tokens, pooled: std::iter::once(0..count).collect() }
+    }
 }
 
 /// Low-rank updates (LoRA) of some layers, over the same base weights.
@@ -163,8 +171,8 @@ impl Mpnet {
         })
     }
 
-    /// From the tokens of some texts to one row for each: \[texts, d\]. The texts lie one after
-    /// the other as N rows, so that nothing is spent on padding.
+    /// From the tokens of some texts to one row for each pooled range: \[ranges, d\]. The texts lie one
+    /// after the other as N rows, so that nothing is spent on padding.
     pub fn forward<'a>(
         &self,
         texts: impl Iterator<Item = PooledText<'a>>,
@@ -175,7 +183,10 @@ impl Mpnet {
         for text in texts {
             let (first, length) = (x.len() / d, text.tokens.len().min(self.config.max_tokens));
             spans.push((first, length));
-            pooled.push((first, text.pooled.min(length)));
+            pooled.extend(text.pooled.iter().map(|range| {
+                let start = range.start.min(length - 1);
+                (first + start, range.end.min(length).max(start + 1) - start)
+            }));
             self.embed(&text.tokens[..length], &mut x)?;
         }
         self.norm.forward_in_place(&mut x); // [N, d]
@@ -406,7 +417,7 @@ mod tests {
 
     fn rows(tensors: &Tensors, adapter: Option<&Adapter>, texts: &[PooledText<'_>]) -> Vec<f32> {
         let network = Mpnet::read(&weights(tensors), &config()).unwrap();
-        network.forward(texts.iter().copied(), adapter).unwrap()
+        network.forward(texts.iter().cloned(), adapter).unwrap()
     }
 
     fn distance(a: &[f32], b: &[f32]) -> f32 {
@@ -417,7 +428,7 @@ mod tests {
     fn an_adapter_equals_the_network_with_the_update_merged() {
         let adapter = Adapter::read(&weights(&update()), &config()).unwrap();
         let texts = [&[0, 5, 9, 2][..], &[0, 7, 2]];
-        let texts = texts.map(|tokens| PooledText { tokens, pooled: tokens.len() });
+        let texts = texts.map(|tokens| PooledText::first(tokens, tokens.len()));
         let adapted = rows(&base(), Some(&adapter), &texts);
         assert!(distance(&adapted, &rows(&merged(), None, &texts)) < 1e-5);
         assert!(
@@ -427,11 +438,22 @@ mod tests {
     }
 
     #[test]
+    fn every_range_has_a_row() {
+        let tokens = [0, 5, 9, 7, 2];
+        let part = |range: Range<usize>| {
+            rows(&base(), None, &[PooledText { tokens: &tokens, pooled: vec![range] }])
+        };
+        let both = PooledText { tokens: &tokens, pooled: vec![1..3, 3..4] };
+        assert_eq!(rows(&base(), None, &[both]), [part(1..3), part(3..4)].concat());
+        assert_eq!(part(3..99), part(3..5), "cut off at the end");
+    }
+
+    #[test]
     fn context_changes_a_step_without_being_averaged() {
         let step = [0, 5, 9, 2];
         let read = |context: &[u32], pooled| {
             let tokens = [&step[..], context].concat();
-            rows(&base(), None, &[PooledText { tokens: &tokens, pooled }])
+            rows(&base(), None, &[PooledText::first(&tokens, pooled)])
         };
         let alone = read(&[], 4);
         assert!(distance(&alone, &read(&[11, 12, 2], 4)) > 1e-3, "the context is attended to");

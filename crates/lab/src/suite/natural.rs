@@ -227,7 +227,8 @@ fn answer(
     natural: &NaturalProcedure,
     options: &Options,
 ) -> Result<Vec<Answered>, EvaluateError> {
-    let reading = match read_procedure("natural.txt", natural.text.as_bytes()) {
+    let reading = match read_procedure("natural.txt", natural.text.as_bytes(), Some(with.sentence))
+    {
         Ok(reading) => reading,
         Err(RecipeError::NoSteps { .. } | RecipeError::Empty) => return Ok(Vec::new()),
         Err(error) => return Err(EvaluateError::Recipe(error)),
