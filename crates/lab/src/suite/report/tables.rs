@@ -1,6 +1,6 @@
 //! The tables of a report: values with intervals, and which of a column is best.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use super::{Ablation, AblationRow, EvaluationReport, Section};
 use crate::suite::compare::Method;
@@ -143,13 +143,8 @@ fn all_sections(report: &EvaluationReport) -> Table {
 
 /// The distinct names, in the order of their first.
 fn first_of_each<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
-    let mut distinct: Vec<&str> = Vec::new();
-    for name in names.filter(|name| !name.is_empty()) {
-        if !distinct.contains(&name) {
-            distinct.push(name);
-        }
-    }
-    distinct
+    let mut seen = HashSet::new();
+    names.filter(|name| seen.insert(*name)).collect()
 }
 
 fn methods(section: &Section) -> Table {
