@@ -89,11 +89,12 @@ pub fn run(arguments: &EvalArguments, setup: &Setup) -> Result<u8, Failure> {
 }
 
 fn run_world(arguments: &WorldArguments, setup: &Setup) -> Result<u8, Failure> {
-    let truth = Truth::read(&arguments.world.join("truth.json"))?;
-    let session = setup.open(&arguments.scorer)?;
     let mut options = Options { threshold: arguments.threshold, ..Options::default() };
     options.k_best.switch_cost = arguments.switch_cost.unwrap_or(options.k_best.switch_cost);
     options.k_best.order_cost = arguments.order_cost.unwrap_or(options.k_best.order_cost);
+    options.validate().map_err(|error| Failure::usage(error.to_string()))?;
+    let truth = Truth::read(&arguments.world.join("truth.json"))?;
+    let session = setup.open(&arguments.scorer)?;
     let procedures = mixed(&truth, arguments.procedures, arguments.seed);
     let with = session.demonstrator();
     let report = made_up::evaluate(&with, &procedures, &options, &setup.progress)?;

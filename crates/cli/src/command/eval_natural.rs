@@ -40,11 +40,12 @@ pub struct NaturalArguments {
 }
 
 pub fn run(arguments: &NaturalArguments, setup: &Setup) -> Result<u8, Failure> {
+    let GapArguments { threshold, gaps } = arguments.gaps;
+    let options = Options { threshold, gaps, ..Options::default() };
+    options.validate().map_err(|error| Failure::usage(error.to_string()))?;
     let procedures = natural::read(&arguments.set)?;
     let truth = Truth::read(&arguments.world.join("truth.json"))?;
     let session = setup.open(&arguments.scorer)?;
-    let GapArguments { threshold, gaps } = arguments.gaps;
-    let options = Options { threshold, gaps, ..Options::default() };
     let with = session.demonstrator();
     let report = natural::evaluate(&with, &truth, &procedures, &options, &setup.progress)?;
     if let Some(path) = &arguments.rows {
@@ -67,9 +68,11 @@ fn print(report: &NaturalReport, errors: bool) {
     println!("{} natural procedures, {} steps", report.procedures, report.steps.len());
     table::print(&["", ">steps", ">right %", ">wrong %", ">gap %"], &rows);
     println!(
-        "lines falsely parsed as steps: {}; steps not parsed: {}; calibration error: {:.3}",
+        "lines falsely parsed as steps: {}; steps not parsed: {} ({} that nothing shows, counted as \
+         gaps); calibration error: {:.3}",
         report.extra_steps.len(),
         report.missed_steps,
+        report.missed_unshown,
         report.calibration_error
     );
     for (id, line) in report.extra_steps.iter().filter(|_| errors) {

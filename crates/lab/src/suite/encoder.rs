@@ -1,10 +1,6 @@
 //! How well an encoder tells which picture shows which step: the order of a video's pictures by its texts,
 //! and retrieval among all pictures and texts of a set.
 
-pub mod assignment;
-
-use std::collections::BTreeMap;
-
 use serde::Serialize;
 use stitch_core::features::{Features, similarity};
 use stitch_engine::encoder::Encoder;
@@ -14,9 +10,13 @@ use super::metrics::{Estimate, count_ratio, median};
 use super::plain::pictures::{PicturedStep, encode_pictures};
 use super::plain::set::Set;
 use super::plain::{DataIssue, SetError};
+use super::ranks::Clusters;
 
 /// Bootstrap samples of videos for an interval.
 const RESAMPLES: usize = 2000;
+
+/// Sums of similarities that differ by less are equal: f32 has seven digits.
+const EPSILON: f64 = 1e-6;
 
 /// All shares are fractions of 1.
 #[derive(Clone, Debug, Serialize)]
@@ -111,7 +111,7 @@ fn compare(
     frames: &Features,
     seed: u64,
 ) -> EncoderReport {
-    let videos = by_video(steps);
+    let Clusters(videos) = Clusters::of(steps.iter().map(|step| step.video));
     let ordered: Vec<&Vec<usize>> = videos.iter().filter(|rows| rows.len() >= 2).collect();
     let share = |right: fn(&[Vec<f64>]) -> bool| {
         let hit = |rows: &&Vec<usize>| (usize::from(right(&table(rows, texts, frames))), 1);
@@ -123,8 +123,8 @@ fn compare(
         rank(row, frames.row(row), texts, same)
     };
     let metrics = EncoderMetrics {
-        order_greedy: share(assignment::greedy_is_in_order),
-        order_optimal: share(assignment::best_is_in_order),
+        order_greedy: share(greedy_is_in_order),
+        order_optimal: share(best_is_in_order),
         text_to_frame: retrieval(&videos, seed, |row| rank(row, texts.row(row), frames, |_| false)),
         frame_to_text: retrieval(&videos, seed, to_text),
     };
@@ -147,12 +147,32 @@ fn factorial(n: usize) -> f64 {
     (1..=n).map(|i| i as f64).product()
 }
 
-fn by_video(steps: &[PicturedStep]) -> Vec<Vec<usize>> {
-    let mut videos: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
-    for (row, step) in steps.iter().enumerate() {
-        videos.entry(step.video).or_default().push(row);
+/// Whether every row gets its own column when the rows, first to last, take the largest entry among
+/// the columns that are still free. A tie is no preference.
+fn greedy_is_in_order(table: &[Vec<f64>]) -> bool {
+    let own = |(i, row): (usize, &Vec<f64>)| row[i + 1..].iter().all(|other| *other < row[i]);
+    // As long as all rows before it took their own, the columns from i on are free.
+    table.iter().enumerate().all(own)
+}
+
+/// Whether giving every row its own column makes a larger sum than any other one-to-one assignment.
+/// Another one moves rows along cycles, so every cycle must lose: the longest are found by Floyd and
+/// Warshall's method.
+fn best_is_in_order(table: &[Vec<f64>]) -> bool {
+    let n = table.len();
+    let gain = |i: usize, j: usize| if i == j { f64::MIN } else { table[i][j] - table[i][i] };
+    let mut gains: Vec<Vec<f64>> = (0..n).map(|i| (0..n).map(|j| gain(i, j)).collect()).collect();
+    for over in 0..n {
+        for i in 0..n {
+            for j in 0..n {
+                gains[i][j] = gains[i][j].max(gains[i][over] + gains[over][j]);
+            }
+        }
+        if (0..n).any(|i| gains[i][i] >= -EPSILON) {
+            return false;
+        }
     }
-    videos.into_values().collect()
+    true
 }
 
 /// How similar each text of a video is to each of its pictures.
@@ -193,6 +213,8 @@ fn retrieval(videos: &[Vec<usize>], seed: u64, rank: impl Fn(usize) -> f64) -> R
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn items(videos: &[(usize, &str)]) -> Vec<PicturedStep> {
@@ -239,5 +261,47 @@ mod tests {
         let equal = compare(&items(&[(0, "Stir it"), (1, "stir  it")]), &blind, &blind, 1);
         assert_eq!(equal.values.frame_to_text.r1, 1.0);
         assert_eq!(equal.values.text_to_frame.r1, 0.0);
+    }
+
+    /// All orders of 0..n.
+    fn orders(n: usize) -> Vec<Vec<usize>> {
+        let Some(last) = n.checked_sub(1) else { return vec![vec![]] };
+        let insert = |order: Vec<usize>| {
+            (0..n).map(move |at| {
+                let mut longer = order.clone();
+                longer.insert(at, last);
+                longer
+            })
+        };
+        orders(last).into_iter().flat_map(insert).collect()
+    }
+
+    fn tables() -> impl Strategy<Value = Vec<Vec<f64>>> {
+        (1..=6_usize).prop_flat_map(|n| {
+            let row = proptest::collection::vec((-20..=20).prop_map(|x| f64::from(x) / 20.0), n);
+            proptest::collection::vec(row, n)
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn the_order_is_best_if_every_other_is_worse(table in tables()) {
+            let all = orders(table.len());
+            let total = |order: &[usize]| -> f64 {
+                order.iter().enumerate().map(|(row, column)| table[row][*column]).sum()
+            };
+            let own: Vec<usize> = (0..table.len()).collect();
+            let mut others = all.iter().filter(|order| **order != own);
+            let in_order = others.all(|order| total(order) < total(&own) - EPSILON);
+            prop_assert_eq!(best_is_in_order(&table), in_order);
+        }
+    }
+
+    #[test]
+    fn greedy_takes_what_is_left() {
+        let table = |rows: [[f64; 3]; 3]| rows.map(Vec::from).to_vec();
+        assert!(greedy_is_in_order(&table([[0.9, 0.1, 0.2], [0.8, 0.7, 0.1], [0.9, 0.9, 0.3]])));
+        assert!(!greedy_is_in_order(&table([[0.5, 0.6, 0.2], [0.1, 0.7, 0.1], [0.1, 0.1, 0.3]])));
+        assert!(!greedy_is_in_order(&table([[0.5, 0.5, 0.2], [0.1, 0.7, 0.1], [0.1, 0.1, 0.3]])));
     }
 }
