@@ -1,6 +1,6 @@
 //! All experiments as one report: on sets, on a library, and on a toy set without models.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::error::Error;
 use std::path::{Path, PathBuf};
 
@@ -14,7 +14,7 @@ use stitch_engine::sentence::SentenceEncoder;
 use stitch_world::truth::Truth;
 use stitch_world::vocabulary::Domain;
 
-use crate::ablations::{self, TrainSetup};
+use crate::ablations::{Ablations, TrainSetup, train_evaluator};
 use crate::dataset::sampled::TemporallySampled;
 use crate::dataset::{self, Build, Example, MineOptions, Split, build, rules::Rules};
 use crate::suite::compare::{CompareOptions, Extra};
@@ -58,7 +58,7 @@ pub fn toy(
         let (name, edges) = (set.name.clone(), Edges::of_clips(&set));
         let setup = toy_setup(&name, seed);
         let folder = folder.path().join(&name);
-        let evaluator = ablations::train_evaluator(&set, |_| true, &setup, &folder, progress)?;
+        let evaluator = train_evaluator(&set, |_| true, &setup, &folder, progress)?;
         let extra: [Extra; 1] = [("evaluator", Ok(&evaluator))];
         for whole in [false, true] {
             let part =
@@ -112,13 +112,8 @@ fn captured(report: &EvaluationReport, of: &str, way: &str) -> f64 {
 }
 
 fn new_report(seed: u64, notes: &[&str]) -> EvaluationReport {
-    let notes = notes.iter().map(|note| note.to_string()).collect();
-    EvaluationReport {
-        version: env!("CARGO_PKG_VERSION").into(),
-        seed,
-        notes,
-        ..EvaluationReport::default()
-    }
+    let (version, notes) = (env!("CARGO_PKG_VERSION").into(), notes.iter().map(<_>::to_string));
+    EvaluationReport { version, seed, notes: notes.collect(), ..EvaluationReport::default() }
 }
 
 const NOTES: [&str; 3] = [
@@ -177,16 +172,13 @@ impl Evaluation<'_> {
         cache: &ResultCache,
         report: &mut EvaluationReport,
     ) -> Result<(), Failed> {
-        let mut domains: Vec<_> = Set::open(data, Needs::Text)?
-            .videos
-            .into_iter()
-            .filter_map(|video| video.domain.map(Some))
-            .collect();
-        domains.sort();
-        domains.dedup();
-        if domains.len() < 2 {
-            domains = vec![None];
-        }
+        let videos = Set::open(data, Needs::Text)?.videos;
+        let domains: BTreeSet<String> =
+            videos.into_iter().filter_map(|video| video.domain).collect();
+        let domains = match domains.len() {
+            0 | 1 => vec![None],
+            _ => domains.into_iter().map(Some).collect(),
+        };
         for domain in domains {
             let encoders = Encoders { encoder, sentence: self.sentence };
             let set = Set::open(data, Needs::Text)?;
@@ -240,14 +232,13 @@ impl Evaluation<'_> {
         let mut set = set.measuring(false);
         let domain = domain.unwrap_or("any");
         set.name = format!("{domain}, mixed");
-        let folder = self.out.join("models").join(domain);
-        let setup = TrainSetup::ablation(domain, self.options.seed);
-        let (options, progress) = (&self.options, self.progress);
         let mixed = set.clone().without_builder("temporally-sampled");
-        Ok(vec![
-            ablations::negatives(&mixed, &setup, &folder.join("negatives"), options, progress)?,
-            ablations::data(&set, &setup, &folder.join("data"), options, progress)?,
-        ])
+        let folder = &self.out.join("models").join(domain);
+        let setup = &TrainSetup::ablation(domain, self.options.seed);
+        let (options, progress) = (&self.options, self.progress);
+        let ablations =
+            |set, of| Ablations { set, setup, folder: folder.join(of), options, progress };
+        Ok(vec![ablations(&mixed, "negatives").negatives()?, ablations(&set, "data").data()?])
     }
 
     /// The procedures of the file, or ones mixed by rules; for the ablations also temporally sampled ones for
@@ -305,14 +296,15 @@ impl Evaluation<'_> {
             let options = format!("{:?}", self.options);
             let about = [name, domain.unwrap_or(""), &whole.to_string(), &with, &options];
             let key = fingerprint(set, &about);
-            if let Some(found) = cache.read::<Section>(&key) {
-                sections.push(found);
-                continue;
-            }
             let part = Part { set: name, domain, whole, extra: &extra, options: &self.options };
-            let found = section(set, &part, edges, self.progress)?;
-            cache.write(&key, &found)?;
-            sections.push(found);
+            sections.push(match cache.read::<Section>(&key) {
+                Some(found) => found,
+                None => {
+                    let found = section(set, &part, edges, self.progress)?;
+                    cache.write(&key, &found)?;
+                    found
+                }
+            });
         }
         Ok(sections)
     }

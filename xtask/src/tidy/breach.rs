@@ -3,8 +3,9 @@
 use std::fmt;
 
 use crate::tree::Tree;
-use crate::tree::facts::Fact;
+use crate::tree::facts::{Fact, FactKind};
 use crate::tree::files::SourceFile;
+use crate::tree::manifest::{Dependency, Manifest};
 use crate::tree::modules::Target;
 
 /// A rule's name in messages, a one-line description, and its check.
@@ -52,16 +53,26 @@ pub fn external(tree: &Tree, judge: impl Fn(&SourceFile, &str) -> Option<String>
     found
 }
 
-/// Reports each fact of code outside tests for which `judge` returns a message.
-pub fn in_source(tree: &Tree, judge: impl Fn(&SourceFile, &Fact) -> Option<String>) -> Vec<Breach> {
+/// Reports each fact of code outside tests for which `judge`, given its kind and line, returns a message.
+pub fn in_source(
+    tree: &Tree,
+    judge: impl Fn(&SourceFile, &FactKind, usize) -> Option<String>,
+) -> Vec<Breach> {
     let facts = tree.files.iter().flat_map(|f| f.source_facts().map(move |fact| (f, fact)));
     let breach = |(file, fact): (&SourceFile, &Fact)| {
-        Some(Breach::at(&file.path, fact.line, judge(file, fact)?))
+        Some(Breach::at(&file.path, fact.line, judge(file, &fact.kind, fact.line)?))
     };
     facts.filter_map(breach).collect()
 }
 
-/// Whether `path` is `top` or below it: `std::fs::File` is below `std::fs`.
-pub fn is_below(path: &str, top: &str) -> bool {
-    path.strip_prefix(top).is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
+/// Reports each dependency for which `judge` returns a message.
+pub fn in_manifests(
+    tree: &Tree,
+    judge: impl Fn(&Manifest, &Dependency) -> Option<String>,
+) -> Vec<Breach> {
+    let all = tree.manifests.iter().flat_map(|m| m.dependencies.iter().map(move |d| (m, d)));
+    let breach = |(manifest, dependency): (&Manifest, &Dependency)| {
+        Some(Breach::at(&manifest.path, dependency.line, judge(manifest, dependency)?))
+    };
+    all.filter_map(breach).collect()
 }

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 use sha2::{Digest, Sha256};
 use stitch_core::clip::{ClipId, VideoId};
 use stitch_core::pool::Pool;
@@ -70,16 +71,8 @@ pub struct ExampleSource {
 }
 
 pub fn write(path: &Path, examples: &[Example]) -> Result<(), DatasetError> {
-    let mut lines = Vec::new();
-    for (number, example) in examples.iter().enumerate() {
-        serde_json::to_writer(&mut lines, example).map_err(|error| DatasetError::Line {
-            path: path.into(),
-            line: number + 1,
-            reason: error.to_string(),
-        })?;
-        lines.push(b'\n');
-    }
-    Ok(write_whole(path, &lines)?)
+    let lines: String = examples.iter().map(|example| format!("{}\n", json!(example))).collect();
+    Ok(write_whole(path, lines.as_bytes())?)
 }
 
 pub fn read(path: &Path) -> Result<Vec<Example>, DatasetError> {

@@ -49,7 +49,7 @@ impl Mixer for Rules {
             steps.extend(own.map(|step| MixedStep { recipe, step, text: None }));
             from = next_from;
         }
-        check(&steps, recipes).map(|()| steps)
+        check(&steps, recipes).map(|()| steps).map_err(|fault| fault.0)
     }
 }
 

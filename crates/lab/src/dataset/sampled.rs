@@ -29,7 +29,7 @@ impl Mixer for TemporallySampled {
                 steps.push(MixedStep { recipe, step, text: None });
             }
         }
-        check(&steps, recipes).map(|()| steps)
+        check(&steps, recipes).map(|()| steps).map_err(|fault| fault.0)
     }
 }
 

@@ -18,24 +18,16 @@ pub fn pairwise(units: &Units) -> Option<f64> {
 /// Fleiss' κ; units may have different numbers of raters, those with fewer than two do not count. None where
 /// chance agreement is 1, or no unit has two ratings.
 pub fn fleiss(units: &Units) -> Option<f64> {
-    let counts = counts(units);
-    let rated: Vec<&Vec<usize>> = counts.iter().filter(|c| c.iter().sum::<usize>() > 1).collect();
-    let total: usize = rated.iter().flat_map(|unit| unit.iter()).sum();
-    if total == 0 {
-        return None;
-    }
-    let agreement = |unit: &&Vec<usize>| {
-        let raters: usize = unit.iter().sum();
-        let squares: usize = unit.iter().map(|n| n * n).sum();
-        (squares - raters) as f64 / (raters * (raters - 1)) as f64
+    let rated: Vec<&Vec<usize>> = units.iter().filter(|said| said.len() > 1).collect();
+    let all: Vec<usize> = rated.iter().flat_map(|said| said.iter().copied()).collect();
+    let agreement = |said: &&Vec<usize>| {
+        let squares: usize = counts(said).iter().map(|n| n * n).sum();
+        (squares - said.len()) as f64 / (said.len() * (said.len() - 1)) as f64
     };
-    let observed = rated.iter().map(agreement).sum::<f64>() / rated.len() as f64;
-    let categories = rated.first().map_or(0, |unit| unit.len());
-    let share = |category: usize| {
-        rated.iter().map(|unit| unit[category]).sum::<usize>() as f64 / total as f64
-    };
-    let chance: f64 = (0..categories).map(|category| share(category).powi(2)).sum();
-    (chance < 1.0).then(|| (observed - chance) / (1.0 - chance))
+    let observed = rated.iter().map(agreement).sum::<f64>() / rated.len().max(1) as f64;
+    let share = |count: usize| count as f64 / all.len() as f64;
+    let chance: f64 = counts(&all).into_iter().map(|count| share(count).powi(2)).sum();
+    (!all.is_empty() && chance < 1.0).then(|| (observed - chance) / (1.0 - chance))
 }
 
 /// How far apart two categories are.
@@ -68,15 +60,11 @@ pub fn krippendorff(units: &Units, distance: Distance) -> Option<f64> {
     (expected > 0.0).then(|| 1.0 - seen / expected)
 }
 
-/// The number of ratings of each category, by unit.
-fn counts(units: &Units) -> Vec<Vec<usize>> {
-    let categories = units.iter().flatten().max().map_or(0, |most| most + 1);
-    let count = |said: &Vec<usize>| {
-        let mut counts = vec![0; categories];
-        said.iter().for_each(|category| counts[*category] += 1);
-        counts
-    };
-    units.iter().map(count).collect()
+/// The number of ratings of each category.
+fn counts(said: &[usize]) -> Vec<usize> {
+    let mut counts = vec![0; said.iter().max().map_or(0, |most| most + 1)];
+    said.iter().for_each(|category| counts[*category] += 1);
+    counts
 }
 
 #[cfg(test)]

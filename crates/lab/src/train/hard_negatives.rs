@@ -26,16 +26,15 @@ pub fn swapped(positive: &[ClipId], random: &mut ChaCha8Rng) -> Option<Vec<ClipI
 
 /// One clip is any other whose text is unlike the step.
 pub fn wrong(
-    positive: &[ClipId],
     context: &NegativeContext<'_>,
     clips: &[ClipId],
     random: &mut ChaCha8Rng,
 ) -> Option<Vec<ClipId>> {
-    let place = random.random_range(0..positive.len().max(1));
+    let place = random.random_range(0..context.positive.len().max(1));
     let draw = |_| clips.choose(random).copied();
     let unlike = |clip: &ClipId| context.similarity(place, *clip) < context.unlike;
     let other = (0..MAX_DRAWS).filter_map(draw).find(unlike)?;
-    let mut clips = positive.to_vec();
+    let mut clips = context.positive.to_vec();
     *clips.get_mut(place)? = other;
     Some(clips)
 }

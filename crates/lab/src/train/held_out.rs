@@ -6,7 +6,7 @@ use stitch_core::cover::Sequence;
 use stitch_engine::calibration::Calibration;
 use stitch_engine::evaluator::{Evaluator, PlattScaling, SequenceStats};
 use stitch_engine::progress::Progress;
-use stitch_engine::scorer::{Query, Scorer, ScorerError};
+use stitch_engine::scorer::{AverageSimilarity, Query, Scorer, ScorerError};
 
 use super::platt;
 use super::sampler::{NegativeRates, Sampler, Windows};
@@ -95,15 +95,11 @@ impl<'a> HeldOut<'a> {
         Ok(RankMetrics::of(&ranks?.into_iter().flatten().collect::<Vec<_>>()))
     }
 
-    pub fn test_metrics(
-        &self,
-        evaluator: &dyn Scorer,
-        average: &dyn Scorer,
-    ) -> Result<TestMetrics, ScorerError> {
+    pub fn test_metrics(&self, evaluator: &dyn Scorer) -> Result<TestMetrics, ScorerError> {
         Ok(TestMetrics {
             procedures: self.test.len(),
             evaluator: self.metrics(&self.test, evaluator)?,
-            average_similarity: self.metrics(&self.test, average)?,
+            average_similarity: self.metrics(&self.test, &AverageSimilarity)?,
         })
     }
 
@@ -111,7 +107,6 @@ impl<'a> HeldOut<'a> {
     pub fn report(
         &self,
         evaluator: Evaluator,
-        average: &dyn Scorer,
         negatives: &NegativeRates,
         seed: u64,
     ) -> Result<(Evaluator, HeldOutReport), ScorerError> {
@@ -131,7 +126,7 @@ impl<'a> HeldOut<'a> {
             reliability,
         };
         let evaluator = evaluator.calibrated(fitted);
-        let metrics = self.test_metrics(&evaluator, average)?;
+        let metrics = self.test_metrics(&evaluator)?;
         Ok((evaluator, HeldOutReport { metrics, calibration }))
     }
 

@@ -17,7 +17,7 @@ use stitch_engine::evaluator::{Batch, Channels, Inputs};
 use super::hard_negatives;
 use crate::collection::{Collection, Instance};
 use crate::dataset::Split;
-use crate::negatives::{Constraint, NegativeContext, negative};
+use crate::negatives::{Constraint, NegativeContext};
 use crate::rows::select_rows;
 
 /// Clips that show a step, from which its negatives are made; chosen by hand.
@@ -276,8 +276,8 @@ impl<'a> Sampler<'a> {
     fn samples(&self, epoch: usize, number: usize) -> Vec<Sample> {
         let mut random = self.random(epoch, number);
         let window = &self.of.windows[number];
-        let steps: Vec<usize> =
-            window.steps.iter().map(|step| self.reworded(*step, &mut random)).collect();
+        let steps = window.steps.iter().map(|step| self.reworded(*step, &mut random));
+        let steps: Vec<usize> = steps.collect();
         let sample = |clips: &[ClipId], negative| Sample {
             steps: steps.iter().copied().zip(clips.iter().copied()).collect(),
             negative,
@@ -286,7 +286,7 @@ impl<'a> Sampler<'a> {
         for (kind, rate) in self.rates.by_kind() {
             let more = random.random_range(0.0..1.0) < rate.fract();
             for _ in 0..rate as usize + usize::from(more) {
-                let clips = self.negative(kind, number, &mut random);
+                let clips = self.negative(kind, window, &mut random);
                 all.extend(clips.map(|clips| sample(&clips, Some(kind))));
             }
         }
@@ -304,27 +304,26 @@ impl<'a> Sampler<'a> {
     fn negative(
         &self,
         kind: NegativeKind,
-        number: usize,
+        window: &'a Window<'a>,
         random: &mut ChaCha8Rng,
     ) -> Option<Vec<ClipId>> {
-        let Window { task, truth, .. } = &self.of.windows[number];
-        let context = &self.context(number);
+        let (truth, context) = (&window.truth, &self.context(window));
         let make = |_| match kind {
-            NegativeKind::Breaks(constraint) => negative(constraint, truth, context, random),
+            NegativeKind::Breaks(constraint) => context.negative(constraint, random),
             NegativeKind::Swapped => hard_negatives::swapped(truth, random),
-            NegativeKind::Wrong => hard_negatives::wrong(truth, context, &self.of.clips, random),
+            NegativeKind::Wrong => hard_negatives::wrong(context, &self.of.clips, random),
             NegativeKind::Elsewhere => {
-                let task = self.of.tasks.get(task).map_or(&[][..], Vec::as_slice);
+                let task = self.of.tasks.get(window.task).map_or(&[][..], Vec::as_slice);
                 hard_negatives::elsewhere(truth, task, &self.of.videos, random)
             }
         };
         (0..MAX_DRAWS).filter_map(make).find(|clips| !self.truths.contains(clips.as_slice()))
     }
 
-    fn context(&self, number: usize) -> NegativeContext<'a> {
-        let window = &self.of.windows[number];
+    fn context(&self, window: &'a Window<'a>) -> NegativeContext<'a> {
         NegativeContext {
             pool: self.of.pool,
+            positive: &window.truth,
             steps: &window.text,
             showing: &window.showing,
             videos: &self.of.videos,
