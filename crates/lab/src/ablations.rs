@@ -35,7 +35,7 @@ impl TrainSetup {
     pub fn ablation(domain: &str, seed: u64) -> Self {
         let channels = Channels { source: true, ..Channels::default() };
         let negatives =
-            NegativeRates { whole: 0.2, shortened: 1.0, reword: 0.0, ..rates([true; 3]) };
+            NegativeRates { whole: 0.2, shortened: 1.0, reword: 0.0, ..NegativeRates::default() };
         let train = TrainOptions {
             seed,
             negatives,
@@ -49,13 +49,6 @@ impl TrainSetup {
         };
         Self { domain: domain.into(), channels, train }
     }
-}
-
-/// One negative of each of the kinds that are used. The rate of one kind does not depend on whether others
-/// are left out.
-fn rates(used: [bool; 3]) -> NegativeRates {
-    let [correctness, continuity, state] = used.map(|used| f64::from(u8::from(used)));
-    NegativeRates { correctness, continuity, state, ..NegativeRates::default() }
 }
 
 /// An evaluator trained on the training part of a set, as far as `keep` accepts it; loaded from the folder
@@ -108,15 +101,16 @@ impl Scorer for Ensemble {
     }
 }
 
-/// The rows of the paper's ablation: every choice of the three kinds but none.
-fn choices() -> Vec<(String, [bool; 3])> {
+/// The rows of the paper's ablation: every choice of the three kinds but none, with the rates of correctness,
+/// continuity and state. The rate of one kind does not depend on whether others are left out.
+fn choices() -> [(String, [f64; 3]); 7] {
     let names = ["correctness", "continuity", "state"];
-    let some = |bits: u8| [0, 1, 2].map(|bit| bits >> bit & 1 == 1);
-    let name = |kinds: [bool; 3]| {
-        let kept = names.iter().zip(kinds).filter(|(_, kept)| *kept).map(|(name, _)| *name);
-        kept.collect::<Vec<_>>().join(" + ")
-    };
-    [1, 2, 4, 3, 5, 6, 7].map(some).map(|kinds| (name(kinds), kinds)).to_vec()
+    [1, 2, 4, 3, 5, 6, 7].map(|bits: u8| {
+        let kept = [0, 1, 2].map(|bit| bits >> bit & 1 == 1);
+        let names = names.into_iter().zip(kept).filter(|(_, kept)| *kept);
+        let name = names.map(|(name, _)| name).collect::<Vec<_>>().join(" + ");
+        (name, kept.map(|kept| f64::from(u8::from(kept))))
+    })
 }
 
 /// The set that evaluators are trained on and ranked on, and how.
@@ -133,9 +127,8 @@ impl Ablations<'_> {
     /// Kinds of negatives: seven rows.
     pub fn negatives(&self) -> Result<Ablation, TrainError> {
         let mut rows = Vec::new();
-        for (name, used) in choices() {
+        for (name, [correctness, continuity, state]) in choices() {
             let mut setup = self.setup.clone();
-            let NegativeRates { correctness, continuity, state, .. } = rates(used);
             let negatives = &mut setup.train.negatives;
             *negatives = NegativeRates { correctness, continuity, state, ..*negatives };
             rows.push(self.ensemble(&name, &setup, |_| true)?);
@@ -214,19 +207,18 @@ mod tests {
 
     #[test]
     fn the_papers_seven_rows() {
-        let names: Vec<String> = choices().into_iter().map(|(name, _)| name).collect();
-        assert_eq!(names.len(), 7);
-        assert_eq!(names[0], "correctness");
-        assert_eq!(names[6], "correctness + continuity + state");
+        let rows = choices();
+        assert_eq!(rows[0], ("correctness".to_owned(), [1.0, 0.0, 0.0]));
+        assert_eq!(rows[4], ("correctness + state".to_owned(), [1.0, 0.0, 1.0]));
+        assert_eq!(rows[6], ("correctness + continuity + state".to_owned(), [1.0; 3]));
+        for (name, rates) in rows {
+            let named = ["correctness", "continuity", "state"].map(|kind| name.contains(kind));
+            assert_eq!(rates, named.map(|used| if used { 1.0 } else { 0.0 }), "{name}");
+        }
     }
 
     #[test]
-    fn a_kind_that_is_switched_off_leaves_the_others_as_they_are() {
-        for (name, used) in choices() {
-            let NegativeRates { correctness, continuity, state, .. } = rates(used);
-            let found = [correctness, continuity, state];
-            assert_eq!(found, used.map(|used| if used { 1.0 } else { 0.0 }), "{name}");
-        }
+    fn nothing_else_is_switched_on() {
         let plain = TrainSetup::ablation("cooking", 3).train;
         assert!(!plain.prior && plain.negatives.swapped + plain.negatives.elsewhere == 0.0);
     }

@@ -15,8 +15,8 @@ use stitch_world::truth::Truth;
 use stitch_world::vocabulary::Domain;
 
 use crate::ablations::{Ablations, TrainSetup, train_evaluator};
-use crate::dataset::sampled::TemporallySampled;
-use crate::dataset::{self, Build, Example, MineOptions, Split, build, rules::Rules};
+use crate::dataset::rules::{Rules, TemporallySampled};
+use crate::dataset::{self, Build, Example, MineOptions, Split, build};
 use crate::suite::compare::{CompareOptions, Extra};
 use crate::suite::evaluators::EvaluatorSource;
 use crate::suite::experiments::consistency::Edges;
@@ -153,25 +153,18 @@ impl Evaluation<'_> {
         sets: &[(PathBuf, &dyn Encoder)],
         library: Option<(&Library, &dyn Encoder)>,
     ) -> Result<EvaluationReport, Failed> {
-        let cache = ResultCache::new(&self.out.join("parts"))?;
         let mut report = new_report(self.options.seed, &NOTES);
         for (data, encoder) in sets {
-            self.set(data, *encoder, &cache, &mut report)?;
+            report.sections.extend(self.set(data, *encoder)?);
         }
         if let Some((library, encoder)) = library {
-            self.library(library, encoder, &cache, &mut report)?;
+            self.library(library, encoder, &mut report)?;
         }
         Ok(report)
     }
 
     /// Procedures of a set, by domain where it has several.
-    fn set(
-        &self,
-        data: &Path,
-        encoder: &dyn Encoder,
-        cache: &ResultCache,
-        report: &mut EvaluationReport,
-    ) -> Result<(), Failed> {
+    fn set(&self, data: &Path, encoder: &dyn Encoder) -> Result<Vec<Section>, Failed> {
         let videos = Set::open(data, Needs::Text)?.videos;
         let domains: BTreeSet<String> =
             videos.into_iter().filter_map(|video| video.domain).collect();
@@ -179,15 +172,14 @@ impl Evaluation<'_> {
             0 | 1 => vec![None],
             _ => domains.into_iter().map(Some).collect(),
         };
+        let (encoders, mut sections) = (Encoders { encoder, sentence: self.sentence }, Vec::new());
         for domain in domains {
-            let encoders = Encoders { encoder, sentence: self.sentence };
             let set = Set::open(data, Needs::Text)?;
             let (set, _) = load(set, &encoders, domain.as_deref(), self.progress)?;
             let set = with_mixed(set, self.mixed, self.options.seed);
-            let (name, edges) = (set.name.clone(), Edges::of_clips(&set));
-            report.sections.extend(self.sections(&set, &name, domain.as_deref(), &edges, cache)?);
+            sections.extend(self.sections(&set, domain.as_deref(), &Edges::of_clips(&set))?);
         }
-        Ok(())
+        Ok(sections)
     }
 
     /// Mixed procedures and whole videos of the library, by domain where the truth tells it.
@@ -195,7 +187,6 @@ impl Evaluation<'_> {
         &self,
         library: &Library,
         encoder: &dyn Encoder,
-        cache: &ResultCache,
         report: &mut EvaluationReport,
     ) -> Result<(), Failed> {
         let labels = self.labels.map(|list| Set::open(list, Needs::Text)).transpose()?;
@@ -214,7 +205,7 @@ impl Evaluation<'_> {
             };
             let edges = Edges::of_library(&part, library)?;
             let own = part.clone().without_builder("temporally-sampled");
-            report.sections.extend(self.sections(&own, name, domain.as_deref(), &edges, cache)?);
+            report.sections.extend(self.sections(&own, domain.as_deref(), &edges)?);
             if self.ablations {
                 report.ablations.extend(self.ablations(&part, domain.as_deref())?);
             }
@@ -244,11 +235,11 @@ impl Evaluation<'_> {
     /// The procedures of the file, or ones mixed by rules; for the ablations also temporally sampled ones for
     /// training.
     fn examples(&self, library: &Library) -> Result<Vec<Example>, Failed> {
-        let (rules, seed) = (Rules::default(), self.options.seed);
+        let seed = self.options.seed;
         let with = Build {
             library,
             sentence: self.sentence,
-            mixer: Some(&rules),
+            mixer: Some(&Rules),
             mine: MineOptions { seed, most: 300, ..MineOptions::default() },
             held_out: 0.3,
             seed,
@@ -277,10 +268,8 @@ impl Evaluation<'_> {
     fn sections(
         &self,
         set: &TestSet,
-        name: &str,
         domain: Option<&str>,
         edges: &Edges,
-        cache: &ResultCache,
     ) -> Result<Vec<Section>, Failed> {
         let evaluator = self.evaluators.find(domain, &set.encoder);
         let with = match &evaluator {
@@ -288,6 +277,7 @@ impl Evaluation<'_> {
             Err(why) => why.clone(),
         };
         let extra: [Extra; 1] = [("evaluator", evaluator.as_deref().map_err(Clone::clone))];
+        let (name, cache) = (set.name.as_str(), ResultCache::new(&self.out.join("parts"))?);
         let mut sections = Vec::new();
         for whole in [false, true] {
             if set.measuring(whole).measured().is_empty() {

@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use rand::RngExt;
 use rand::seq::{IndexedRandom, SliceRandom};
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
@@ -170,6 +171,50 @@ impl NegativeContext<'_> {
         !change.is_sorted_by_key(|(_, clip)| self.pool.clip(*clip).span.start())
     }
 }
+
+/// Further negatives, for collections whose videos are too short or too few for those above. These may break
+/// several constraints.
+impl NegativeContext<'_> {
+    /// Two clips change places.
+    pub fn swapped(&self, random: &mut ChaCha8Rng) -> Option<Vec<ClipId>> {
+        let count = self.positive.len();
+        if count < 2 {
+            return None;
+        }
+        let (a, b) = (random.random_range(0..count), random.random_range(1..count));
+        let mut clips = self.positive.to_vec();
+        clips.swap(a, (a + b) % count);
+        (clips != self.positive).then_some(clips)
+    }
+
+    /// One clip is any other of these whose text is unlike the step.
+    pub fn wrong(&self, clips: &[ClipId], random: &mut ChaCha8Rng) -> Option<Vec<ClipId>> {
+        let place = random.random_range(0..self.positive.len().max(1));
+        let draw = |_| clips.choose(random).copied();
+        let unlike = |clip: &ClipId| self.similarity(place, *clip) < self.unlike;
+        let other = (0..MAX_DRAWS).filter_map(draw).find(unlike)?;
+        let mut clips = self.positive.to_vec();
+        *clips.get_mut(place)? = other;
+        Some(clips)
+    }
+
+    /// The clips of another video of the task, evenly spaced, or random clips of the task.
+    pub fn elsewhere(&self, task: &[VideoId], random: &mut ChaCha8Rng) -> Option<Vec<ClipId>> {
+        let of = |video: &VideoId| self.videos.get(video).filter(|clips| !clips.is_empty());
+        let known: Vec<&Vec<ClipId>> = task.iter().filter_map(of).collect();
+        let steps = self.positive.len();
+        let clips: Option<Vec<ClipId>> = if random.random_range(0..2) == 0 {
+            let video = known.choose(random)?;
+            Some((0..steps).map(|step| video[step * video.len() / steps]).collect())
+        } else {
+            (0..steps).map(|_| known.choose(random)?.choose(random).copied()).collect()
+        };
+        clips.filter(|clips| clips != self.positive)
+    }
+}
+
+/// Draws of a clip that is unlike its step; chosen by hand.
+const MAX_DRAWS: usize = 20;
 
 /// Replacements: a step and its new clip each.
 type Change = Vec<(usize, ClipId)>;

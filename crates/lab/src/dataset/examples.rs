@@ -10,6 +10,7 @@ use sha2::{Digest, Sha256};
 use stitch_core::clip::{ClipId, VideoId};
 use stitch_core::pool::Pool;
 use stitch_engine::files::{FileError, write_whole};
+use stitch_engine::library::VideoRecord;
 
 use super::DatasetError;
 
@@ -95,9 +96,11 @@ pub fn read(path: &Path) -> Result<Vec<Example>, DatasetError> {
 pub struct Clips(HashMap<(String, u64, u64), ClipId>);
 
 impl Clips {
-    pub fn of(pool: &Pool, contents: &HashMap<VideoId, String>) -> Self {
+    pub fn of(pool: &Pool, videos: &[VideoRecord]) -> Self {
+        let contents: HashMap<VideoId, &String> =
+            videos.iter().map(|video| (VideoId(video.id), &video.content)).collect();
         let named = pool.clips().iter().enumerate().filter_map(|(row, clip)| {
-            let content = contents.get(&clip.video)?.clone();
+            let content = contents.get(&clip.video)?.to_string();
             Some(((content, clip.span.start(), clip.span.end()), ClipId(row as u32)))
         });
         Self(named.collect())

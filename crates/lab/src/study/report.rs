@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::Serialize;
 
-use super::agreement::{self, Distance};
+use super::agreement;
 use crate::suite::metrics::{Estimate, ratio};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -148,8 +148,8 @@ fn agree(judgements: &[Judgement], question: &str) -> Agreement {
         units: said.iter().filter(|said| said.len() > 1).count(),
         pairwise: agreement::pairwise(&said),
         fleiss_kappa: agreement::fleiss(&said),
-        krippendorff_alpha: agreement::krippendorff(&said, Distance::Nominal),
-        krippendorff_alpha_interval: agreement::krippendorff(&said, Distance::Interval),
+        krippendorff_alpha: agreement::krippendorff(&said, agreement::nominal),
+        krippendorff_alpha_interval: agreement::krippendorff(&said, agreement::interval),
     }
 }
 

@@ -37,13 +37,6 @@ pub struct TestMetrics {
     pub average_similarity: RankMetrics,
 }
 
-/// The test half of the first collection.
-#[derive(Clone, Debug)]
-pub struct HeldOutReport {
-    pub metrics: TestMetrics,
-    pub calibration: CalibrationReport,
-}
-
 #[derive(Clone, Debug, Serialize)]
 pub struct CalibrationReport {
     pub sequences: usize,
@@ -103,13 +96,13 @@ impl<'a> HeldOut<'a> {
         })
     }
 
-    /// The evaluator calibrated on the validation half, and its results on the test half.
-    pub fn report(
+    /// The evaluator calibrated on the validation half, and its calibration on the test half.
+    pub fn calibrated(
         &self,
         evaluator: Evaluator,
         negatives: &NegativeRates,
         seed: u64,
-    ) -> Result<(Evaluator, HeldOutReport), ScorerError> {
+    ) -> Result<(Evaluator, CalibrationReport), ScorerError> {
         let logits = |questions| self.labelled_logits(questions, &evaluator, negatives, seed);
         let (validation, test) = (logits(&self.validation)?, logits(&self.test)?);
         let fitted = platt::fit(&validation);
@@ -125,9 +118,7 @@ impl<'a> HeldOut<'a> {
             error: calibration_error(&reliability),
             reliability,
         };
-        let evaluator = evaluator.calibrated(fitted);
-        let metrics = self.test_metrics(&evaluator)?;
-        Ok((evaluator, HeldOutReport { metrics, calibration }))
+        Ok((evaluator.calibrated(fitted), calibration))
     }
 
     /// For every candidate of the validation half the network's logit and the inputs of the prior.

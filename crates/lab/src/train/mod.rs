@@ -1,7 +1,6 @@
 //! Training F_R: positives of a collection against negatives made on the fly.
 
 pub mod history;
-mod hard_negatives;
 pub mod sampler;
 mod mixture;
 pub mod learner;
@@ -21,7 +20,7 @@ use stitch_engine::evaluator::{Config, EvaluatorError, Precision};
 use stitch_engine::files::FileError;
 use stitch_engine::models::WeightsError;
 use stitch_engine::progress::{Progress, Stopped};
-use stitch_engine::scorer::{Scorer, ScorerError};
+use stitch_engine::scorer::ScorerError;
 
 use crate::collection::{Collection, Instance};
 use crate::dataset::Split;
@@ -199,7 +198,9 @@ pub fn train<'a>(
             run.step(&inputs, right)?;
             progress.advance(1);
         }
-        let metrics = validation_metrics(&held_out, &run.evaluator()?)?;
+        let evaluator = run.evaluator()?;
+        let metrics = held_out.iter().map(|of| of.validation_metrics(&evaluator));
+        let metrics = RankMetrics::mean(&metrics.collect::<Result<Vec<_>, _>>()?);
         let sequences = batches.iter().map(MiniBatch::len).sum();
         run.end_epoch(metrics, sequences)?;
     }
@@ -209,11 +210,11 @@ pub fn train<'a>(
         true => prior::search(&best, &held_out).map(|prior| best.with_prior(prior))?,
         false => best,
     };
-    let (first, others) = (&held_out[0], &held_out[1..]);
-    let (evaluator, metrics) = first.report(best, &options.negatives, options.seed)?;
-    let others = others.iter().map(|other| other.test_metrics(&evaluator));
-    let others = others.collect::<Result<Vec<_>, _>>()?;
-    run.finish(&evaluator, (metrics, others), collections)
+    let (evaluator, calibration) =
+        held_out[0].calibrated(best, &options.negatives, options.seed)?;
+    let metrics = held_out.iter().map(|of| of.test_metrics(&evaluator));
+    let metrics = metrics.collect::<Result<Vec<_>, _>>()?;
+    run.finish(&evaluator, &metrics, &calibration, collections)
 }
 
 /// The questions of every collection that has a held-out part, in order.
@@ -228,16 +229,6 @@ fn held_out<'a>(
     let questions =
         |of: &'a Collection| Ok(HeldOut::new(of, name, options.held_out, options.seed, progress)?);
     some.map(questions).collect()
-}
-
-/// The mean over the collections, each of which counts the same.
-fn validation_metrics(
-    held_out: &[HeldOut<'_>],
-    scorer: &dyn Scorer,
-) -> Result<RankMetrics, TrainError> {
-    let all = held_out.iter().map(|held_out| held_out.validation_metrics(scorer));
-    let all = all.collect::<Result<Vec<RankMetrics>, _>>()?;
-    Ok(RankMetrics::mean(&all))
 }
 
 /// That both parts of the data can be used.

@@ -8,7 +8,7 @@ use stitch_engine::files::write_whole;
 use stitch_engine::progress::Progress;
 
 use super::checkpoint::{self, Position};
-use super::held_out::{HeldOutReport, TestMetrics};
+use super::held_out::{CalibrationReport, TestMetrics};
 use super::history::{Epoch, Steps, TrainEvent};
 use super::learner::{CpuLearner, Learner, OptimiserState, StepOptions};
 use super::mixture::{MiniBatch, Mixture};
@@ -52,44 +52,26 @@ impl<'a> Plan<'a> {
             }
         }
     }
-
-    fn step_options(&self, step: u64) -> StepOptions {
-        let TrainOptions { decay, clip, .. } = *self.options;
-        StepOptions { rate: self.rate(step), decay, clip }
-    }
-
-    fn dropout_seed(&self, step: u64) -> u64 {
-        self.options.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(step)
-    }
 }
 
-/// A learner on CPU, or on the first GPU.
-#[cfg(feature = "cuda")]
 fn learner(
     device: TrainDevice,
     evaluator: Evaluator,
     state: Option<OptimiserState<'_>>,
 ) -> Result<Box<dyn Learner>, TrainError> {
-    use stitch_engine::evaluator::gpu::{Arithmetic, GpuError};
-    let arithmetic = match device {
-        TrainDevice::Cpu => return Ok(Box::new(CpuLearner::new(evaluator, state))),
-        TrainDevice::Cuda => Arithmetic::F32,
-        TrainDevice::CudaBf16 => Arithmetic::Bf16,
-    };
-    let no_cuda = |error: GpuError| TrainError::NoCuda { reason: error.to_string() };
-    let learner = super::learner::GpuLearner::new(&evaluator, state, arithmetic);
-    Ok(Box::new(learner.map_err(no_cuda)?))
-}
-
-#[cfg(not(feature = "cuda"))]
-fn learner(
-    device: TrainDevice,
-    evaluator: Evaluator,
-    state: Option<OptimiserState<'_>>,
-) -> Result<Box<dyn Learner>, TrainError> {
-    match device {
-        TrainDevice::Cpu => Ok(Box::new(CpuLearner::new(evaluator, state))),
-        _ => Err(TrainError::NoCuda { reason: "it was built without".into() }),
+    if device == TrainDevice::Cpu {
+        return Ok(Box::new(CpuLearner::new(evaluator, state)));
+    }
+    #[cfg(not(feature = "cuda"))]
+    return Err(TrainError::NoCuda { reason: "it was built without".into() });
+    #[cfg(feature = "cuda")]
+    {
+        use stitch_engine::evaluator::gpu::{Arithmetic, GpuError};
+        let bf16 = device == TrainDevice::CudaBf16;
+        let arithmetic = if bf16 { Arithmetic::Bf16 } else { Arithmetic::F32 };
+        let no_cuda = |error: GpuError| TrainError::NoCuda { reason: error.to_string() };
+        let learner = super::learner::GpuLearner::new(&evaluator, state, arithmetic);
+        Ok(Box::new(learner.map_err(no_cuda)?))
     }
 }
 
@@ -97,7 +79,7 @@ pub struct Run<'a> {
     learner: Box<dyn Learner>,
     pub position: Position,
     /// Batches since the beginning.
-    pub steps: u64,
+    steps: u64,
     /// With the weights from before training.
     fresh: Evaluator,
     /// The weights of the best epoch.
@@ -127,8 +109,7 @@ impl<'a> Run<'a> {
         };
         let steps = state.as_ref().map_or(0, |state| state.steps);
         let learner = learner(output.device, fresh.clone(), state)?;
-        let now = Instant::now();
-        let (saved, epoch_began) = (now, now);
+        let [saved, epoch_began] = [Instant::now(); 2];
         Ok(Self {
             learner,
             position,
@@ -160,9 +141,10 @@ impl<'a> Run<'a> {
 
     /// Trains on one batch.
     pub fn step(&mut self, inputs: &Batch, right: Vec<bool>) -> Result<(), TrainError> {
+        let TrainOptions { seed, decay, clip, .. } = *self.plan.options;
         let labels = Labels { right, weight_of_right: self.plan.weight_of_right };
-        let options = self.plan.step_options(self.steps);
-        let seed = self.plan.dropout_seed(self.steps);
+        let options = StepOptions { rate: self.plan.rate(self.steps), decay, clip };
+        let seed = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(self.steps);
         let dropout = Dropout::new(self.fresh.config().dropout, seed);
         let loss = self.learner.step(inputs, &labels, options, dropout)?;
         if !loss.is_finite() {
@@ -243,14 +225,16 @@ impl<'a> Run<'a> {
         evaluator
     }
 
-    /// Writes the model, and removes the checkpoint.
+    /// Writes the model with the metrics of every collection, and removes the checkpoint.
     pub fn finish(
         self,
         evaluator: &Evaluator,
-        reports: (HeldOutReport, Vec<TestMetrics>),
+        metrics: &[TestMetrics],
+        calibration: &CalibrationReport,
         collections: &[Collection],
     ) -> Result<Trained, TrainError> {
-        let trained = Trained::new(reports, self.position, self.steps, self.settings);
+        let Self { position, steps, settings, .. } = self;
+        let trained = Trained::new(metrics, calibration, &position, steps, settings);
         let card = trained.card(evaluator, collections, self.output);
         evaluator.save(&self.output.folder, card, self.output.precision)?;
         checkpoint::remove(&self.output.folder)?;
