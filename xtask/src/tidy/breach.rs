@@ -1,11 +1,13 @@
-//! What a rule reports, and what several rules share.
+//! What a rule reports, what several rules share, and exceptions.
 
 use std::fmt;
 
+use toml::de::DeTable;
+
 use crate::tree::Tree;
 use crate::tree::facts::{Fact, FactKind};
-use crate::tree::files::SourceFile;
-use crate::tree::manifest::{Dependency, Manifest};
+use crate::tree::files::{SourceFile, read_text};
+use crate::tree::manifest::{Dependency, Manifest, line_of};
 use crate::tree::modules::Target;
 
 /// A rule's name in messages, a one-line description, and its check.
@@ -75,4 +77,34 @@ pub fn in_manifests(
         Some(Breach::at(&manifest.path, dependency.line, judge(manifest, dependency)?))
     };
     all.filter_map(breach).collect()
+}
+
+/// The exceptions to a rule, each with a reason.
+const ALLOWED: &str = "xtask/allow.toml";
+
+/// Removes the breaches whose key the rule's table lists, and reports entries without a reason and
+/// entries that no breach has as its key.
+pub fn without_allowed(
+    tree: &Tree,
+    rule: &str,
+    mut found: Vec<(String, Breach)>,
+) -> Result<Vec<Breach>, String> {
+    let exists = tree.root.join(ALLOWED).exists();
+    let text = if exists { read_text(&tree.root, ALLOWED)? } else { String::new() };
+    let file = DeTable::parse(&text).map_err(|e| format!("{ALLOWED}: {e}"))?;
+    let entries = file.get_ref().get(rule).and_then(|value| value.get_ref().as_table());
+    let mut wrong = Vec::new();
+    for (key, reason) in entries.into_iter().flatten() {
+        let (name, before) = (key.get_ref(), found.len());
+        found.retain(|(key, _)| key != name);
+        let message = if found.len() == before {
+            format!("`{name}` is no longer an exception: delete this line")
+        } else if reason.get_ref().as_str().unwrap_or_default().trim().is_empty() {
+            format!("`{name}` has no reason")
+        } else {
+            continue;
+        };
+        wrong.push(Breach::at(ALLOWED, line_of(key, &text), message));
+    }
+    Ok(found.into_iter().map(|(_, breach)| breach).chain(wrong).collect())
 }

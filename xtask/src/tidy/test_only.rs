@@ -6,8 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use super::allow;
-use super::breach::Breach;
+use super::breach::{Breach, without_allowed};
 use crate::tree::Tree;
 use crate::tree::facts::{DefinitionKind, Fact, FactKind};
 use crate::tree::files::{Role, SourceFile};
@@ -59,7 +58,7 @@ pub fn check(tree: &Tree) -> Result<Vec<Breach>, String> {
         let key = format!("{}::{path}", node.file.package());
         Some((key, Breach::at(&node.file.path, node.line, message)))
     });
-    allow::apply(tree, "test-only", found.collect())
+    without_allowed(tree, "test-only", found.collect())
 }
 
 fn uses(fact: &Fact) -> Vec<Name<'_>> {

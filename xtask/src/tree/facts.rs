@@ -32,7 +32,11 @@ pub enum FactKind {
         of_trait: Option<String>,
         self_type: Option<String>,
     },
-    Module(Declaration),
+    /// `mod name;` or `mod name { … }`.
+    Module {
+        name: String,
+        inline: bool,
+    },
 }
 
 /// One leaf of a `use`.
@@ -55,7 +59,7 @@ pub struct Definition {
 
 #[derive(PartialEq, Eq)]
 pub enum DefinitionKind {
-    /// A struct, enum, union or type alias.
+    /// A struct, enum or type alias.
     Type,
     /// A trait, with the names of its functions.
     Trait(Vec<String>),
@@ -64,14 +68,6 @@ pub enum DefinitionKind {
     /// A function or constant of an inherent impl.
     Associated,
     Macro,
-}
-
-/// `mod name;` or `mod name { … }`.
-pub struct Declaration {
-    pub name: String,
-    pub inline: bool,
-    /// The file named by a `#[path]` attribute.
-    pub path: Option<String>,
 }
 
 /// Returns a file's facts in source order, and the number of lines in items compiled for tests only.
@@ -213,10 +209,8 @@ impl<'ast> Visit<'ast> for Reader {
     }
 
     fn visit_item_mod(&mut self, module: &'ast syn::ItemMod) {
-        let name = module.ident.to_string();
-        let (inline, path) = (module.content.is_some(), path_attribute(&module.attrs));
-        let declaration = Declaration { name: name.clone(), inline, path };
-        self.push(module.ident.span(), FactKind::Module(declaration));
+        let (name, inline) = (module.ident.to_string(), module.content.is_some());
+        self.push(module.ident.span(), FactKind::Module { name: name.clone(), inline });
         self.inside.push(name);
         visit::visit_item_mod(self, module);
         self.inside.pop();
@@ -303,15 +297,6 @@ fn needs_test(tokens: TokenStream) -> bool {
     })
 }
 
-/// The file that `#[path = "…"]` names.
-fn path_attribute(attributes: &[Attribute]) -> Option<String> {
-    let attribute = attributes.iter().find(|attribute| attribute.path().is_ident("path"))?;
-    match &attribute.meta.require_name_value().ok()?.value {
-        syn::Expr::Lit(syn::ExprLit { lit: syn::Lit::Str(text), .. }) => Some(text.value()),
-        _ => None,
-    }
-}
-
 fn definition(name: &Ident, kind: DefinitionKind, visibility: &Visibility) -> FactKind {
     FactKind::Definition(Definition { name: name.to_string(), kind, public: is_public(visibility) })
 }
@@ -326,7 +311,6 @@ fn describe(item: &Item) -> (&[Attribute], Option<(Span, FactKind)>) {
         Item::Enum(item) => (&item.attrs, &item.vis, &item.ident, Type),
         Item::Struct(item) => (&item.attrs, &item.vis, &item.ident, Type),
         Item::Type(item) => (&item.attrs, &item.vis, &item.ident, Type),
-        Item::Union(item) => (&item.attrs, &item.vis, &item.ident, Type),
         Item::Trait(item) => (&item.attrs, &item.vis, &item.ident, Trait(function_names(item))),
         Item::Macro(item) => match &item.ident {
             Some(name) => (&item.attrs, &Visibility::Inherited, name, Macro),
@@ -337,7 +321,6 @@ fn describe(item: &Item) -> (&[Attribute], Option<(Span, FactKind)>) {
             let kind = FactKind::Impl { of_trait, self_type: type_name(&block.self_ty) };
             return (&block.attrs, Some((block.span(), kind)));
         }
-        Item::ForeignMod(item) => return (&item.attrs, None),
         Item::Mod(item) => return (&item.attrs, None),
         Item::Use(item) => return (&item.attrs, None),
         _ => return (&[], None),

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::facts::DefinitionKind::{Trait, Type, Value};
-use super::facts::{Declaration, Definition, Fact, FactKind};
+use super::facts::{Definition, Fact, FactKind};
 use super::files::{Role, SourceFile};
 
 /// Imports followed for one name before resolution gives up.
@@ -107,33 +107,29 @@ impl Builder<'_> {
     fn read_file(&mut self, top: usize) {
         let (files, file, of_test) = (self.files, self.modules[top].file, self.modules[top].test);
         for fact in files[file].facts() {
-            let FactKind::Module(declaration) = &fact.kind else { continue };
+            let FactKind::Module { name, inline } = &fact.kind else { continue };
             let mut inside = fact.inside.iter();
-            let parent = inside.try_fold(top, |module, name| child(&self.modules, module, name));
+            let parent = inside.try_fold(top, |module, part| child(&self.modules, module, part));
             let Some(parent) = parent else { continue };
             let test = fact.test || of_test;
-            if declaration.inline {
-                self.add(file, Some(parent), &declaration.name, test);
-            } else if let Some(found) = self.find_file(file, fact, declaration) {
-                let child = self.add(found, Some(parent), &declaration.name, test);
+            if *inline {
+                self.add(file, Some(parent), name, test);
+            } else if let Some(found) = self.find_file(file, &fact.inside, name) {
+                let child = self.add(found, Some(parent), name, test);
                 self.read_file(child);
             }
         }
     }
 
-    fn find_file(&self, from: usize, fact: &Fact, declaration: &Declaration) -> Option<usize> {
+    /// The file of `mod name;`, declared in a file inside these inline modules.
+    fn find_file(&self, from: usize, inside: &[String], name: &str) -> Option<usize> {
         let path = &self.files[from].path;
-        let (folder, name) = path.rsplit_once('/')?;
-        let base = match name {
-            "lib.rs" | "main.rs" | "mod.rs" => folder,
+        let base = match path.rsplit_once('/')? {
+            (folder, "lib.rs" | "main.rs" | "mod.rs") => folder,
             _ => path.trim_end_matches(".rs"),
         };
-        let (base, name) =
-            ([&[base.to_owned()], &*fact.inside].concat().join("/"), &declaration.name);
-        let candidates = match &declaration.path {
-            Some(path) => vec![format!("{folder}/{path}")],
-            None => vec![format!("{base}/{name}.rs"), format!("{base}/{name}/mod.rs")],
-        };
+        let base = [&[base.to_owned()], inside].concat().join("/");
+        let candidates = [format!("{base}/{name}.rs"), format!("{base}/{name}/mod.rs")];
         self.files.iter().position(|file| candidates.contains(&file.path))
     }
 }
