@@ -127,9 +127,16 @@ impl Setup {
     /// Prints results: each as a line of JSON with --json, else all by `print_text`.
     pub fn print_all<T: Serialize>(&self, results: &[T], print_text: impl FnOnce()) {
         self.progress.finish();
-        match self.json {
-            true => results.iter().for_each(|result| println!("{}", serde_json::json!(result))),
-            false => print_text(),
+        results.iter().for_each(|result| self.print_json(result));
+        if !self.json {
+            print_text();
+        }
+    }
+
+    /// Prints a line of JSON with --json, else nothing, so that the progress bar stays.
+    pub fn print_json(&self, result: impl Serialize) {
+        if self.json {
+            println!("{}", serde_json::json!(result));
         }
     }
 

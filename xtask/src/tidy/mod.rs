@@ -1,22 +1,13 @@
 //! The rules of ARCHITECTURE.md as a program.
 
 mod breach;
-mod allow;
-mod parses;
-mod opening;
-mod depth;
-mod module_order;
-mod cycles;
-mod printing;
-mod processes;
-mod purity;
-mod arrows;
-mod leftovers;
-mod unwraps;
+mod files;
+mod modules;
+mod uses;
 mod duplicates;
 mod test_only;
 mod documents;
-mod licences;
+mod packages;
 #[cfg(test)]
 mod tests;
 
@@ -29,23 +20,23 @@ use crate::tree::Tree;
 use breach::{Breach, Rule};
 
 const RULES: [Rule; 17] = [
-    ("parse", "every file parses and belongs to a module", parses::check),
-    ("opening", "every file opens with a `//!` line that says what it is about", opening::check),
-    ("depth", "at most four folders below a package's root", depth::check),
-    ("module-order", "modules use only modules declared before them", module_order::check),
-    ("module-cycle", "no module uses itself through others", cycles::check),
-    ("printing", "only cli and xtask print and exit", printing::check),
-    ("process", "processes are started only in engine/media and xtask", processes::check),
-    ("pure-core", "core has no files, processes, threads, clock, serde, tensors", purity::check),
-    ("crate-arrow", "core <- nn <- engine <- {world <- lab, server} <- cli", arrows::check),
-    ("leftover", "no unfinished code", leftovers::check),
-    ("unwrap", "no `unwrap()` outside tests without `// cannot fail: why`", unwraps::check),
+    ("parse", "every file parses and belongs to a module", files::parses),
+    ("opening", "every file opens with a `//!` line that says what it is about", files::opening),
+    ("depth", "at most four folders below a package's root", files::depth),
+    ("module-order", "modules use only modules declared before them", modules::order),
+    ("module-cycle", "no module uses itself through others", modules::cycles),
+    ("printing", "only cli and xtask print and exit", uses::printing),
+    ("process", "processes are started only in engine/media and xtask", uses::processes),
+    ("pure-core", "core has no files, processes, threads, clock, serde, tensors", uses::pure_core),
+    ("crate-arrow", "core <- nn <- engine <- {world <- lab, server} <- cli", packages::arrows),
+    ("leftover", "no unfinished code", files::leftovers),
+    ("unwrap", "no `unwrap()` outside tests without `// cannot fail: why`", uses::unwraps),
     ("duplicate-type", "public type names are unique in a package", duplicates::check),
     ("test-only", "every item is used outside tests", test_only::check),
-    ("argued", "ARCHITECTURE.md gives a reason for each dependency", documents::argued),
+    ("argued", "ARCHITECTURE.md gives a reason for each dependency", packages::argued),
     ("link", "links between documents lead somewhere", documents::links),
     ("readme", "README.md has at most 120 lines", documents::readme),
-    ("licence", "every dependency's licence is in deny.toml", licences::check),
+    ("licence", "every dependency's licence is in deny.toml", packages::licences),
 ];
 
 /// Checks the named rules, or all, and prints the breaches.

@@ -37,7 +37,7 @@ pub fn mixed(collection: &Collection, split: Split, mine: &MineOptions) -> Vec<I
         let first = whole[group[0]];
         let group: Vec<&Recipe> = group.into_iter().map(|at| &recipes[at]).collect();
         let seed = mine.seed ^ number as u64;
-        let Ok(mixed) = Rules::default().mix(&group, &collection.pool, seed) else { continue };
+        let Ok(mixed) = Rules.mix(&group, &collection.pool, seed) else { continue };
         let clip = |step: &MixedStep| group[step.recipe].steps[step.step];
         let truth: Vec<ClipId> = mixed.iter().map(clip).collect();
         if known.insert(truth.clone()) {

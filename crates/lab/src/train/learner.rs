@@ -38,8 +38,6 @@ pub trait Learner {
     ) -> Result<f32, EvaluatorError>;
 
     fn state(&self) -> Result<OptimiserState<'_>, EvaluatorError>;
-
-    fn evaluator(&self) -> Result<Cow<'_, Evaluator>, EvaluatorError>;
 }
 
 /// On CPU: parameters, gradient and moments are one flat buffer each.
@@ -88,16 +86,11 @@ impl Learner for CpuLearner {
             steps: self.optimiser.steps,
         })
     }
-
-    fn evaluator(&self) -> Result<Cow<'_, Evaluator>, EvaluatorError> {
-        Ok(Cow::Borrowed(&self.evaluator))
-    }
 }
 
 /// On the first GPU: the same sums and the same dropout as on CPU.
 #[cfg(feature = "cuda")]
 pub struct GpuLearner {
-    evaluator: Evaluator,
     network: GpuNetwork,
 }
 
@@ -105,7 +98,7 @@ pub struct GpuLearner {
 impl GpuLearner {
     /// From the beginning, or from a state of this evaluator.
     pub fn new(
-        evaluator: Evaluator,
+        evaluator: &Evaluator,
         state: Option<OptimiserState<'_>>,
         arithmetic: Arithmetic,
     ) -> Result<Self, NnError> {
@@ -117,7 +110,7 @@ impl GpuLearner {
                 GpuNetwork::new(config, &weights, Some(&state.moments()), arithmetic)?
             }
         };
-        Ok(Self { evaluator, network })
+        Ok(Self { network })
     }
 }
 
@@ -138,16 +131,12 @@ impl Learner for GpuLearner {
         let weights = self.network.parameters()?.into();
         Ok(OptimiserState { weights, first: first.into(), second: second.into(), steps })
     }
-
-    fn evaluator(&self) -> Result<Cow<'_, Evaluator>, EvaluatorError> {
-        let mut evaluator = self.evaluator.clone();
-        evaluator.numbers_mut().copy_from_slice(&self.network.parameters()?);
-        Ok(Cow::Owned(evaluator))
-    }
 }
 
 #[cfg(test)]
 mod tests {
+    use candle_core::{Device, Tensor, Var};
+    use candle_nn::{AdamW, Optimizer, ParamsAdamW};
     use stitch_engine::encoder::EncoderId;
     use stitch_engine::evaluator::Config;
 

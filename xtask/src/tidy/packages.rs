@@ -1,24 +1,63 @@
-//! Rule `licence`: every dependency's licence is allowed. cargo-deny checks more but must be installed.
+//! Rules `crate-arrow`, `argued` and `licence`: what a package may depend on, that ARCHITECTURE.md says why,
+//! and that the licence of every dependency is allowed. cargo-deny checks more but must be installed.
 
 use std::path::Path;
 
 use serde_json::Value;
 
-use super::breach::Breach;
+use super::breach::{Breach, in_manifests};
+use super::documents::{ARCHITECTURE, text};
 use crate::command::{cargo, output};
 use crate::tree::Tree;
 use crate::tree::manifest::read_strings;
 
-const FILE: &str = "deny.toml";
+/// Each package's folder and the packages it may depend on, without their prefix.
+const ARROWS: [(&str, &[&str]); 9] = [
+    ("crates/core", &[]),
+    ("crates/nn", &["core"]),
+    ("crates/engine", &["core", "nn"]),
+    ("crates/world", &["core", "nn", "engine"]),
+    ("crates/lab", &["core", "nn", "engine", "world"]),
+    ("crates/server", &["core", "nn", "engine"]),
+    ("crates/cli", &["core", "nn", "engine", "world", "lab", "server"]),
+    ("fuzz", &["engine"]),
+    ("xtask", &[]),
+];
+
+/// Reports dependencies between workspace packages that the table does not list, and packages that it lacks.
+pub fn arrows(tree: &Tree) -> Result<Vec<Breach>, String> {
+    let allowed = |folder: &str| ARROWS.iter().find(|arrow| arrow.0 == folder).map(|arrow| arrow.1);
+    let mut found = in_manifests(tree, |manifest, dependency| {
+        let ours = dependency.name.strip_prefix("stitch-")?;
+        let wrong = !allowed(&manifest.folder)?.contains(&ours);
+        wrong.then(|| format!("{} may not depend on `{}`", manifest.folder, dependency.name))
+    });
+    let unknown = tree.manifests.iter().filter(|manifest| allowed(&manifest.folder).is_none());
+    let message = "the table of crate arrows lacks this package";
+    found.extend(unknown.map(|manifest| Breach::at(&manifest.path, 1, message)));
+    Ok(found)
+}
+
+/// Reports dependencies without a reason in ARCHITECTURE.md.
+pub fn argued(tree: &Tree) -> Result<Vec<Breach>, String> {
+    let text = text(tree, ARCHITECTURE);
+    Ok(in_manifests(tree, |_, dependency| {
+        let name = &dependency.name;
+        let argued = name.starts_with("stitch") || text.contains(&format!("`{name}`"));
+        (!argued).then(|| format!("{ARCHITECTURE} does not say why `{name}` is needed"))
+    }))
+}
+
+const DENY: &str = "deny.toml";
 /// The platform of the released binary; dependencies of other platforms are not in it.
 const PLATFORM: &str = "x86_64-unknown-linux-gnu";
 
 /// Reports packages whose licence is not in deny.toml's list.
-pub fn check(tree: &Tree) -> Result<Vec<Breach>, String> {
-    let allowed = read_strings(&tree.root, FILE, "licenses", "allow")?;
+pub fn licences(tree: &Tree) -> Result<Vec<Breach>, String> {
+    let allowed = read_strings(&tree.root, DENY, "licenses", "allow")?;
     let packages = packages(&tree.root)?;
     let refused = packages.iter().filter_map(|package| refused(package, &allowed));
-    Ok(refused.map(|message| Breach::at(FILE, 1, message)).collect())
+    Ok(refused.map(|message| Breach::at(DENY, 1, message)).collect())
 }
 
 /// The packages of the lock file, from `cargo metadata`.
