@@ -147,7 +147,7 @@ pub async fn export(
     let export =
         Export { demonstration, plan: &plan, video: &video, cache: &cache, progress: &Silent };
     let name = format!("demonstration-{id}.{}", format.extension);
-    Ok(attachment(format.media_type, &name, format.text(&export)?))
+    Ok(attachment(format.media_type(), &name, format.text(&export)?))
 }
 
 /// The options of the last render, so that exports have the times of that video.
