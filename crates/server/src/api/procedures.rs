@@ -8,7 +8,7 @@ use stitch_core::procedure::Procedure;
 use stitch_engine::recipe;
 use utoipa::{IntoParams, ToSchema};
 
-use super::extract::{Json, Query, Reply};
+use super::extract::{Json, Query, Reply, blocking};
 use crate::error::ApiError;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -70,6 +70,6 @@ pub async fn read(
         }
         status => ApiError::new(status, rejected.body_text()),
     })?;
-    let found = recipe::read_procedure(&name, &bytes)?.procedure;
+    let found = blocking(move || Ok(recipe::read_procedure(&name, &bytes)?.procedure)).await?;
     Ok(Json(ProcedureText { title: found.title().into(), steps: found.steps().to_vec() }))
 }
