@@ -11,7 +11,7 @@ use tokio::sync::Semaphore;
 
 use crate::database::{Database, migrate_page};
 use crate::error::{ApiError, NO_CLIPS, ServerError};
-use crate::jobs::JobQueue;
+use crate::jobs::{JobQueue, lock};
 use crate::settings::{Resources, Settings};
 use crate::study::Study;
 
@@ -119,12 +119,12 @@ impl State {
         demonstration: i64,
         encode: impl FnOnce() -> Result<Asked, ApiError>,
     ) -> Result<Arc<Asked>, ApiError> {
-        let lock = || self.encoded.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, encoded)) = lock().iter().find(|(id, _)| *id == demonstration) {
+        if let Some((_, encoded)) = lock(&self.encoded).iter().find(|(id, _)| *id == demonstration)
+        {
             return Ok(encoded.clone());
         }
         let encoded = Arc::new(encode()?);
-        let mut cache = lock();
+        let mut cache = lock(&self.encoded);
         if cache.len() == MAX_ENCODED_PROCEDURES {
             cache.remove(0);
         }
