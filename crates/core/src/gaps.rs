@@ -129,7 +129,7 @@ mod tests {
         let found = |(clip, log_odds): &(u32, f32)| Match {
             clip: ClipId(*clip),
             evidence: Evidence::default(),
-            worth: log_probability(*log_odds),
+            log_prob: log_probability(*log_odds),
         };
         StepMap { steps: steps.iter().map(|step| step.iter().map(found).collect()).collect() }
     }

@@ -38,6 +38,9 @@ pub struct NewArguments {
     /// The folder to create
     #[arg(long, short, value_name = "DIR")]
     out: PathBuf,
+    /// Replace the study in the folder; its answers are kept as answers-N.db
+    #[arg(long)]
+    force: bool,
     /// The title that raters see
     #[arg(long, default_value = "Which video shows it better?")]
     title: String,
@@ -68,7 +71,7 @@ fn new(arguments: &NewArguments, setup: &Setup) -> Result<u8, Failure> {
     let session = setup.open(&by_name(AverageSimilarity::ENTRY.name))?;
     let methods = arguments.methods(&session, setup)?;
     let out = &arguments.out;
-    std::fs::create_dir_all(out).map_err(FileError::at(out))?;
+    StudyPlan::create_folder(out, arguments.force)?;
     let mut samples = Vec::new();
     for file in &arguments.procedures {
         samples.push(sample(file, &methods, &session.sentences, arguments, setup)?);

@@ -105,7 +105,7 @@ fn nearest_edited(map: &StepMap, pool: &Pool, most: usize) -> Vec<Vec<ClipId>> {
         }
     }
     let key = |shown: &[Option<Match>]| {
-        let sum: f32 = shown.iter().flatten().map(|found| found.worth).sum();
+        let sum: f32 = shown.iter().flatten().map(|found| found.log_prob).sum();
         (shown.iter().flatten().count(), sum)
     };
     let mut videos: Vec<(VideoId, Vec<Option<Match>>)> = own.into_iter().collect();
