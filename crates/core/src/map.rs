@@ -249,14 +249,8 @@ mod tests {
     use crate::clip::{Clip, Span, VideoId};
     use proptest::prelude::*;
 
-    const LOGIT: Logit = Logit {
-        bias: -2.0,
-        text: 3.0,
-        words: 2.0,
-        clip: 2.0,
-        context: 1.5,
-        context_clip: 0.5,
-    };
+    const LOGIT: Logit =
+        Logit { bias: -2.0, text: 3.0, words: 2.0, clip: 2.0, context: 1.5, context_clip: 0.5 };
     const BELIEF: Belief = Belief { both: LOGIT, text: LOGIT, clip: LOGIT };
 
     fn pool(text: Features, clip: Features) -> Pool {
