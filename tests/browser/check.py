@@ -15,6 +15,7 @@ import shutil
 import subprocess
 import sys
 import time
+import urllib.parse
 import urllib.request
 
 from webdriver import Browser
@@ -67,8 +68,11 @@ class Site:
         for line in self.server.stdout:
             event = json.loads(line)
             if event.get("event") == "serving":
-                self.url = event["url"]
-                self.port = int(self.url.rsplit(":", 1)[1])  # the same after a restart
+                self.link, self.raters_link = event["url"], event["study_url"]
+                link = urllib.parse.urlsplit(self.link)
+                self.url = f"http://{link.netloc}"
+                self.headers = {"authorization": "Bearer " + link.query.removeprefix("token=")}
+                self.port = link.port  # the same after a restart
                 return
         raise SystemExit(f"the server does not start; see {log.name}")
 
@@ -77,7 +81,8 @@ class Site:
         self.server.wait(30)
 
     def get(self, path):
-        with urllib.request.urlopen(self.url + path, timeout=60) as answer:
+        request = urllib.request.Request(self.url + path, headers=self.headers)
+        with urllib.request.urlopen(request, timeout=60) as answer:
             return answer.read()
 
 
@@ -87,6 +92,7 @@ class Checks:
     def __init__(self, site, browser, out, axe):
         self.site, self.browser, self.out, self.axe = site, browser, out, axe
         self.measured = {}
+        self.browser.open(site.link)  # sets the cookie
 
     def open(self, path):
         self.browser.open(self.site.url + path)
@@ -307,13 +313,16 @@ class Checks:
         key = json.loads(self.post("/api/study/raters", {"name": "looks"}))["rater"]
         self.shots("pair", f"/study/{key}/1")
         self.rate("Ann", "left")
+        self.browser.call("DELETE", f"{self.browser.session}/cookie")
+        self.browser.open(self.site.raters_link)
         self.rate("Bob", "right")
+        assert not self.browser.run("return document.querySelector('nav a[href=\"/new\"]')"), "raters see only the study"
         report = self.site.run("study", "report", str(self.site.study))
         assert "2 raters" in report and "Krippendorff" in report, report
         (self.out / "report.txt").write_text(report)
 
     def post(self, path, body):
-        headers = {"content-type": "application/json"}
+        headers = {"content-type": "application/json", **self.site.headers}
         request = urllib.request.Request(self.site.url + path, data=json.dumps(body).encode(), headers=headers)
         with urllib.request.urlopen(request, timeout=60) as answer:
             return answer.read()

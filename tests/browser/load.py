@@ -28,7 +28,7 @@ class Load(Site):
 
     def request(self, path, body=None, headers=None):
         data = None if body is None else json.dumps(body).encode()
-        request = urllib.request.Request(self.url + path, data=data, headers={"content-type": "application/json", **(headers or {})})
+        request = urllib.request.Request(self.url + path, data=data, headers={"content-type": "application/json", **self.headers, **(headers or {})})
         with urllib.request.urlopen(request, timeout=120) as answer:
             return answer.status, answer.read()
 

@@ -10,16 +10,16 @@ pub fn cargo(root: &Path) -> Command {
     command
 }
 
-/// Runs a command and returns its standard output, or the last line of its standard error.
+/// Runs a command and returns its standard output, or all of its standard error.
 pub fn output(command: &mut Command) -> Result<Vec<u8>, String> {
     let name = Path::new(command.get_program()).display().to_string();
     let done = command.stdin(Stdio::null()).output().map_err(|e| format!("{name}: {e}"))?;
-    if done.status.success() {
-        return Ok(done.stdout);
-    }
     let errors = String::from_utf8_lossy(&done.stderr);
-    let last = errors.lines().rev().map(str::trim).find(|line| !line.is_empty());
-    Err(last.map_or_else(|| format!("{name}: {}", done.status), |line| format!("{name}: {line}")))
+    match (done.status.success(), errors.trim()) {
+        (true, _) => Ok(done.stdout),
+        (false, "") => Err(format!("{name}: {}", done.status)),
+        (false, errors) => Err(format!("{name}: {errors}")),
+    }
 }
 
 /// The entries with these names, in the order of the names.

@@ -15,7 +15,6 @@ const HELP: &str = "\
 cargo xtask COMMAND
 
   tidy [RULE…]    check the rules of ARCHITECTURE.md; prints file:line: rule: message
-  tidy --all      check also the rules that do not hold yet
   tidy --rules    list the rules
   licences        check only the licences of all dependencies against deny.toml
   size            print the lines of Rust per crate, outside and inside tests

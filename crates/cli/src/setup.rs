@@ -13,7 +13,7 @@ use stitch_engine::library::Library;
 use stitch_engine::media::Decode;
 use stitch_engine::models::{Store, hash_of};
 use stitch_engine::progress::Progress;
-use stitch_engine::recipe::{self, Reading};
+use stitch_engine::recipe::{self, Labeller, Reading};
 use stitch_engine::scorer::{Scorer, ScorerModels};
 use stitch_engine::scorers::{self, SCORERS};
 use stitch_engine::sentence::SentenceEncoder;
@@ -127,9 +127,16 @@ impl Setup {
     /// Prints results: each as a line of JSON with --json, else all by `print_text`.
     pub fn print_all<T: Serialize>(&self, results: &[T], print_text: impl FnOnce()) {
         self.progress.finish();
-        match self.json {
-            true => results.iter().for_each(|result| println!("{}", serde_json::json!(result))),
-            false => print_text(),
+        results.iter().for_each(|result| self.print_json(result));
+        if !self.json {
+            print_text();
+        }
+    }
+
+    /// Prints a line of JSON with --json, else nothing, so that the progress bar stays.
+    pub fn print_json(&self, result: impl Serialize) {
+        if self.json {
+            println!("{}", serde_json::json!(result));
         }
     }
 
@@ -178,7 +185,15 @@ impl Setup {
 
     /// The library and the models of a query.
     pub fn open(&self, scorer: &ScorerArguments) -> Result<Session, Failure> {
-        let sentences = self.load_sentences()?;
+        self.open_with(self.load_sentences()?, scorer)
+    }
+
+    /// The same with a sentence model that is there already.
+    pub fn open_with(
+        &self,
+        sentences: Sentences,
+        scorer: &ScorerArguments,
+    ) -> Result<Session, Failure> {
         let (library, encoder) = self.open_library(&sentences)?;
         let scorer = self.load_scorer(scorer, encoder.as_ref(), &sentences)?;
         Ok(Session { library, encoder, sentences, scorer })
@@ -208,13 +223,16 @@ fn xdg_folder(variable: &str, default: &str) -> PathBuf {
     set.unwrap_or_else(|| home().join(default))
 }
 
-/// Reads the procedure in a file, or in standard input if the path is `-`.
-pub fn read_procedure(path: &Path) -> Result<Reading, Failure> {
+/// Reads the procedure in a file, or in standard input if the path is `-`; by rules alone without a
+/// sentence model.
+pub fn read_procedure(path: &Path, sentences: Option<&Sentences>) -> Result<Reading, Failure> {
+    let labeller = sentences.map(|sentences| &*sentences.encoder as &dyn Labeller);
     let mut bytes = Vec::new();
     if path == Path::new("-") {
         std::io::stdin().read_to_end(&mut bytes).map_err(FileError::at("standard input"))?;
-        return Ok(recipe::read_procedure("", &bytes)?);
+        return Ok(recipe::read_procedure("", &bytes, labeller)?);
     }
     let bytes = std::fs::read(path).map_err(FileError::at(path))?;
-    Ok(recipe::read_procedure(&path.file_name().unwrap_or_default().to_string_lossy(), &bytes)?)
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    Ok(recipe::read_procedure(&name, &bytes, labeller)?)
 }

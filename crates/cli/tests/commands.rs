@@ -10,10 +10,7 @@ const RECIPE: &str = "Vegetable soup\n\n1. Chop the onion\n2. Fry the onion\n3. 
 #[test]
 fn help_reads_well() {
     let home = Home::new();
-    let help = |arguments: &[&str]| {
-        let done = home.run(arguments).success();
-        String::from_utf8(done.get_output().stdout.clone()).unwrap()
-    };
+    let help = |arguments: &[&str]| home.prints(arguments);
     assert_snapshot!("help", help(&["--help"]));
     assert_snapshot!("help_make", help(&["make", "--help"]));
     assert_snapshot!("help_index", help(&["index", "--help"]));
@@ -155,6 +152,40 @@ fn a_missing_program_is_named_with_the_command_that_installs_it() {
     assert!(said.contains("sudo apt-get install ffmpeg"), "{said}");
     // Nothing was recorded as the videos' fault: with the program back, all goes well.
     home.run(&["index", "videos"]).success();
+}
+
+#[test]
+fn what_was_read_of_a_text_is_told_with_the_lines_left_out() {
+    let home = Home::indexed();
+    let text =
+        format!("Serves 4\n\nIngredients\n- 2 onions\n\nMethod\n{}\nEnjoy!\n", &RECIPE[16..]);
+    home.write("soup.txt", format!("Vegetable soup\n\n{text}"));
+    home.write("plain.txt", RECIPE);
+    let said = |arguments: &[&str]| home.prints(arguments);
+    assert_snapshot!("reading", said(&["make", "soup.txt", "--show-reading"]));
+    assert_snapshot!("reading_json", said(&["make", "soup.txt", "--show-reading", "--json"]));
+    assert!(!home.path("demo.json").exists(), "nothing is made");
+    let make = |file: &str| said(&["make", file, "--no-video", "--gaps", "never"]);
+    let told = "From the text: read 3 steps, left out 5 lines; `--show-reading` lists them.\n";
+    assert!(make("soup.txt").contains(told), "{}", make("soup.txt"));
+    assert!(!make("plain.txt").contains("left out"), "{}", make("plain.txt"));
+}
+
+#[test]
+fn a_doubtful_clip_is_a_gap_as_the_user_wants() {
+    let home = Home::indexed();
+    home.write("doubtful.txt", "Sand the board\nPaint the wood\n");
+    home.write("unlikely.txt", "Sand the board\nPeel a carrot\n");
+    let shown = |file: &str, gaps: &str| {
+        let said = home.prints(&["make", file, "--no-video", "--gaps", gaps]);
+        let line = said.lines().find(|line| line.contains(" steps shown, ")).unwrap();
+        format!("{file} {gaps}: {}\n", line.split(',').next().unwrap())
+    };
+    let files = ["doubtful.txt", "unlikely.txt"];
+    let all = files.map(|file| ["strict", "balanced", "never"].map(|gaps| shown(file, gaps)));
+    assert_snapshot!("gap_policies", all.concat().concat());
+    let said = home.fails(&["make", "doubtful.txt", "--gaps", "perhaps"], 2);
+    assert!(said.contains("[possible values: strict, balanced, never]"), "{said}");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //! model.
 //!
 //! A clip may lack a sense (no words in a silent video, no picture in a library of narration), and
-//! what one sense is worth depends on whether the other spoke too. So there is one model for each
+//! the weight of one sense depends on whether the other spoke too. So there is one model for each
 //! case, and a clip of which no sense knows anything is never believed.
 
 /// What the senses say of a step and a clip; none where a sense has nothing to go by.
@@ -20,40 +20,26 @@ pub struct Evidence {
     pub context_clip: Option<f32>,
 }
 
-/// The log-odds that a clip shows a step: a sum of what the senses say, each with its weight.
+/// The log-odds that a clip shows a step: the bias, and each part of the evidence times its weight.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Logit {
-    /// The log-odds when every sense says 0.
     pub bias: f32,
-    /// Of [`Evidence::text`].
     pub text: f32,
-    /// Of [`Evidence::words`].
     pub words: f32,
-    /// Of [`Evidence::clip`].
     pub clip: f32,
-    /// Of [`Evidence::context`].
     pub context: f32,
-    /// Of [`Evidence::context_clip`].
     pub context_clip: f32,
 }
 
-/// A model for each set of senses that spoke.
+/// A model for evidence of text and clip, of the text alone, and of the clip alone.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Belief {
-    /// Text and clip.
     pub both: Logit,
-    /// Text alone.
     pub text: Logit,
-    /// The clip alone.
     pub clip: Logit,
 }
 
 impl Belief {
-    /// One model whichever senses spoke.
-    pub const fn always(logit: Logit) -> Self {
-        Self { both: logit, text: logit, clip: logit }
-    }
-
     /// The log-odds that the clip shows the step; none where no sense spoke.
     pub fn log_odds(&self, evidence: &Evidence) -> Option<f32> {
         let logit = match (evidence.text, evidence.clip) {
@@ -114,7 +100,7 @@ mod tests {
             Logit { text: 1.0, clip: 1.0, context: 10.0, context_clip: 100.0, ..Logit::default() };
         let written = Evidence { text: Some(1.0), clip: Some(1.0), ..Evidence::default() };
         let understood = Evidence { context: Some(0.5), context_clip: Some(0.25), ..written };
-        let model = Belief::always(logit);
+        let model = Belief { both: logit, ..Belief::default() };
         assert_eq!(model.log_odds(&written), Some(112.0));
         assert_eq!(model.log_odds(&understood), Some(32.0));
     }

@@ -13,7 +13,6 @@ pub struct VideoId(pub u32);
 pub struct ClipId(pub u32);
 
 impl ClipId {
-    /// The clip's row in the pool.
     pub fn row(self) -> usize {
         self.0 as usize
     }

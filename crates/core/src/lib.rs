@@ -48,7 +48,8 @@
 //!
 //! let logit = Logit { bias: -5.0, text: 5.0, words: 1.0, clip: 5.0, ..Logit::default() };
 //! let query = Steps { texts: procedure.steps(), text: &steps, clip: &steps, context: None };
-//! let mut step_map = map(&query, &pool, |_, _| true, &Belief::always(logit), 10)?;
+//! let belief = Belief { both: logit, text: logit, clip: logit };
+//! let mut step_map = map(&query, &pool, |_, _| true, &belief, 10)?;
 //!
 //! // Nothing shows "Add honey": its best clip is unlikely, so the step is a gap.
 //! step_map.steps.iter_mut().for_each(|found| found.retain(|m| m.probability() > 0.5));

@@ -10,7 +10,6 @@ use std::cmp::Ordering;
 /// The query as M needs it; row i of both features belongs to text i.
 #[derive(Clone, Copy, Debug)]
 pub struct Steps<'a> {
-    /// The steps' texts.
     pub texts: &'a [String],
     /// The texts by the sentence encoder.
     pub text: &'a Features,
@@ -32,48 +31,30 @@ pub struct Context<'a> {
 /// A clip that may show a step, and why.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Match {
-    /// The clip.
     pub clip: ClipId,
-    /// What the senses say.
     pub evidence: Evidence,
-    /// The natural logarithm of the probability that the clip shows the step: what a sequence adds
-    /// up, so that its sum is the logarithm of the probability that every clip is right.
-    pub worth: f32,
+    /// The natural logarithm of the probability that the clip shows the step. The sum over a sequence is
+    /// that of the probability that every clip is right.
+    pub log_prob: f32,
 }
 
 /// M: for each step its matches, best first.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StepMap {
-    /// One list of matches for each step.
     pub steps: Vec<Vec<Match>>,
 }
 
-/// Why no map can be made.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum MapError {
     /// An encoder saw other steps.
     #[error("{texts} steps have {rows} {which} features: encode all alike")]
-    Steps {
-        /// How many steps there are.
-        texts: usize,
-        /// Sentence or clip features.
-        which: &'static str,
-        /// How many of them there are.
-        rows: usize,
-    },
+    Steps { texts: usize, which: &'static str, rows: usize },
     /// The query and the pool come from different encoders.
     #[error(
         "the query's {which} features have {query} numbers and the library's {pool}: encode the \
          query with the library's encoder, or index the library again"
     )]
-    Dimensions {
-        /// Sentence or clip features.
-        which: &'static str,
-        /// The length of a query feature.
-        query: usize,
-        /// The length of a pool feature.
-        pool: usize,
-    },
+    Dimensions { which: &'static str, query: usize, pool: usize },
 }
 
 impl StepMap {
@@ -85,27 +66,25 @@ impl StepMap {
     /// The matches whose log-probability is at most `margin` below that of their step's best.
     pub fn within(&self, margin: f32) -> Self {
         let near = |matches: &Vec<Match>| {
-            let least = matches.first().map_or(f32::INFINITY, |best| best.worth - margin);
-            matches.iter().filter(|found| found.worth >= least).copied().collect()
+            let least = matches.first().map_or(f32::INFINITY, |best| best.log_prob - margin);
+            matches.iter().filter(|found| found.log_prob >= least).copied().collect()
         };
         Self { steps: self.steps.iter().map(near).collect() }
     }
 }
 
 impl Match {
-    /// The probability that the clip shows the step.
     pub fn probability(&self) -> f32 {
-        self.worth.exp()
+        self.log_prob.exp()
     }
 
-    /// The log-odds that the clip shows the step.
     pub fn log_odds(&self) -> f32 {
-        self.worth - (-self.worth.exp_m1()).max(f32::MIN_POSITIVE).ln()
+        self.log_prob - (-self.log_prob.exp_m1()).max(f32::MIN_POSITIVE).ln()
     }
 
     /// Best first; among equals the clip that stands first in the pool.
     fn order(&self, other: &Self) -> Ordering {
-        other.worth.total_cmp(&self.worth).then(self.clip.cmp(&other.clip))
+        other.log_prob.total_cmp(&self.log_prob).then(self.clip.cmp(&other.clip))
     }
 }
 
@@ -157,7 +136,7 @@ fn by_meaning(
                 context_clip: context.and_then(|context| clip_cosine(context.clip?)),
             };
             if let Some(log_odds) = belief.log_odds(&evidence) {
-                best[step].offer(Match { clip, evidence, worth: log_probability(log_odds) });
+                best[step].offer(Match { clip, evidence, log_prob: log_probability(log_odds) });
             }
         }
     }
@@ -178,7 +157,7 @@ fn by_words(found: &mut [Vec<Match>], texts: &[String], pool: &Pool, belief: &Be
             let clip = stems(&pool.clip(found.clip).text);
             found.evidence.words = Some(rarity.shared_stems(&step, &clip));
             let log_odds = belief.log_odds(&found.evidence);
-            found.worth = log_odds.map_or(found.worth, log_probability);
+            found.log_prob = log_odds.map_or(found.log_prob, log_probability);
         }
         matches.sort_unstable_by(Match::order);
     }
@@ -218,7 +197,7 @@ impl Best {
     }
 
     fn offer(&mut self, offered: Match) {
-        if offered.worth >= self.least && self.most > 0 {
+        if offered.log_prob >= self.least && self.most > 0 {
             self.matches.push(offered);
             if self.matches.len() >= self.most.saturating_mul(2).max(64) {
                 self.shrink();
@@ -230,7 +209,7 @@ impl Best {
     fn shrink(&mut self) {
         if self.matches.len() > self.most {
             let (_, worst, _) = self.matches.select_nth_unstable_by(self.most - 1, Match::order);
-            self.least = self.least.max(worst.worth);
+            self.least = self.least.max(worst.log_prob);
             self.matches.truncate(self.most);
         }
     }
@@ -249,14 +228,9 @@ mod tests {
     use crate::clip::{Clip, Span, VideoId};
     use proptest::prelude::*;
 
-    const BELIEF: Belief = Belief::always(Logit {
-        bias: -2.0,
-        text: 3.0,
-        words: 2.0,
-        clip: 2.0,
-        context: 1.5,
-        context_clip: 0.5,
-    });
+    const LOGIT: Logit =
+        Logit { bias: -2.0, text: 3.0, words: 2.0, clip: 2.0, context: 1.5, context_clip: 0.5 };
+    const BELIEF: Belief = Belief { both: LOGIT, text: LOGIT, clip: LOGIT };
 
     fn pool(text: Features, clip: Features) -> Pool {
         let span = Span::new(0, 1000).unwrap();
@@ -303,13 +277,13 @@ mod tests {
                         context_clip: there(pool.clip_features().row(row))
                             .map(|row| similarity(steps.context.unwrap().text.row(step), row)),
                     };
-                    let worth = log_probability(BELIEF.log_odds(&evidence)?);
-                    Some(Match { clip: ClipId(row as u32), evidence, worth })
+                    let log_prob = log_probability(BELIEF.log_odds(&evidence)?);
+                    Some(Match { clip: ClipId(row as u32), evidence, log_prob })
                 })
                 .collect();
-            all.sort_by(|a, b| b.worth.total_cmp(&a.worth).then_with(|| a.clip.cmp(&b.clip)));
-            let best = all.first().map_or(f32::NEG_INFINITY, |best| best.worth);
-            all.retain(|found| found.worth >= best - margin);
+            all.sort_by(|a, b| b.log_prob.total_cmp(&a.log_prob).then_with(|| a.clip.cmp(&b.clip)));
+            let best = all.first().map_or(f32::NEG_INFINITY, |best| best.log_prob);
+            all.retain(|found| found.log_prob >= best - margin);
             all.truncate(top);
             all
         };

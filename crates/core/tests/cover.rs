@@ -26,13 +26,13 @@ fn pool(clips: &[(u32, u64)]) -> Pool {
 /// A map of (clip, similarity in eighths) for each step.
 fn step_map(steps: &[Vec<(u32, i32)>]) -> StepMap {
     let a_match = |(clip, eighths): &(u32, i32)| {
-        let worth = *eighths as f32 / 8.0;
-        Match { clip: ClipId(*clip), evidence: Evidence::default(), worth }
+        let log_prob = *eighths as f32 / 8.0;
+        Match { clip: ClipId(*clip), evidence: Evidence::default(), log_prob }
     };
     let mut steps: Vec<Vec<Match>> =
         steps.iter().map(|step| step.iter().map(a_match).collect()).collect();
     for step in &mut steps {
-        step.sort_by(|a, b| b.worth.total_cmp(&a.worth).then(a.clip.cmp(&b.clip)));
+        step.sort_by(|a, b| b.log_prob.total_cmp(&a.log_prob).then(a.clip.cmp(&b.clip)));
     }
     StepMap { steps }
 }
@@ -71,7 +71,7 @@ fn every_sequence(map: &StepMap) -> Vec<Sequence> {
 }
 
 fn similarity_of(map: &StepMap, step: usize, clip: ClipId) -> f64 {
-    f64::from(map.steps[step].iter().find(|found| found.clip == clip).unwrap().worth)
+    f64::from(map.steps[step].iter().find(|found| found.clip == clip).unwrap().log_prob)
 }
 
 fn similarity(map: &StepMap, sequence: &Sequence) -> f64 {

@@ -1,15 +1,35 @@
-//! Files that are either whole or not there: written to a temporary name, synced, renamed.
+//! Files that are either whole or not there: written to a temporary name, synced, renamed. Foreign
+//! files: read up to a limit, and identified by their bytes.
 
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
+use sha2::{Digest, Sha256};
 use tempfile::NamedTempFile;
 
-pub use stitch_nn::files::FileError;
+pub use stitch_nn::FileError;
 
 /// What the names of unfinished files begin with.
 pub const UNFINISHED: &str = ".writing-";
+
+/// A file beside a video, of at most 16 MiB. What is no regular file is not opened: a pipe would wait for
+/// its writer, a device never end.
+pub fn read_side_file(path: &Path) -> Result<Vec<u8>, FileError> {
+    const MAX_BYTES: u64 = 16 << 20;
+    let read = || -> io::Result<Vec<u8>> {
+        if !std::fs::metadata(path)?.is_file() {
+            return Err(io::Error::other("is a folder, device or pipe, not a file"));
+        }
+        let mut bytes = Vec::new();
+        File::open(path)?.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
+        match bytes.len() as u64 > MAX_BYTES {
+            true => Err(io::Error::other("is larger than 16 MiB")),
+            false => Ok(bytes),
+        }
+    };
+    read().map_err(FileError::at(path))
+}
 
 /// Writes a file so that a reader sees the old bytes or all of the new ones, whatever happens.
 pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
@@ -63,6 +83,28 @@ pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
+/// A hash of the size and of sixteen blocks spread over the file; hashing a terabyte would take hours.
+pub(crate) fn content_hash(path: &Path, bytes: u64) -> io::Result<String> {
+    const BLOCKS: u64 = 16;
+    const BLOCK_BYTES: u64 = 64 * 1024;
+    let mut file = File::open(path)?;
+    let mut hash = Sha256::new();
+    hash.update(bytes.to_le_bytes());
+    let mut block = Vec::with_capacity(BLOCK_BYTES as usize);
+    for i in 0..BLOCKS {
+        let start = if bytes <= BLOCKS * BLOCK_BYTES {
+            i * BLOCK_BYTES
+        } else {
+            (bytes - BLOCK_BYTES) * i / (BLOCKS - 1)
+        };
+        file.seek(SeekFrom::Start(start))?;
+        block.clear();
+        (&mut file).take(BLOCK_BYTES).read_to_end(&mut block)?;
+        hash.update(&block);
+    }
+    Ok(hex(&hash.finalize()[..16]))
+}
+
 /// Makes a rename in this folder last through a power cut.
 pub fn sync_folder(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()
@@ -71,6 +113,37 @@ pub fn sync_folder(folder: &Path) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_change_anywhere_in_a_large_file_near_a_block_is_seen() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("large.mp4");
+        let mut bytes = vec![7u8; 3_000_000];
+        std::fs::write(&path, &bytes).unwrap();
+        let before = content_hash(&path, 3_000_000).unwrap();
+        *bytes.last_mut().unwrap() = 8;
+        std::fs::write(&path, &bytes).unwrap();
+        assert_ne!(before, content_hash(&path, 3_000_000).unwrap());
+    }
+
+    #[test]
+    fn side_files_are_regular_and_small() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = |name: &str| folder.path().join(name);
+        std::fs::write(place("a.json"), "{}").unwrap();
+        std::os::unix::fs::symlink(place("a.json"), place("link.json")).unwrap();
+        std::os::unix::fs::symlink("/dev/zero", place("zero.json")).unwrap();
+        File::create(place("large.json")).unwrap().set_len((16 << 20) + 1).unwrap();
+        let made = std::process::Command::new("mkfifo").arg(place("pipe.json")).status();
+        assert!(made.unwrap().success());
+        assert_eq!(read_side_file(&place("link.json")).unwrap(), b"{}");
+        for (name, says) in
+            [("zero", "device"), ("pipe", "pipe"), ("large", "16 MiB"), ("no", "no such file")]
+        {
+            let error = read_side_file(&place(&format!("{name}.json"))).unwrap_err().to_string();
+            assert!(error.contains(says), "{error}");
+        }
+    }
 
     #[test]
     fn a_failed_write_leaves_the_old_file_and_no_litter() {

@@ -14,6 +14,7 @@ pub mod lexicon;
 pub mod transcript;
 pub mod recipe;
 pub mod models;
+pub mod reader;
 pub mod sentence;
 pub mod listen;
 pub mod summarise;

@@ -83,7 +83,7 @@ impl Query<'_> {
     fn similarity(&self, step: usize, clip: ClipId, pool: &Pool) -> f32 {
         let found = self.map.and_then(|map| map.steps.get(step)?.iter().find(|m| m.clip == clip));
         let by_encoder = || similarity(self.clip.row(step), pool.clip_features().row(clip.row()));
-        found.map_or_else(by_encoder, |found| found.worth)
+        found.map_or_else(by_encoder, |found| found.log_prob)
     }
 
     /// An error unless query, pool and candidates belong together and have features of `dim` numbers.

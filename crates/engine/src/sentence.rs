@@ -6,12 +6,14 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use rayon::prelude::*;
 use stitch_core::features::{Features, FeaturesError};
-use stitch_nn::mpnet::{Adapter, Mpnet, PooledText, Sizes};
+use stitch_nn::mpnet::{Adapter, Mpnet, MpnetConfig, PooledText};
 use stitch_nn::tokenizer;
 use tokenizers::Tokenizer;
 
-use crate::models::{Weights, WeightsError};
+use crate::models::{NnError, Weights};
 use crate::progress::{Progress, Silent, Stopped};
+use crate::reader::Reader;
+use crate::recipe::{Label, Labeller};
 
 /// The most tokens in one pass: enough to feed the matrix products, few enough to stay in cache.
 const BATCH_TOKENS: usize = 512;
@@ -23,9 +25,7 @@ const REMEMBERED: usize = 4096;
 #[derive(Debug, thiserror::Error)]
 pub enum SentenceError {
     #[error(transparent)]
-    Weights(#[from] WeightsError),
-    #[error("the sentences could not be encoded: {0}")]
-    Tensor(#[from] stitch_nn::TensorError),
+    Weights(#[from] NnError),
     #[error("the sentence model made unusable numbers: {0}")]
     Features(#[from] FeaturesError),
     #[error(transparent)]
@@ -36,12 +36,14 @@ pub enum SentenceError {
 pub struct SentenceEncoder {
     folder: PathBuf,
     tokenizer: Tokenizer,
-    sizes: Sizes,
+    config: MpnetConfig,
     /// Read when the first text comes: videos in which nothing is said may need none.
     network: Mutex<Option<Arc<Mpnet>>>,
     remembered: Mutex<HashMap<String, Vec<f32>>>,
     /// None where the adapter was trained for a model of another size.
     adapter: OnceLock<Option<Adapter>>,
+    /// The same for reading texts.
+    reader: OnceLock<Option<Reader>>,
 }
 
 /// The low-rank update with which the model reads a step in its procedure, trained by
@@ -58,22 +60,22 @@ impl SentenceEncoder {
 
     /// Opens the model in a folder. What is wrong with its tensors is said when they are read.
     pub fn load(folder: &Path) -> Result<Self, SentenceError> {
-        let sizes = Sizes::read(folder)?;
+        let config = MpnetConfig::read(folder)?;
         Weights::open(folder)?;
-        let tokenizer = tokenizer::load(&folder.join(TOKENIZER), sizes.longest);
         Ok(Self {
-            tokenizer: tokenizer.map_err(tokenizer_error(folder))?,
+            tokenizer: tokenizer::load(&folder.join(TOKENIZER), config.max_tokens)?,
             folder: folder.to_owned(),
-            sizes,
+            config,
             network: Mutex::default(),
             remembered: Mutex::default(),
             adapter: OnceLock::new(),
+            reader: OnceLock::new(),
         })
     }
 
     /// The length of a vector.
     pub fn dim(&self) -> usize {
-        self.sizes.dim()
+        self.config.dim()
     }
 
     fn network(&self) -> Result<Arc<Mpnet>, SentenceError> {
@@ -81,7 +83,7 @@ impl SentenceEncoder {
         if let Some(network) = &*network {
             return Ok(network.clone());
         }
-        let read = Arc::new(Mpnet::read(&Weights::open(&self.folder)?, &self.sizes)?);
+        let read = Arc::new(Mpnet::read(&Weights::open(&self.folder)?, &self.config)?);
         Ok(network.insert(read).clone())
     }
 
@@ -129,7 +131,7 @@ impl SentenceEncoder {
         title: &str,
         steps: &[impl AsRef<str>],
     ) -> Result<Option<Features>, SentenceError> {
-        let adapter = self.adapter.get_or_init(|| read_adapter(CONTEXT_ADAPTER, &self.sizes));
+        let adapter = self.adapter.get_or_init(|| read_adapter(CONTEXT_ADAPTER, &self.config));
         let Some(adapter) = adapter else { return Ok(None) };
         let title = (!title.is_empty()).then_some(title);
         let texts: Vec<&str> = title.into_iter().chain(steps.iter().map(AsRef::as_ref)).collect();
@@ -138,12 +140,22 @@ impl SentenceEncoder {
         let network = self.network()?;
         let encode = |step: usize| {
             let (tokens, pooled) = in_context(title.first(), &steps[..=step]);
-            let input = PooledText { tokens: &tokens, pooled };
+            let input = PooledText::first(&tokens, pooled);
             Ok(network.forward(std::iter::once(input), Some(adapter))?)
         };
         let rows: Result<Vec<Vec<f32>>, SentenceError> =
             (0..steps.len()).into_par_iter().map(encode).collect();
         Ok(Some(Features::new(self.dim(), rows?.concat())?))
+    }
+
+    /// What each sentence of a text is; none where the text is too long or the model has other sizes
+    /// than the one that was trained.
+    fn label(&self, lines: &[Vec<&str>]) -> Result<Option<Vec<Vec<Label>>>, SentenceError> {
+        let reader = self.reader.get_or_init(|| Reader::load(&self.config));
+        let Some(reader) = reader else { return Ok(None) };
+        let mut tokens = self.tokenise(lines.concat())?.into_iter();
+        let lines = lines.iter().map(|line| tokens.by_ref().take(line.len()).collect());
+        Ok(reader.label(&*self.network()?, &lines.collect::<Vec<_>>())?)
     }
 
     /// The vectors of these texts, one after the other.
@@ -160,9 +172,8 @@ impl SentenceEncoder {
         let batches = batches(&tokens, rayon::current_num_threads());
         let encode = |batch: &Vec<usize>| {
             progress.check()?;
-            let texts = batch.iter().map(|text| tokens[*text].as_slice());
-            let texts = texts.map(|tokens| PooledText { tokens, pooled: tokens.len() });
-            let rows = network.forward(texts, None)?;
+            let whole = |text: &usize| PooledText::first(&tokens[*text], tokens[*text].len());
+            let rows = network.forward(batch.iter().map(whole), None)?;
             progress.advance(batch.len() as u64);
             Ok(rows)
         };
@@ -179,27 +190,31 @@ impl SentenceEncoder {
     }
 
     fn tokenise(&self, texts: Vec<&str>) -> Result<Vec<Vec<u32>>, SentenceError> {
-        let encoded = self.tokenizer.encode_batch_fast(texts, true);
-        let encoded = encoded.map_err(tokenizer_error(&self.folder))?;
-        Ok(encoded.iter().map(|text| text.get_ids().to_vec()).collect())
+        Ok(tokenizer::encode(&self.tokenizer, &self.folder.join(TOKENIZER), texts)?)
+    }
+}
+
+/// Where the model cannot read a text, rules do.
+impl Labeller for SentenceEncoder {
+    fn label(&self, lines: &[Vec<&str>]) -> Option<Vec<Vec<Label>>> {
+        let labels = self.label(lines);
+        if let Err(error) = &labels {
+            tracing::warn!(%error, "the text is read by rules");
+        }
+        labels.ok().flatten()
     }
 }
 
 const TOKENIZER: &str = "tokenizer.json";
 
-fn tokenizer_error(folder: &Path) -> impl Fn(tokenizers::Error) -> WeightsError {
-    let path = folder.join(TOKENIZER);
-    move |error| WeightsError::Tokenizer { path: path.clone(), reason: error.to_string() }
-}
-
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The adapter for a model of these sizes; none if it was trained for others.
-fn read_adapter(bytes: &[u8], sizes: &Sizes) -> Option<Adapter> {
+/// The adapter for a model of this config; none if it was trained for another.
+fn read_adapter(bytes: &[u8], config: &MpnetConfig) -> Option<Adapter> {
     let weights = Weights::from_bytes("context/adapter.safetensors", bytes).ok()?;
-    Adapter::read(&weights, sizes).ok().filter(|adapter| !adapter.is_empty())
+    Adapter::read(&weights, config).ok().filter(|adapter| !adapter.is_empty())
 }
 
 /// The tokens of the last step followed by the title and the steps before it, nearest first, and how
@@ -298,7 +313,7 @@ mod tests {
         let golden = std::fs::read(tiny().join("context.json")).unwrap();
         let golden: Vec<Golden> = serde_json::from_slice(&golden).unwrap();
         let encoder = SentenceEncoder::load(&tiny()).unwrap();
-        let adapter = read_adapter(&adapter, &encoder.sizes);
+        let adapter = read_adapter(&adapter, &encoder.config);
         assert!(adapter.is_some() && encoder.adapter.set(adapter).is_ok());
         for Golden { title, steps, rows } in golden {
             let found = encoder.encode_in_context(&title, &steps).unwrap().unwrap();
@@ -326,8 +341,8 @@ mod tests {
             config = config.replace(&from, &to);
         }
         std::fs::write(folder.path().join("config.json"), config).unwrap();
-        let sizes = Sizes::read(folder.path()).unwrap();
-        assert!(read_adapter(CONTEXT_ADAPTER, &sizes).is_some());
+        let config = MpnetConfig::read(folder.path()).unwrap();
+        assert!(read_adapter(CONTEXT_ADAPTER, &config).is_some());
         let encoder = SentenceEncoder::load(&tiny()).unwrap();
         assert!(encoder.encode_in_context("", &["chop"]).unwrap().is_none(), "of other sizes");
     }

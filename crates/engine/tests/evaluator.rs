@@ -1,6 +1,8 @@
 //! The evaluator gives PyTorch's numbers, shares work without changing them, and refuses broken
 //! models with a reason.
 
+mod tensor_evaluator;
+
 use std::path::{Path, PathBuf};
 
 use candle_core::{Device, Tensor};
@@ -11,13 +13,14 @@ use stitch_core::features::Features;
 use stitch_core::pool::Pool;
 use stitch_engine::encoder::EncoderId;
 use stitch_engine::evaluator::{
-    Batch, Channels, Config, DeviceNetwork, Dropout, Evaluator, EvaluatorError, Evaluators, Inputs,
-    Labels, PlattScaling, Precision, Tape, cross_entropy,
+    Activations, Batch, Channels, Config, Dropout, Evaluator, EvaluatorError, Evaluators, Inputs,
+    Labels, PlattScaling, Precision, cross_entropy,
 };
 use stitch_engine::models::{Card, Role, Store};
 use stitch_engine::scorer::{Query, Scorer};
 use stitch_engine::sentence::SentenceEncoder;
 use stitch_nn::kernels::Activation;
+use tensor_evaluator::{TensorEvaluator, named};
 
 #[derive(serde::Deserialize)]
 struct Golden {
@@ -61,9 +64,7 @@ fn logits_are_those_of_pytorch_by_hand_and_by_tensors() {
         let (evaluator, golden) = (tiny(name), golden(name));
         let batch = batch(&golden);
         assert_near(&evaluator.logits(&batch), &golden.logits);
-        let (config, numbers) = (evaluator.config(), evaluator.numbers());
-        let tensors = DeviceNetwork::new(&config.network(), numbers, &Device::Cpu).unwrap();
-        let logits = tensors.logits(&batch, Dropout::none()).unwrap();
+        let logits = TensorEvaluator::new(evaluator.network()).logits(&batch).unwrap();
         assert_near(&logits.to_vec1::<f32>().unwrap(), &golden.logits);
     }
 }
@@ -107,13 +108,13 @@ fn gradients_by_hand_are_those_of_tensors() {
     for config in shapes() {
         let (batch, labels) = training_batch(&config);
         let evaluator = moved(config.clone());
-        let mut gradient = vec![f32::NAN; evaluator.network().layout().len()];
-        let mut tape = Tape::new(&config.network());
-        let loss = evaluator.loss(&batch, &labels, Dropout::none(), &mut tape, &mut gradient);
+        let mut gradient = vec![f32::NAN; evaluator.numbers().len()];
+        let mut activations = Activations::new(&config.network());
+        let loss =
+            evaluator.loss(&batch, &labels, Dropout::none(), &mut activations, &mut gradient);
         assert!((loss - cross_entropy(&evaluator.logits(&batch), &labels)).abs() < 1e-6);
-        let tensors =
-            DeviceNetwork::new(&config.network(), evaluator.numbers(), &Device::Cpu).unwrap();
-        let logits = tensors.logits(&batch, Dropout::none()).unwrap();
+        let tensors = TensorEvaluator::new(evaluator.network());
+        let logits = tensors.logits(&batch).unwrap();
         let number = |right: &bool| f32::from(u8::from(*right));
         let row = |of: &dyn Fn(&bool) -> f32| {
             let numbers: Vec<f32> = labels.right.iter().map(of).collect();
@@ -127,13 +128,11 @@ fn gradients_by_hand_are_those_of_tensors() {
             ((right + wrong).unwrap() * weights).unwrap().mean_all().unwrap().neg().unwrap();
         assert!((theirs.to_scalar::<f32>().unwrap() - loss).abs() < 1e-5);
         let theirs = theirs.backward().unwrap();
-        for (place, variable) in
-            evaluator.network().layout().places().iter().zip(tensors.variables())
-        {
-            let theirs = theirs.get(variable.as_tensor()).unwrap().flatten_all().unwrap();
-            let theirs = theirs.to_vec1::<f32>().unwrap();
-            for (a, b) in gradient[place.range.clone()].iter().zip(&theirs) {
-                assert!((a - b).abs() < 2e-5 + 1e-3 * b.abs(), "{}: {a} {b}", place.name);
+        for (name, _, ours) in named(evaluator.network(), &gradient) {
+            let variable = tensors.variables[&name].as_tensor();
+            let theirs = theirs.get(variable).unwrap().flatten_all().unwrap();
+            for (a, b) in ours.iter().zip(theirs.to_vec1::<f32>().unwrap()) {
+                assert!((a - b).abs() < 2e-5 + 1e-3 * b.abs(), "{name}: {a} {b}");
             }
         }
     }
@@ -146,9 +145,9 @@ fn gradients_are_slopes_with_dropout() {
         let (batch, labels) = training_batch(&config);
         let dropout = Dropout::new(0.3, 5);
         let mut evaluator = moved(config.clone());
-        let mut gradient = vec![0.0; evaluator.network().layout().len()];
-        let mut tape = Tape::new(&config.network());
-        evaluator.loss(&batch, &labels, dropout, &mut tape, &mut gradient);
+        let mut gradient = vec![0.0; evaluator.numbers().len()];
+        let mut activations = Activations::new(&config.network());
+        evaluator.loss(&batch, &labels, dropout, &mut activations, &mut gradient);
         let steep: f64 = gradient.iter().map(|g| f64::from(*g).powi(2)).sum();
         let step = 1e-3 / steep.sqrt();
         let mut other = gradient.clone();
@@ -157,7 +156,7 @@ fn gradients_are_slopes_with_dropout() {
             for (x, g) in evaluator.numbers_mut().iter_mut().zip(&gradient) {
                 *x += (way * step * f64::from(*g)) as f32;
             }
-            let loss = evaluator.loss(&batch, &labels, dropout, &mut tape, &mut other);
+            let loss = evaluator.loss(&batch, &labels, dropout, &mut activations, &mut other);
             evaluator.numbers_mut().copy_from_slice(&was);
             f64::from(loss)
         };
@@ -167,17 +166,17 @@ fn gradients_are_slopes_with_dropout() {
 }
 
 #[test]
-fn a_second_pass_on_the_same_tape_gives_the_same_gradient() {
+fn a_second_pass_in_the_same_memory_gives_the_same_gradient() {
     let config = config();
     let evaluator = moved(config.clone());
     let (batch, labels) = training_batch(&config);
     let short = Batch { inputs: batch.inputs[..config.inputs()].to_vec(), lengths: vec![1] };
-    let mut tape = Tape::new(&config.network());
-    let mut gradients = [(); 2].map(|()| vec![0.0; evaluator.network().layout().len()]);
-    evaluator.loss(&batch, &labels, Dropout::new(0.1, 1), &mut tape, &mut gradients[0]);
+    let mut activations = Activations::new(&config.network());
+    let mut gradients = [(); 2].map(|()| vec![0.0; evaluator.numbers().len()]);
+    evaluator.loss(&batch, &labels, Dropout::new(0.1, 1), &mut activations, &mut gradients[0]);
     let one = Labels { right: vec![true], weight_of_right: 1.0 };
-    evaluator.loss(&short, &one, Dropout::new(0.1, 2), &mut tape, &mut gradients[1]);
-    evaluator.loss(&batch, &labels, Dropout::new(0.1, 1), &mut tape, &mut gradients[1]);
+    evaluator.loss(&short, &one, Dropout::new(0.1, 2), &mut activations, &mut gradients[1]);
+    evaluator.loss(&batch, &labels, Dropout::new(0.1, 1), &mut activations, &mut gradients[1]);
     assert!(gradients[0] == gradients[1]);
 }
 
@@ -399,18 +398,20 @@ fn gradients_on_a_gpu_are_those_on_cpu() {
             (Err(error), _) | (_, Err(error)) => return eprintln!("not checked: {error}"),
         };
         for dropout in [Dropout::none(), Dropout::new(0.2, 7)] {
-            let mut gradient = vec![0.0; evaluator.network().layout().len()];
-            let mut tape = Tape::new(&config.network());
-            let loss = evaluator.loss(&batch, &labels, dropout, &mut tape, &mut gradient);
+            let mut gradient = vec![0.0; evaluator.numbers().len()];
+            let mut activations = Activations::new(&config.network());
+            let loss = evaluator.loss(&batch, &labels, dropout, &mut activations, &mut gradient);
             let (its_loss, its_gradient) = exact.loss(&batch, &labels, dropout).unwrap();
             let (near, _) = rough.loss(&batch, &labels, dropout).unwrap();
             assert!((loss - its_loss).abs() < 1e-5 && (loss - near).abs() < 1e-2, "{loss} {near}");
-            for place in evaluator.network().layout().places() {
-                let pairs =
-                    gradient[place.range.clone()].iter().zip(&its_gradient[place.range.clone()]);
+            let theirs = named(evaluator.network(), &its_gradient);
+            for ((name, _, ours), (_, _, theirs)) in
+                named(evaluator.network(), &gradient).into_iter().zip(theirs)
+            {
+                let pairs = ours.iter().zip(&theirs);
                 let apart = length(&mut pairs.clone().map(|(a, b)| a - b));
                 let whole = length(&mut pairs.map(|(a, _)| *a));
-                assert!(apart < 1e-4 * whole.max(1e-3), "{}: {apart} of {whole}", place.name);
+                assert!(apart < 1e-4 * whole.max(1e-3), "{name}: {apart} of {whole}");
             }
         }
     }

@@ -10,9 +10,9 @@ use serde::Deserialize;
 use stitch_core::features::{Features, similarity};
 use stitch_engine::encoder::{Encoder, EncoderModels, mini, onnx_runtime};
 use stitch_engine::media::Decode;
-use stitch_engine::models::Store;
+use stitch_engine::models::{NnError, Store};
 use stitch_engine::sentence::SentenceEncoder;
-use stitch_nn::onnx::{Graph, Input, OnnxError, Runtime};
+use stitch_nn::onnx::{Graph, Input, Runtime};
 
 #[derive(Deserialize)]
 struct Golden {
@@ -63,7 +63,7 @@ fn what_is_wrong_with_a_graph_is_said() {
     let Some(runtime) = runtime() else { return };
     let whole = shipped("image1.onnx");
     let cut = Graph::from_bytes(&runtime, "cut.onnx", whole[..whole.len() / 2].to_vec());
-    assert!(matches!(cut, Err(OnnxError::Graph { .. })));
+    assert!(matches!(cut, Err(NnError::Graph { .. })));
     let graph = Graph::from_bytes(&runtime, "mini", whole).unwrap();
     let error = graph.run(&[], "colours").unwrap_err().to_string();
     assert_eq!(error, "mini: there is no output `colours`; there is features");

@@ -7,9 +7,19 @@ use std::path::Path;
 use common::{ffmpeg, plain};
 use stitch_engine::media::frames::{Filter, Fit};
 use stitch_engine::media::{
-    Decode, Frames, MediaError, Probe, Sampling, describe, probe, text_stream, thumbnail,
+    AudioReader, Decode, Frames, MediaError, Probe, Sampling, describe, probe, text_stream,
+    thumbnail,
 };
 use stitch_engine::progress::Silent;
+
+const SAMPLING: Sampling = Sampling {
+    fps: 8.0,
+    width: 8,
+    height: 6,
+    fit: Fit::Squash,
+    filter: Filter::Bicubic,
+    decode: Decode::Exact,
+};
 
 fn look(path: &Path) -> Result<Probe, MediaError> {
     probe(path, &Silent)
@@ -142,6 +152,55 @@ fn bad_files_are_refused_with_a_reason_and_the_next_step() {
     assert!(describe(&good, &Silent).is_ok());
 }
 
+#[test]
+fn playlists_are_refused_and_nothing_they_name_is_opened() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = |name: &str| folder.path().join(name);
+    let secret = place("secret.ts");
+    assert!(std::process::Command::new("mkfifo").arg(&secret).status().unwrap().success());
+    // To open a pipe for writing is to wait until somebody reads it.
+    let path = secret.clone();
+    let opened = std::thread::spawn(move || std::fs::File::create(path));
+    let secret = secret.display();
+    let hls = format!("#EXTM3U\n#EXT-X-TARGETDURATION:9\n#EXTINF:9,\nfile:{secret}\n");
+    let dash = format!(
+        "<?xml version=\"1.0\"?><MPD xmlns=\"urn:mpeg:dash:schema:mpd:2011\" type=\"static\" \
+         mediaPresentationDuration=\"PT9S\" profiles=\"urn:mpeg:dash:profile:isoff-main:2011\">\
+         <Period><AdaptationSet mimeType=\"video/mp4\"><Representation id=\"0\" bandwidth=\"1\">\
+         <BaseURL>file:{secret}</BaseURL></Representation></AdaptationSet></Period></MPD>"
+    );
+    let playlists = [
+        ("live.mp4", hls.clone()),
+        ("ended.mp4", hls + "#EXT-X-ENDLIST\n"),
+        ("dash.mp4", dash),
+        ("list.mkv", "ffconcat version 1.0\nfile secret.ts\n".into()),
+        (
+            "session.mp4",
+            "v=0\no=- 0 0 IN IP4 127.0.0.1\nc=IN IP4 127.0.0.1\nm=video 5004 RTP/AVP 96\n".into(),
+        ),
+    ];
+    for (name, text) in playlists {
+        std::fs::write(place(name), text).unwrap();
+        let reason = refused(&place(name));
+        assert!(reason.contains("playlist"), "{name}: {reason}");
+        let sampled = Frames::open(&place(name), &SAMPLING).unwrap().next();
+        assert!(matches!(sampled, Some(Err(MediaError::Failed { .. }))), "{name}: {sampled:?}");
+        assert!(matches!(thumbnail(&place(name), 0, 32, &Silent), Err(MediaError::Failed { .. })));
+        assert!(AudioReader::speech(&place(name)).unwrap().finish(&Silent).is_err());
+    }
+    assert!(!opened.is_finished(), "the file that the playlists name was opened");
+}
+
+#[test]
+fn a_video_of_days_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("days.mkv");
+    let sparse = "setpts=N*200000/TB";
+    let source = "color=s=64x48:r=1:d=2";
+    ffmpeg(&["-f", "lavfi", "-i", source, "-vf", sparse, "-vsync", "passthrough"], &path);
+    assert!(refused(&path).contains("hours; re-encode it"), "{}", refused(&path));
+}
+
 /// The header of a Matroska file, changed to claim eight hours, without data.
 fn eight_hours(file: &[u8]) -> Vec<u8> {
     let mark = [0x44, 0x89, 0x88]; // Duration, eight bytes of floating point
@@ -157,15 +216,7 @@ fn eight_hours(file: &[u8]) -> Vec<u8> {
 fn samples_frames_evenly_and_can_be_left_early() {
     let folder = tempfile::tempdir().unwrap();
     let path = plain(folder.path(), "red.mp4", "red", "64x48", "2");
-    let decode = Decode::Exact;
-    let sampling = Sampling {
-        fps: 8.0,
-        width: 8,
-        height: 6,
-        fit: Fit::Squash,
-        filter: Filter::Bicubic,
-        decode,
-    };
+    let sampling = SAMPLING;
     let frames: Vec<_> = Frames::open(&path, &sampling).unwrap().map(Result::unwrap).collect();
     assert_eq!(frames.len(), 16);
     assert!(frames[3][0] > 240 && frames[3][1] < 20 && frames[3].len() == 8 * 6 * 3);

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use safetensors::SafeTensors;
 use stitch_core::features::similarity;
-use stitch_engine::sentence::{SentenceEncoder, SentenceError};
+use stitch_engine::sentence::SentenceEncoder;
 
 fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
@@ -83,7 +83,6 @@ fn broken(name: &str, change: impl Fn(Vec<u8>) -> Vec<u8>) -> String {
     std::fs::write(&path, change(std::fs::read(&path).unwrap())).unwrap();
     let used = SentenceEncoder::load(folder.path()).and_then(|model| model.encode(&["stir"]));
     let error = used.expect_err("a broken model is refused");
-    assert!(!matches!(error, SentenceError::Tensor(_)), "{error}");
     error.to_string().replace(&folder.path().display().to_string(), "MODEL")
 }
 

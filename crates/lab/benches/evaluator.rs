@@ -11,9 +11,9 @@ use stitch_core::cover::Sequence;
 use stitch_core::features::Features;
 use stitch_core::pool::Pool;
 use stitch_engine::encoder::EncoderId;
-use stitch_engine::evaluator::{Batch, Config, Dropout, Evaluator, Labels};
+use stitch_engine::evaluator::{AdamW, Batch, Config, Dropout, Evaluator, Labels};
 use stitch_engine::scorer::{Query, Scorer};
-use stitch_lab::train::learner::{CpuLearner, Learner, StepOptions};
+use stitch_lab::train::learner::{CpuLearner, Learner};
 
 const STEPS: usize = 8;
 const DIM: usize = 768;
@@ -28,7 +28,8 @@ fn main() {
 fn on_cpu() {
     let evaluator = paper();
     let score_s = score(&evaluator);
-    let step_s = step(&mut CpuLearner::new(evaluator, None), 24, 8);
+    let inputs = evaluator.config().inputs();
+    let step_s = step(&mut CpuLearner::new(evaluator, None), inputs, 24, 8);
     println!("{{\"train_step_24x8_s\":{step_s:.5},\"score_500x8_s\":{score_s:.5}}}");
 }
 
@@ -41,21 +42,22 @@ fn on_gpu() {
 
     let mut figures = Vec::new();
     for (size, fresh) in [("paper", paper as fn() -> Evaluator), ("small", small)] {
+        let inputs = fresh().config().inputs();
         for (name, arithmetic) in [("f32", Arithmetic::F32), ("bf16", Arithmetic::Bf16)] {
             let begun = Instant::now();
-            let mut learner = match GpuLearner::new(fresh(), None, arithmetic) {
+            let mut learner = match GpuLearner::new(&fresh(), None, arithmetic) {
                 Ok(learner) => learner,
                 Err(error) => return println!("{{\"skipped\":\"{error}\"}}"),
             };
-            let first_losses = losses(&mut learner, 1);
+            let first_losses = losses(&mut learner, inputs, 1);
             figures.push((format!("{size}_{name}_first_step_s"), begun.elapsed().as_secs_f64()));
-            let on_gpu = [first_losses, losses(&mut learner, 5)].concat();
+            let on_gpu = [first_losses, losses(&mut learner, inputs, 5)].concat();
             let mut on_cpu = CpuLearner::new(fresh(), None);
-            let on_cpu = [losses(&mut on_cpu, 1), losses(&mut on_cpu, 5)].concat();
+            let on_cpu = [losses(&mut on_cpu, inputs, 1), losses(&mut on_cpu, inputs, 5)].concat();
             let far = on_gpu.iter().zip(&on_cpu).map(|(a, b)| f64::from((a - b).abs()));
             figures.push((format!("{size}_{name}_loss_differs"), far.fold(0.0, f64::max)));
             for (count, times) in [(24, 50), (1024, 30)] {
-                let seconds = step(&mut learner, count, times);
+                let seconds = step(&mut learner, inputs, count, times);
                 figures.push((format!("{size}_{name}_step_{count}x8_s"), seconds));
             }
         }
@@ -71,11 +73,10 @@ fn on_gpu() {
 
 /// The losses of so many steps.
 #[cfg(feature = "cuda")]
-fn losses(learner: &mut dyn Learner, times: u64) -> Vec<f32> {
-    let inputs = learner.evaluator().expect("an evaluator").config().inputs();
+fn losses(learner: &mut dyn Learner, inputs: usize, times: u64) -> Vec<f32> {
     let (batch, labels) = given(24, inputs);
-    let options = StepOptions { rate: 3e-4, decay: 0.01, clip: 1.0 };
-    let mut once = |seed| learner.step(&batch, &labels, options, Dropout::new(0.1, seed));
+    let adamw = AdamW { learning_rate: 3e-4, weight_decay: 0.01, max_gradient_norm: 1.0 };
+    let mut once = |seed| learner.step(&batch, &labels, adamw, Dropout::new(0.1, seed));
     (0..times).map(|seed| once(seed).expect("a step")).collect()
 }
 
@@ -112,14 +113,13 @@ fn given(count: usize, inputs: usize) -> (Batch, Labels) {
 }
 
 /// Forward, backward and Adam.
-fn step(learner: &mut dyn Learner, count: usize, times: usize) -> f64 {
-    let inputs = learner.evaluator().expect("an evaluator").config().inputs();
+fn step(learner: &mut dyn Learner, inputs: usize, count: usize, times: usize) -> f64 {
     let (batch, labels) = given(count, inputs);
-    let options = StepOptions { rate: 3e-4, decay: 0.0, clip: 0.0 };
+    let adamw = AdamW { learning_rate: 3e-4, weight_decay: 0.0, max_gradient_norm: 0.0 };
     let mut seed = 0;
     let mut once = || {
         seed += 1;
-        learner.step(&batch, &labels, options, Dropout::new(0.1, seed)).expect("a step");
+        learner.step(&batch, &labels, adamw, Dropout::new(0.1, seed)).expect("a step");
     };
     once();
     best(times, once)

@@ -4,7 +4,7 @@
 //! features of small encoders do not show; there is no prior. Similarity as an input or in the score would
 //! replace what correctness teaches, and rank well without training.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use stitch_core::cover::Sequence;
 use stitch_core::pool::Pool;
@@ -35,7 +35,7 @@ impl TrainSetup {
     pub fn ablation(domain: &str, seed: u64) -> Self {
         let channels = Channels { source: true, ..Channels::default() };
         let negatives =
-            NegativeRates { whole: 0.2, shortened: 1.0, reword: 0.0, ..rates([true; 3]) };
+            NegativeRates { whole: 0.2, shortened: 1.0, reword: 0.0, ..NegativeRates::default() };
         let train = TrainOptions {
             seed,
             negatives,
@@ -49,13 +49,6 @@ impl TrainSetup {
         };
         Self { domain: domain.into(), channels, train }
     }
-}
-
-/// One negative of each of the kinds that are used. The rate of one kind does not depend on whether others
-/// are left out.
-fn rates(used: [bool; 3]) -> NegativeRates {
-    let [correctness, continuity, state] = used.map(|used| f64::from(u8::from(used)));
-    NegativeRates { correctness, continuity, state, ..NegativeRates::default() }
 }
 
 /// An evaluator trained on the training part of a set, as far as `keep` accepts it; loaded from the folder
@@ -82,28 +75,10 @@ pub fn train_evaluator(
     Ok(Evaluator::load(folder)?)
 }
 
+/// Evaluators trained alike but for the seed.
 struct Ensemble {
     name: String,
     evaluators: Vec<Evaluator>,
-}
-
-impl Ensemble {
-    fn train(
-        name: &str,
-        set: &TestSet,
-        keep: impl Fn(&Instance) -> bool,
-        setup: &TrainSetup,
-        folder: &Path,
-        progress: &dyn Progress,
-    ) -> Result<Self, TrainError> {
-        let of = |number: u64| {
-            let mut setup = setup.clone();
-            setup.train.seed = setup.train.seed.wrapping_add(number);
-            train_evaluator(set, &keep, &setup, &folder.join(number.to_string()), progress)
-        };
-        let evaluators = (0..ENSEMBLE).map(of).collect::<Result<_, _>>()?;
-        Ok(Self { name: name.into(), evaluators })
-    }
 }
 
 impl Scorer for Ensemble {
@@ -126,88 +101,104 @@ impl Scorer for Ensemble {
     }
 }
 
-/// The rows of the paper's ablation: every choice of the three kinds but none.
-fn choices() -> Vec<(String, [bool; 3])> {
+/// The rows of the paper's ablation: every choice of the three kinds but none, with the rates of correctness,
+/// continuity and state. The rate of one kind does not depend on whether others are left out.
+fn choices() -> [(String, [f64; 3]); 7] {
     let names = ["correctness", "continuity", "state"];
-    let some = |bits: u8| [0, 1, 2].map(|bit| bits >> bit & 1 == 1);
-    let name = |kinds: [bool; 3]| {
-        let kept = names.iter().zip(kinds).filter(|(_, kept)| *kept).map(|(name, _)| *name);
-        kept.collect::<Vec<_>>().join(" + ")
-    };
-    [1, 2, 4, 3, 5, 6, 7].map(some).map(|kinds| (name(kinds), kinds)).to_vec()
+    [1, 2, 4, 3, 5, 6, 7].map(|bits: u8| {
+        let kept = [0, 1, 2].map(|bit| bits >> bit & 1 == 1);
+        let names = names.into_iter().zip(kept).filter(|(_, kept)| *kept);
+        let name = names.map(|(name, _)| name).collect::<Vec<_>>().join(" + ");
+        (name, kept.map(|kept| f64::from(u8::from(kept))))
+    })
 }
 
-/// Kinds of negatives: seven rows.
-pub fn negatives(
-    set: &TestSet,
-    setup: &TrainSetup,
-    folder: &Path,
-    options: &CompareOptions,
-    progress: &dyn Progress,
-) -> Result<Ablation, TrainError> {
-    let mut rows = Vec::new();
-    for (name, used) in choices() {
-        let mut setup = setup.clone();
-        let NegativeRates { correctness, continuity, state, .. } = rates(used);
-        let negatives = &mut setup.train.negatives;
-        *negatives = NegativeRates { correctness, continuity, state, ..*negatives };
-        let folder = folder.join(name.replace(" + ", "-"));
-        rows.push(Ensemble::train(&name, set, |_| true, &setup, &folder, progress)?);
-    }
-    table("Kinds of negatives", set, &rows, options, progress)
+/// The set that evaluators are trained on and ranked on, and how.
+pub struct Ablations<'a> {
+    pub set: &'a TestSet,
+    pub setup: &'a TrainSetup,
+    /// Where the evaluators are kept.
+    pub folder: PathBuf,
+    pub options: &'a CompareOptions,
+    pub progress: &'a dyn Progress,
 }
 
-/// Training data: three rows.
-pub fn data(
-    set: &TestSet,
-    setup: &TrainSetup,
-    folder: &Path,
-    options: &CompareOptions,
-    progress: &dyn Progress,
-) -> Result<Ablation, TrainError> {
-    let sources = [
-        ("real videos alone", &["real"][..]),
-        ("temporally sampled", &["real", "temporally-sampled"]),
-        ("mixed procedures (D_w)", &["real", "rules", "language-model"]),
-    ];
-    let mut rows = Vec::new();
-    for (name, builders) in sources {
-        let folder = folder.join(name.replace(' ', "-"));
-        let keep = |instance: &Instance| builders.contains(&instance.builder.as_str());
-        match Ensemble::train(name, set, keep, setup, &folder, progress) {
-            Ok(ensemble) => rows.push(ensemble),
-            // A library may have no such data: the row is missing.
-            Err(TrainError::EmptyPart { .. } | TrainError::NoNegatives | TrainError::OneVideo) => {}
-            Err(error) => return Err(error),
+impl Ablations<'_> {
+    /// Kinds of negatives: seven rows.
+    pub fn negatives(&self) -> Result<Ablation, TrainError> {
+        let mut rows = Vec::new();
+        for (name, [correctness, continuity, state]) in choices() {
+            let mut setup = self.setup.clone();
+            let negatives = &mut setup.train.negatives;
+            *negatives = NegativeRates { correctness, continuity, state, ..*negatives };
+            rows.push(self.ensemble(&name, &setup, |_| true)?);
         }
+        self.table("Kinds of negatives", &rows)
     }
-    table("Training data", set, &rows, options, progress)
-}
 
-/// All rows on the same questions, each compared with the last, which is complete.
-fn table(
-    title: &str,
-    set: &TestSet,
-    rows: &[Ensemble],
-    options: &CompareOptions,
-    progress: &dyn Progress,
-) -> Result<Ablation, TrainError> {
-    let name = |at: usize| if at + 1 == rows.len() { "evaluator" } else { &rows[at].name };
-    let extra: Vec<Extra> =
-        rows.iter().enumerate().map(|(at, row)| (name(at), Ok(row as &dyn Scorer))).collect();
-    let options = CompareOptions { trained: false, ..options.clone() };
-    let found = compare(set, &extra, &options, progress)?;
-    let row = |(at, row): (usize, &Ensemble)| {
-        let method = found.methods.iter().find(|method| method.name == name(at))?;
-        Some(AblationRow {
-            name: row.name.clone(),
-            figures: method.figures,
-            intervals: method.intervals,
-            against_last: method.against_evaluator,
-        })
-    };
-    let rows = rows.iter().enumerate().filter_map(row).collect();
-    Ok(Ablation { title: title.into(), on: set.name.clone(), rows })
+    /// Training data: three rows.
+    pub fn data(&self) -> Result<Ablation, TrainError> {
+        let sources = [
+            ("real videos alone", &["real"][..]),
+            ("temporally sampled", &["real", "temporally-sampled"]),
+            ("mixed procedures (D_w)", &["real", "rules", "language-model"]),
+        ];
+        let mut rows = Vec::new();
+        for (name, builders) in sources {
+            let keep = |instance: &Instance| builders.contains(&instance.builder.as_str());
+            match self.ensemble(name, self.setup, keep) {
+                Ok(ensemble) => rows.push(ensemble),
+                // A library may have no such data: the row is missing.
+                Err(
+                    TrainError::EmptyPart { .. } | TrainError::NoNegatives | TrainError::OneVideo,
+                ) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        self.table("Training data", &rows)
+    }
+
+    fn ensemble(
+        &self,
+        name: &str,
+        setup: &TrainSetup,
+        keep: impl Fn(&Instance) -> bool,
+    ) -> Result<Ensemble, TrainError> {
+        let folder = self.folder.join(name.replace(" + ", "-").replace(' ', "-"));
+        let of = |number: u64| {
+            let mut setup = setup.clone();
+            setup.train.seed = setup.train.seed.wrapping_add(number);
+            train_evaluator(
+                self.set,
+                &keep,
+                &setup,
+                &folder.join(number.to_string()),
+                self.progress,
+            )
+        };
+        let evaluators = (0..ENSEMBLE).map(of).collect::<Result<_, _>>()?;
+        Ok(Ensemble { name: name.into(), evaluators })
+    }
+
+    /// All rows on the same questions, each compared with the last, which is complete.
+    fn table(&self, title: &str, rows: &[Ensemble]) -> Result<Ablation, TrainError> {
+        let name = |at: usize| if at + 1 == rows.len() { "evaluator" } else { &rows[at].name };
+        let extra: Vec<Extra> =
+            rows.iter().enumerate().map(|(at, row)| (name(at), Ok(row as &dyn Scorer))).collect();
+        let options = CompareOptions { trained: false, ..self.options.clone() };
+        let found = compare(self.set, &extra, &options, self.progress)?;
+        let row = |(at, row): (usize, &Ensemble)| {
+            let method = found.methods.iter().find(|method| method.name == name(at))?;
+            Some(AblationRow {
+                name: row.name.clone(),
+                figures: method.figures,
+                intervals: method.intervals,
+                against_last: method.against_evaluator,
+            })
+        };
+        let rows = rows.iter().enumerate().filter_map(row).collect();
+        Ok(Ablation { title: title.into(), on: self.set.name.clone(), rows })
+    }
 }
 
 #[cfg(test)]
@@ -216,19 +207,18 @@ mod tests {
 
     #[test]
     fn the_papers_seven_rows() {
-        let names: Vec<String> = choices().into_iter().map(|(name, _)| name).collect();
-        assert_eq!(names.len(), 7);
-        assert_eq!(names[0], "correctness");
-        assert_eq!(names[6], "correctness + continuity + state");
+        let rows = choices();
+        assert_eq!(rows[0], ("correctness".to_owned(), [1.0, 0.0, 0.0]));
+        assert_eq!(rows[4], ("correctness + state".to_owned(), [1.0, 0.0, 1.0]));
+        assert_eq!(rows[6], ("correctness + continuity + state".to_owned(), [1.0; 3]));
+        for (name, rates) in rows {
+            let named = ["correctness", "continuity", "state"].map(|kind| name.contains(kind));
+            assert_eq!(rates, named.map(|used| if used { 1.0 } else { 0.0 }), "{name}");
+        }
     }
 
     #[test]
-    fn a_kind_that_is_switched_off_leaves_the_others_as_they_are() {
-        for (name, used) in choices() {
-            let NegativeRates { correctness, continuity, state, .. } = rates(used);
-            let found = [correctness, continuity, state];
-            assert_eq!(found, used.map(|used| if used { 1.0 } else { 0.0 }), "{name}");
-        }
+    fn nothing_else_is_switched_on() {
         let plain = TrainSetup::ablation("cooking", 3).train;
         assert!(!plain.prior && plain.negatives.swapped + plain.negatives.elsewhere == 0.0);
     }

@@ -103,14 +103,23 @@ impl Collection {
             return Err(DatasetError::NoneUsable { examples: examples.len(), why });
         }
         assign_splits(&mut videos, &pool, &found)?;
-        let steps = EncodedSteps::new(&found, encoder, sentence, progress)?;
-        let instances = found.into_iter().map(|(example, truth)| {
+        let (index, text, clip) = encode_steps(&found, encoder, sentence, progress)?;
+        let instance = |(example, truth): Located<'_>| {
             let tasks = truth.iter().filter_map(|clip| videos.get(&pool.clip(*clip).video));
-            let task = most_frequent(tasks.map(|video| video.task.as_str()));
-            let task = task.unwrap_or_default().to_owned();
-            steps.instance(example, truth, task)
-        });
-        let instances = instances.collect();
+            let task = most_frequent(tasks.map(|video| video.task.as_str())).unwrap_or_default();
+            let texts = || example.steps.iter().map(|step| step.text.as_str());
+            Instance {
+                title: example.title.clone(),
+                text: index.rows(&text, texts()),
+                clip: index.rows(&clip, texts()),
+                texts: texts().map(str::to_owned).collect(),
+                task: task.to_owned(),
+                truth,
+                split: example.split,
+                builder: example.builder.clone(),
+            }
+        };
+        let instances = found.into_iter().map(instance).collect();
         Ok((Self::new(pool, videos, instances), counts))
     }
 
@@ -188,12 +197,13 @@ fn any_more<const N: usize>(first: [usize; N], second: [usize; N]) -> bool {
 impl ExampleCounts {
     /// `3 with a clip that is not in the library any more`, and so on.
     pub fn in_words(&self) -> String {
-        let words = |(reason, count): (&SkipReason, &usize)| match reason {
-            SkipReason::ClipGone => {
-                format!("{count} with a clip that is not in the library any more")
-            }
-            SkipReason::NoFeature => format!("{count} with a clip that has no feature"),
-            SkipReason::NoStep => format!("{count} without a step"),
+        let words = |(reason, count): (&SkipReason, &usize)| {
+            let words = match reason {
+                SkipReason::ClipGone => "with a clip that is not in the library any more",
+                SkipReason::NoFeature => "with a clip that has no feature",
+                SkipReason::NoStep => "without a step",
+            };
+            format!("{count} {words}")
         };
         self.skipped.iter().map(words).collect::<Vec<_>>().join(", ")
     }
@@ -202,33 +212,30 @@ impl ExampleCounts {
 /// An example with its clips.
 type Located<'a> = (&'a Example, Vec<ClipId>);
 
+/// The examples whose clips are all in the library and have features.
 fn find<'a>(
     examples: &'a [Example],
     pool: &Pool,
     records: &[VideoRecord],
 ) -> (Vec<Located<'a>>, ExampleCounts) {
-    let contents = records.iter().map(|r| (VideoId(r.id), r.content.clone())).collect();
-    let clips = Clips::of(pool, &contents);
+    let clips = Clips::of(pool, records);
+    let featureless =
+        |clip: &ClipId| pool.clip_features().row(clip.row()).iter().all(|number| *number == 0.0);
     let (mut found, mut counts) = (Vec::new(), ExampleCounts::default());
     for example in examples {
-        match locate(example, &clips, pool) {
-            Ok(truth) => found.push((example, truth)),
-            Err(reason) => *counts.skipped.entry(reason).or_default() += 1,
-        }
+        let reason = match clips.find(example) {
+            None => SkipReason::ClipGone,
+            Some(truth) if truth.is_empty() => SkipReason::NoStep,
+            Some(truth) if truth.iter().any(featureless) => SkipReason::NoFeature,
+            Some(truth) => {
+                found.push((example, truth));
+                continue;
+            }
+        };
+        *counts.skipped.entry(reason).or_default() += 1;
     }
     counts.used = found.len();
     (found, counts)
-}
-
-fn locate(example: &Example, clips: &Clips, pool: &Pool) -> Result<Vec<ClipId>, SkipReason> {
-    let truth = clips.find(example).ok_or(SkipReason::ClipGone)?;
-    let nothing =
-        |clip: &ClipId| pool.clip_features().row(clip.row()).iter().all(|number| *number == 0.0);
-    match truth.as_slice() {
-        [] => Err(SkipReason::NoStep),
-        clips if clips.iter().any(nothing) => Err(SkipReason::NoFeature),
-        _ => Ok(truth),
-    }
 }
 
 /// The task of each video: the title of the first of those that are similar, directly or through others.
@@ -296,47 +303,25 @@ fn assign_splits(
     Ok(())
 }
 
-/// The distinct step texts with their features.
-struct EncodedSteps {
-    index: TextIndex,
-    text: Features,
-    clip: Features,
-}
-
-impl EncodedSteps {
-    fn new(
-        found: &[Located<'_>],
-        encoder: &dyn Encoder,
-        sentence: &SentenceEncoder,
-        progress: &dyn Progress,
-    ) -> Result<Self, DatasetError> {
-        const BATCH: usize = 256;
-        let steps = found.iter().flat_map(|(example, _)| &example.steps);
-        let texts = distinct(steps.map(|step| step.text.as_str()));
-        progress.begin("encoding steps", texts.len() as u64);
-        let mut text = Features::empty(sentence.dim());
-        let mut clip = Features::empty(encoder.id().dim);
-        for batch in texts.chunks(BATCH) {
-            progress.check()?;
-            sentence.encode_with(batch, progress)?.rows().for_each(|row| text.push(row));
-            encoder.encode_text(batch)?.rows().for_each(|row| clip.push(row));
-        }
-        Ok(Self { index: TextIndex::new(&texts), text, clip })
+/// The distinct step texts by the sentence encoder and by F_M's text side.
+fn encode_steps(
+    found: &[Located<'_>],
+    encoder: &dyn Encoder,
+    sentence: &SentenceEncoder,
+    progress: &dyn Progress,
+) -> Result<(TextIndex, Features, Features), DatasetError> {
+    const BATCH: usize = 256;
+    let steps = found.iter().flat_map(|(example, _)| &example.steps);
+    let texts = distinct(steps.map(|step| step.text.as_str()));
+    progress.begin("encoding steps", texts.len() as u64);
+    let mut text = Features::empty(sentence.dim());
+    let mut clip = Features::empty(encoder.id().dim);
+    for batch in texts.chunks(BATCH) {
+        progress.check()?;
+        sentence.encode_with(batch, progress)?.rows().for_each(|row| text.push(row));
+        encoder.encode_text(batch)?.rows().for_each(|row| clip.push(row));
     }
-
-    fn instance(&self, example: &Example, truth: Vec<ClipId>, task: String) -> Instance {
-        let texts = || example.steps.iter().map(|step| step.text.as_str());
-        Instance {
-            title: example.title.clone(),
-            text: self.index.rows(&self.text, texts()),
-            clip: self.index.rows(&self.clip, texts()),
-            texts: texts().map(str::to_owned).collect(),
-            task,
-            truth,
-            split: example.split,
-            builder: example.builder.clone(),
-        }
-    }
+    Ok((TextIndex::new(&texts), text, clip))
 }
 
 #[cfg(test)]
@@ -346,13 +331,14 @@ mod tests {
     use super::*;
     use crate::dataset::examples::{ExampleSource, ExampleStep};
 
+    fn clip(video: u32, start: u64, text: &str) -> Clip {
+        let span = Span::new(start, start + 10).unwrap();
+        Clip { video: VideoId(video), span, text: text.into() }
+    }
+
     /// Three videos of two clips each; the last clip has no feature.
     fn pool() -> Pool {
-        let clip = |video, start| Clip {
-            video: VideoId(video),
-            span: Span::new(start, start + 10).unwrap(),
-            text: format!("{video}-{start}"),
-        };
+        let clip = |video, start| clip(video, start, &format!("{video}-{start}"));
         let clips = (1..=3).flat_map(|video| [clip(video, 10), clip(video, 0)]).collect();
         let mut rows = Features::empty(2);
         (0..6).for_each(|row| rows.push(&[if row == 5 { 0.0 } else { 1.0 }, 0.0]));
@@ -396,11 +382,6 @@ mod tests {
 
     #[test]
     fn what_is_said_to_show_the_same_is_as_right_unless_it_breaks_more() {
-        let clip = |video, start, text: &str| Clip {
-            video: VideoId(video),
-            span: Span::new(start, start + 10).unwrap(),
-            text: text.into(),
-        };
         let clips = vec![
             clip(1, 0, "cut"),
             clip(1, 10, "fry"),
@@ -415,24 +396,20 @@ mod tests {
         let rows = Features::new(1, vec![1.0; clips.len()]).unwrap();
         let pool = Pool::new(clips, rows.clone(), rows).unwrap();
         let collection = Collection::new(pool, BTreeMap::new(), vec![]);
-        let apart =
-            |a: [u32; 2], b: [u32; 2]| collection.tells_apart(&a.map(ClipId), &b.map(ClipId));
-        assert!(!apart([0, 1], [0, 1]), "the same");
-        assert!(!apart([0, 1], [2, 3]), "another video that says the same");
-        assert!(!apart([0, 3], [2, 3]), "one change less");
-        assert!(apart([0, 1], [0, 3]), "one change more");
-        assert!(apart([0, 1], [4, 5]), "a step back");
-        let apart =
-            |a: [u32; 3], b: [u32; 3]| collection.tells_apart(&a.map(ClipId), &b.map(ClipId));
-        assert!(!apart([0, 3, 2], [2, 1, 0]), "as many changes, as many steps back");
-        assert!(apart([0, 2, 8], [0, 2, 0]), "the first clip again");
-        assert!(apart([0, 2, 4], [0, 2, 8]), "back to the first source, as many changes");
-        assert!(collection.is_found(&[0, 2, 4].map(ClipId), &[0, 2, 8].map(ClipId)));
-        assert!(!collection.is_found(&[0, 1].map(ClipId), &[4, 5].map(ClipId)), "a step back");
-        let apart =
-            |a: [u32; 2], b: [u32; 2]| collection.tells_apart(&a.map(ClipId), &b.map(ClipId));
-        assert!(apart([0, 1], [0, 0]), "other words");
-        assert!(apart([6, 7], [7, 6]), "no words are not the same words");
+        let ids = |rows: &[u32]| rows.iter().map(|row| ClipId(*row)).collect::<Vec<_>>();
+        let apart = |a: &[u32], b: &[u32]| collection.tells_apart(&ids(a), &ids(b));
+        assert!(!apart(&[0, 1], &[0, 1]), "the same");
+        assert!(!apart(&[0, 1], &[2, 3]), "another video that says the same");
+        assert!(!apart(&[0, 3], &[2, 3]), "one change less");
+        assert!(apart(&[0, 1], &[0, 3]), "one change more");
+        assert!(apart(&[0, 1], &[4, 5]), "a step back");
+        assert!(!apart(&[0, 3, 2], &[2, 1, 0]), "as many changes, as many steps back");
+        assert!(apart(&[0, 2, 8], &[0, 2, 0]), "the first clip again");
+        assert!(apart(&[0, 2, 4], &[0, 2, 8]), "back to the first source, as many changes");
+        assert!(apart(&[0, 1], &[0, 0]), "other words");
+        assert!(apart(&[6, 7], &[7, 6]), "no words are not the same words");
+        assert!(collection.is_found(&ids(&[0, 2, 4]), &ids(&[0, 2, 8])));
+        assert!(!collection.is_found(&ids(&[0, 1]), &ids(&[4, 5])), "a step back");
     }
 
     #[test]

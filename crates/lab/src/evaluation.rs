@@ -1,6 +1,6 @@
 //! All experiments as one report: on sets, on a library, and on a toy set without models.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::error::Error;
 use std::path::{Path, PathBuf};
 
@@ -14,9 +14,9 @@ use stitch_engine::sentence::SentenceEncoder;
 use stitch_world::truth::Truth;
 use stitch_world::vocabulary::Domain;
 
-use crate::ablations::{self, TrainSetup};
-use crate::dataset::sampled::TemporallySampled;
-use crate::dataset::{self, Build, Example, MineOptions, Split, build, rules::Rules};
+use crate::ablations::{Ablations, TrainSetup, train_evaluator};
+use crate::dataset::rules::{Rules, TemporallySampled};
+use crate::dataset::{self, Build, Example, MineOptions, Split, build};
 use crate::suite::compare::{CompareOptions, Extra};
 use crate::suite::evaluators::EvaluatorSource;
 use crate::suite::experiments::consistency::Edges;
@@ -58,7 +58,7 @@ pub fn toy(
         let (name, edges) = (set.name.clone(), Edges::of_clips(&set));
         let setup = toy_setup(&name, seed);
         let folder = folder.path().join(&name);
-        let evaluator = ablations::train_evaluator(&set, |_| true, &setup, &folder, progress)?;
+        let evaluator = train_evaluator(&set, |_| true, &setup, &folder, progress)?;
         let extra: [Extra; 1] = [("evaluator", Ok(&evaluator))];
         for whole in [false, true] {
             let part =
@@ -112,13 +112,8 @@ fn captured(report: &EvaluationReport, of: &str, way: &str) -> f64 {
 }
 
 fn new_report(seed: u64, notes: &[&str]) -> EvaluationReport {
-    let notes = notes.iter().map(|note| note.to_string()).collect();
-    EvaluationReport {
-        version: env!("CARGO_PKG_VERSION").into(),
-        seed,
-        notes,
-        ..EvaluationReport::default()
-    }
+    let (version, notes) = (env!("CARGO_PKG_VERSION").into(), notes.iter().map(<_>::to_string));
+    EvaluationReport { version, seed, notes: notes.collect(), ..EvaluationReport::default() }
 }
 
 const NOTES: [&str; 3] = [
@@ -158,44 +153,33 @@ impl Evaluation<'_> {
         sets: &[(PathBuf, &dyn Encoder)],
         library: Option<(&Library, &dyn Encoder)>,
     ) -> Result<EvaluationReport, Failed> {
-        let cache = ResultCache::new(&self.out.join("parts"))?;
         let mut report = new_report(self.options.seed, &NOTES);
         for (data, encoder) in sets {
-            self.set(data, *encoder, &cache, &mut report)?;
+            report.sections.extend(self.set(data, *encoder)?);
         }
         if let Some((library, encoder)) = library {
-            self.library(library, encoder, &cache, &mut report)?;
+            self.library(library, encoder, &mut report)?;
         }
         Ok(report)
     }
 
     /// Procedures of a set, by domain where it has several.
-    fn set(
-        &self,
-        data: &Path,
-        encoder: &dyn Encoder,
-        cache: &ResultCache,
-        report: &mut EvaluationReport,
-    ) -> Result<(), Failed> {
-        let mut domains: Vec<_> = Set::open(data, Needs::Text)?
-            .videos
-            .into_iter()
-            .filter_map(|video| video.domain.map(Some))
-            .collect();
-        domains.sort();
-        domains.dedup();
-        if domains.len() < 2 {
-            domains = vec![None];
-        }
+    fn set(&self, data: &Path, encoder: &dyn Encoder) -> Result<Vec<Section>, Failed> {
+        let videos = Set::open(data, Needs::Text)?.videos;
+        let domains: BTreeSet<String> =
+            videos.into_iter().filter_map(|video| video.domain).collect();
+        let domains = match domains.len() {
+            0 | 1 => vec![None],
+            _ => domains.into_iter().map(Some).collect(),
+        };
+        let (encoders, mut sections) = (Encoders { encoder, sentence: self.sentence }, Vec::new());
         for domain in domains {
-            let encoders = Encoders { encoder, sentence: self.sentence };
             let set = Set::open(data, Needs::Text)?;
             let (set, _) = load(set, &encoders, domain.as_deref(), self.progress)?;
             let set = with_mixed(set, self.mixed, self.options.seed);
-            let (name, edges) = (set.name.clone(), Edges::of_clips(&set));
-            report.sections.extend(self.sections(&set, &name, domain.as_deref(), &edges, cache)?);
+            sections.extend(self.sections(&set, domain.as_deref(), &Edges::of_clips(&set))?);
         }
-        Ok(())
+        Ok(sections)
     }
 
     /// Mixed procedures and whole videos of the library, by domain where the truth tells it.
@@ -203,7 +187,6 @@ impl Evaluation<'_> {
         &self,
         library: &Library,
         encoder: &dyn Encoder,
-        cache: &ResultCache,
         report: &mut EvaluationReport,
     ) -> Result<(), Failed> {
         let labels = self.labels.map(|list| Set::open(list, Needs::Text)).transpose()?;
@@ -222,7 +205,7 @@ impl Evaluation<'_> {
             };
             let edges = Edges::of_library(&part, library)?;
             let own = part.clone().without_builder("temporally-sampled");
-            report.sections.extend(self.sections(&own, name, domain.as_deref(), &edges, cache)?);
+            report.sections.extend(self.sections(&own, domain.as_deref(), &edges)?);
             if self.ablations {
                 report.ablations.extend(self.ablations(&part, domain.as_deref())?);
             }
@@ -240,24 +223,23 @@ impl Evaluation<'_> {
         let mut set = set.measuring(false);
         let domain = domain.unwrap_or("any");
         set.name = format!("{domain}, mixed");
-        let folder = self.out.join("models").join(domain);
-        let setup = TrainSetup::ablation(domain, self.options.seed);
-        let (options, progress) = (&self.options, self.progress);
         let mixed = set.clone().without_builder("temporally-sampled");
-        Ok(vec![
-            ablations::negatives(&mixed, &setup, &folder.join("negatives"), options, progress)?,
-            ablations::data(&set, &setup, &folder.join("data"), options, progress)?,
-        ])
+        let folder = &self.out.join("models").join(domain);
+        let setup = &TrainSetup::ablation(domain, self.options.seed);
+        let (options, progress) = (&self.options, self.progress);
+        let ablations =
+            |set, of| Ablations { set, setup, folder: folder.join(of), options, progress };
+        Ok(vec![ablations(&mixed, "negatives").negatives()?, ablations(&set, "data").data()?])
     }
 
     /// The procedures of the file, or ones mixed by rules; for the ablations also temporally sampled ones for
     /// training.
     fn examples(&self, library: &Library) -> Result<Vec<Example>, Failed> {
-        let (rules, seed) = (Rules::default(), self.options.seed);
+        let seed = self.options.seed;
         let with = Build {
             library,
             sentence: self.sentence,
-            mixer: Some(&rules),
+            mixer: Some(&Rules),
             mine: MineOptions { seed, most: 300, ..MineOptions::default() },
             held_out: 0.3,
             seed,
@@ -286,10 +268,8 @@ impl Evaluation<'_> {
     fn sections(
         &self,
         set: &TestSet,
-        name: &str,
         domain: Option<&str>,
         edges: &Edges,
-        cache: &ResultCache,
     ) -> Result<Vec<Section>, Failed> {
         let evaluator = self.evaluators.find(domain, &set.encoder);
         let with = match &evaluator {
@@ -297,6 +277,7 @@ impl Evaluation<'_> {
             Err(why) => why.clone(),
         };
         let extra: [Extra; 1] = [("evaluator", evaluator.as_deref().map_err(Clone::clone))];
+        let (name, cache) = (set.name.as_str(), ResultCache::new(&self.out.join("parts"))?);
         let mut sections = Vec::new();
         for whole in [false, true] {
             if set.measuring(whole).measured().is_empty() {
@@ -305,14 +286,15 @@ impl Evaluation<'_> {
             let options = format!("{:?}", self.options);
             let about = [name, domain.unwrap_or(""), &whole.to_string(), &with, &options];
             let key = fingerprint(set, &about);
-            if let Some(found) = cache.read::<Section>(&key) {
-                sections.push(found);
-                continue;
-            }
             let part = Part { set: name, domain, whole, extra: &extra, options: &self.options };
-            let found = section(set, &part, edges, self.progress)?;
-            cache.write(&key, &found)?;
-            sections.push(found);
+            sections.push(match cache.read::<Section>(&key) {
+                Some(found) => found,
+                None => {
+                    let found = section(set, &part, edges, self.progress)?;
+                    cache.write(&key, &found)?;
+                    found
+                }
+            });
         }
         Ok(sections)
     }

@@ -3,8 +3,9 @@
 //! Violations are counted against the positive: a negative of a constraint is a sequence in which the count
 //! of that constraint, and of no other, went up.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use rand::RngExt;
 use rand::seq::{IndexedRandom, SliceRandom};
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
@@ -31,6 +32,8 @@ impl Constraint {
 /// A procedure's steps and the clips that negatives are made of.
 pub struct NegativeContext<'a> {
     pub pool: &'a Pool,
+    /// The clips that show the steps.
+    pub positive: &'a [ClipId],
     /// The steps by the sentence encoder.
     pub steps: &'a Features,
     /// For each step clips that show it, of videos that may be used.
@@ -84,124 +87,137 @@ impl NegativeContext<'_> {
     fn source(&self, clip: ClipId) -> VideoId {
         self.pool.clip(clip).video
     }
-}
 
-/// A sequence that breaks this constraint and no other; none where the pool has none.
-pub fn negative(
-    constraint: Constraint,
-    positive: &[ClipId],
-    context: &NegativeContext<'_>,
-    random: &mut ChaCha8Rng,
-) -> Option<Vec<ClipId>> {
-    match constraint {
-        Constraint::Correctness => correctness(positive, context, random),
-        Constraint::Continuity => continuity(positive, context, random),
-        Constraint::State => state(positive, context, random),
-    }
-}
-
-/// One clip replaced by one that does not show the step, from a video that already contributes.
-fn correctness(
-    positive: &[ClipId],
-    context: &NegativeContext<'_>,
-    random: &mut ChaCha8Rng,
-) -> Option<Vec<ClipId>> {
-    let mut sources: Vec<VideoId> = positive.iter().map(|clip| context.source(*clip)).collect();
-    sources.sort_unstable();
-    sources.dedup();
-    let others: Vec<ClipId> =
-        sources.iter().filter_map(|video| context.videos.get(video)).flatten().copied().collect();
-    let unlike = |place: usize| {
-        let unlike = move |clip: &ClipId| context.similarity(place, *clip) < context.unlike;
-        others.iter().copied().filter(unlike).map(move |clip| vec![(place, clip)])
-    };
-    let changes = (0..positive.len()).flat_map(unlike).collect();
-    breaking(Constraint::Correctness, positive, changes, context, random)
-}
-
-/// The middle one of three clips of one source replaced by one of another that does show the step.
-fn continuity(
-    positive: &[ClipId],
-    context: &NegativeContext<'_>,
-    random: &mut ChaCha8Rng,
-) -> Option<Vec<ClipId>> {
-    let middle = |place: &usize| {
-        let source = |place: usize| context.source(positive[place]);
-        source(place - 1) == source(*place) && source(*place) == source(place + 1)
-    };
-    let middles = (1..positive.len().saturating_sub(1)).filter(middle);
-    let elsewhere = |place: usize| {
-        let foreign = move |clip: &ClipId| context.source(*clip) != context.source(positive[place]);
-        context.showing[place].iter().copied().filter(foreign).map(move |clip| vec![(place, clip)])
-    };
-    let changes = middles.flat_map(elsewhere).collect();
-    breaking(Constraint::Continuity, positive, changes, context, random)
-}
-
-/// Two steps get clips of one video in the wrong order, both still showing their steps. The steps between
-/// may get clips of that video too, so that no source interrupts another.
-fn state(
-    positive: &[ClipId],
-    context: &NegativeContext<'_>,
-    random: &mut ChaCha8Rng,
-) -> Option<Vec<ClipId>> {
-    let mut changes = Vec::new();
-    for shown in shown_by_video(context).values() {
-        let of_step = |(step, clips): (&usize, &Vec<ClipId>)| -> Change {
-            clips.iter().map(|clip| (*step, *clip)).collect()
+    /// A sequence that breaks this constraint and no other: the first such change of the positive, in
+    /// random order. None where the pool has none.
+    pub fn negative(&self, constraint: Constraint, random: &mut ChaCha8Rng) -> Option<Vec<ClipId>> {
+        let mut changes = match constraint {
+            Constraint::Correctness => self.wrong_clips(),
+            Constraint::Continuity => self.foreign_clips(),
+            Constraint::State => self.reversals(random),
         };
-        let all: Change = shown.iter().flat_map(of_step).collect();
-        let after = |a: (usize, ClipId)| all.iter().filter(move |b| a.0 < b.0);
-        let pairs = all.iter().flat_map(|a| after(*a).map(|b| vec![*a, *b]));
-        changes.extend(pairs.filter(|pair| goes_back(pair, context.pool)));
-        for first in shown.keys() {
-            let stretch =
-                (*first..).map_while(|step| Some((step, *shown.get(&step)?.choose(random)?)));
-            let stretch: Change = stretch.collect();
-            let parts = (3..=stretch.len()).map(|steps| &stretch[..steps]);
-            changes.extend(parts.filter(|part| goes_back(part, context.pool)).map(<[_]>::to_vec));
-        }
+        let was = self.violations(self.positive);
+        changes.shuffle(random);
+        changes.into_iter().find_map(|change| {
+            let mut clips = self.positive.to_vec();
+            change.into_iter().for_each(|(place, clip)| clips[place] = clip);
+            (self.violations(&clips).broken_since(was) == [constraint]).then_some(clips)
+        })
     }
-    breaking(Constraint::State, positive, changes, context, random)
+
+    /// One clip replaced by one that does not show the step, from a video that already contributes.
+    fn wrong_clips(&self) -> Vec<Change> {
+        let sources: BTreeSet<VideoId> =
+            self.positive.iter().map(|clip| self.source(*clip)).collect();
+        let others = sources.iter().filter_map(|video| self.videos.get(video)).flatten();
+        let wrong = |place: usize| {
+            let unlike = move |clip: &&ClipId| self.similarity(place, **clip) < self.unlike;
+            others.clone().filter(unlike).map(move |clip| vec![(place, *clip)])
+        };
+        (0..self.positive.len()).flat_map(wrong).collect()
+    }
+
+    /// The middle one of three clips of one source replaced by one of another that does show the step.
+    fn foreign_clips(&self) -> Vec<Change> {
+        let source = |place: usize| self.source(self.positive[place]);
+        let is_middle = |place: &usize| {
+            source(place - 1) == source(*place) && source(*place) == source(place + 1)
+        };
+        let middles = (1..self.positive.len().saturating_sub(1)).filter(is_middle);
+        let foreign = |place: usize| {
+            let foreign = move |clip: &&ClipId| self.source(**clip) != source(place);
+            self.showing[place].iter().filter(foreign).map(move |clip| vec![(place, *clip)])
+        };
+        middles.flat_map(foreign).collect()
+    }
+
+    /// Two steps get clips of one video in the wrong order, both still showing their steps. The steps
+    /// between may get clips of that video too, so that no source interrupts another.
+    fn reversals(&self, random: &mut ChaCha8Rng) -> Vec<Change> {
+        let mut changes = Vec::new();
+        for shown in self.shown_by_video().values() {
+            let of_step = |(step, clips): (&usize, &Vec<ClipId>)| -> Change {
+                clips.iter().map(|clip| (*step, *clip)).collect()
+            };
+            let all: Change = shown.iter().flat_map(of_step).collect();
+            let after = |a: (usize, ClipId)| all.iter().filter(move |b| a.0 < b.0);
+            let pairs = all.iter().flat_map(|a| after(*a).map(|b| vec![*a, *b]));
+            changes.extend(pairs.filter(|pair| self.goes_back(pair)));
+            for first in shown.keys() {
+                let stretch =
+                    (*first..).map_while(|step| Some((step, *shown.get(&step)?.choose(random)?)));
+                let stretch: Change = stretch.collect();
+                let parts = (3..=stretch.len()).map(|steps| &stretch[..steps]);
+                changes.extend(parts.filter(|part| self.goes_back(part)).map(<[_]>::to_vec));
+            }
+        }
+        changes
+    }
+
+    /// For each video the clips that show each step.
+    fn shown_by_video(&self) -> BTreeMap<VideoId, BTreeMap<usize, Vec<ClipId>>> {
+        let mut shown: BTreeMap<VideoId, BTreeMap<usize, Vec<ClipId>>> = BTreeMap::new();
+        for (step, clips) in self.showing.iter().enumerate() {
+            for clip in clips {
+                let video = shown.entry(self.source(*clip)).or_default();
+                video.entry(step).or_default().push(*clip);
+            }
+        }
+        shown
+    }
+
+    /// Whether a clip comes before an earlier one of the same video.
+    fn goes_back(&self, change: &[(usize, ClipId)]) -> bool {
+        !change.is_sorted_by_key(|(_, clip)| self.pool.clip(*clip).span.start())
+    }
 }
 
-fn shown_by_video(
-    context: &NegativeContext<'_>,
-) -> BTreeMap<VideoId, BTreeMap<usize, Vec<ClipId>>> {
-    let mut shown: BTreeMap<VideoId, BTreeMap<usize, Vec<ClipId>>> = BTreeMap::new();
-    for (step, clips) in context.showing.iter().enumerate() {
-        for clip in clips {
-            shown.entry(context.source(*clip)).or_default().entry(step).or_default().push(*clip);
+/// Further negatives, for collections whose videos are too short or too few for those above. These may break
+/// several constraints.
+impl NegativeContext<'_> {
+    /// Two clips change places.
+    pub fn swapped(&self, random: &mut ChaCha8Rng) -> Option<Vec<ClipId>> {
+        let count = self.positive.len();
+        if count < 2 {
+            return None;
         }
+        let (a, b) = (random.random_range(0..count), random.random_range(1..count));
+        let mut clips = self.positive.to_vec();
+        clips.swap(a, (a + b) % count);
+        (clips != self.positive).then_some(clips)
     }
-    shown
+
+    /// One clip is any other of these whose text is unlike the step.
+    pub fn wrong(&self, clips: &[ClipId], random: &mut ChaCha8Rng) -> Option<Vec<ClipId>> {
+        let place = random.random_range(0..self.positive.len().max(1));
+        let draw = |_| clips.choose(random).copied();
+        let unlike = |clip: &ClipId| self.similarity(place, *clip) < self.unlike;
+        let other = (0..MAX_DRAWS).filter_map(draw).find(unlike)?;
+        let mut clips = self.positive.to_vec();
+        *clips.get_mut(place)? = other;
+        Some(clips)
+    }
+
+    /// The clips of another video of the task, evenly spaced, or random clips of the task.
+    pub fn elsewhere(&self, task: &[VideoId], random: &mut ChaCha8Rng) -> Option<Vec<ClipId>> {
+        let of = |video: &VideoId| self.videos.get(video).filter(|clips| !clips.is_empty());
+        let known: Vec<&Vec<ClipId>> = task.iter().filter_map(of).collect();
+        let steps = self.positive.len();
+        let clips: Option<Vec<ClipId>> = if random.random_range(0..2) == 0 {
+            let video = known.choose(random)?;
+            Some((0..steps).map(|step| video[step * video.len() / steps]).collect())
+        } else {
+            (0..steps).map(|_| known.choose(random)?.choose(random).copied()).collect()
+        };
+        clips.filter(|clips| clips != self.positive)
+    }
 }
 
-/// Whether a clip comes before an earlier one of the same video.
-fn goes_back(change: &[(usize, ClipId)], pool: &Pool) -> bool {
-    let start = |of: &(usize, ClipId)| pool.clip(of.1).span.start();
-    change.windows(2).any(|pair| start(&pair[0]) > start(&pair[1]))
-}
+/// Draws of a clip that is unlike its step; chosen by hand.
+const MAX_DRAWS: usize = 20;
 
 /// Replacements: a step and its new clip each.
 type Change = Vec<(usize, ClipId)>;
-
-/// The first of the changes, in random order, that breaks this constraint and no other.
-fn breaking(
-    constraint: Constraint,
-    positive: &[ClipId],
-    mut changes: Vec<Change>,
-    context: &NegativeContext<'_>,
-    random: &mut ChaCha8Rng,
-) -> Option<Vec<ClipId>> {
-    let was = context.violations(positive);
-    changes.shuffle(random);
-    changes.into_iter().find_map(|change| {
-        let mut clips = positive.to_vec();
-        change.into_iter().for_each(|(place, clip)| clips[place] = clip);
-        (context.violations(&clips).broken_since(was) == [constraint]).then_some(clips)
-    })
-}
 
 #[cfg(test)]
 mod tests {
@@ -261,6 +277,7 @@ mod tests {
         fn context(&self) -> NegativeContext<'_> {
             NegativeContext {
                 pool: &self.pool,
+                positive: &self.positive,
                 steps: &self.steps,
                 showing: &self.showing,
                 videos: &self.videos,
@@ -278,7 +295,7 @@ mod tests {
         let context = case.context();
         for constraint in Constraint::ALL {
             let mut random = ChaCha8Rng::seed_from_u64(7);
-            let found = negative(constraint, &case.positive, &context, &mut random);
+            let found = context.negative(constraint, &mut random);
             let clips = found.unwrap_or_else(|| panic!("{constraint:?}"));
             let broken =
                 context.violations(&clips).broken_since(context.violations(&case.positive));
@@ -291,7 +308,7 @@ mod tests {
         // No two clips of the second video alone could stand in the first without a change of source.
         let case = Case::new(&[vec![0, 1, 2], vec![2, 1, 0]], &[]);
         let mut random = ChaCha8Rng::seed_from_u64(3);
-        let clips = state(&case.positive, &case.context(), &mut random);
+        let clips = case.context().negative(Constraint::State, &mut random);
         assert_eq!(clips, Some(vec![ClipId(5), ClipId(4), ClipId(3)]));
     }
 
@@ -300,7 +317,7 @@ mod tests {
         let case = Case::new(&[vec![0]], &[]);
         let mut random = ChaCha8Rng::seed_from_u64(1);
         for constraint in Constraint::ALL {
-            assert_eq!(negative(constraint, &case.positive, &case.context(), &mut random), None);
+            assert_eq!(case.context().negative(constraint, &mut random), None);
         }
     }
 
@@ -317,7 +334,7 @@ mod tests {
             for constraint in Constraint::ALL {
                 let make = || {
                     let mut random = ChaCha8Rng::seed_from_u64(seed);
-                    negative(constraint, &case.positive, &context, &mut random)
+                    context.negative(constraint, &mut random)
                 };
                 let found = make();
                 prop_assert_eq!(&found, &make(), "the same for the same seed");

@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use stitch_lab::suite::annotations::{Annotations, coin, crosstask, detours, hirest, htstep, niv};
-use stitch_lab::suite::annotations::{read, youcook2};
+use stitch_lab::suite::annotations::tables::Taxonomy;
+use stitch_lab::suite::annotations::{Annotations, detours, read};
 
 /// The file or folder of published annotations, where it is there.
 fn published(name: &str) -> Option<PathBuf> {
@@ -29,7 +29,7 @@ fn coin() {
     else {
         return;
     };
-    let parts = [train, test].map(|path| coin::read(&path).unwrap());
+    let parts = [train, test].map(|path| read("coin", &path).unwrap());
     let videos: usize = parts.iter().map(|part| part.videos.len()).sum();
     let steps: usize = parts.iter().map(|part| part.steps() + left_out(part)).sum();
     let tasks: BTreeSet<&str> =
@@ -40,7 +40,7 @@ fn coin() {
 #[test]
 fn crosstask() {
     let Some(path) = published("crosstask/crosstask.json") else { return };
-    let read = crosstask::read(&path).unwrap();
+    let read = read("crosstask", &path).unwrap();
     assert_eq!(read.videos.len(), 2048);
     assert_eq!((read.steps() + left_out(&read), left_out(&read)), (17_172, 145));
     assert!((30..=60).contains(&not_in_order(&read)), "{}", not_in_order(&read));
@@ -53,7 +53,7 @@ fn hirest() {
     else {
         return;
     };
-    let parts = [train, val].map(|path| hirest::read(&path).unwrap());
+    let parts = [train, val].map(|path| read("hirest", &path).unwrap());
     // One video has nothing but odd bounds; it is told, and left out.
     let without = |part: &Annotations| {
         part.issues.iter().filter(|issue| issue.reason == "it has no usable step").count()
@@ -67,14 +67,14 @@ fn hirest() {
 #[test]
 fn youcook2() {
     let Some(path) = published("youcook2/youcookii_annotations_trainval.json") else { return };
-    let read = youcook2::read(&path).unwrap();
+    let read = read("youcook2", &path).unwrap();
     assert_eq!((read.videos.len(), read.steps() + left_out(&read)), (1790, 13_829));
 }
 
 #[test]
 fn htstep() {
     let Some(path) = published("htstep/taxonomy.csv") else { return };
-    let taxonomy = htstep::Taxonomy::read(&path).unwrap();
+    let taxonomy = Taxonomy::read(&path).unwrap();
     assert_eq!(
         (taxonomy.activities.values().map(Vec::len).sum::<usize>(), taxonomy.activities.len()),
         (4958, 433)
@@ -85,7 +85,7 @@ fn htstep() {
 #[test]
 fn niv() {
     let Some(path) = published("niv") else { return };
-    let read = niv::read(&path).unwrap();
+    let read = read("niv", &path).unwrap();
     let tasks: BTreeSet<&str> = read.videos.iter().map(|video| video.task.as_str()).collect();
     assert_eq!((read.videos.len(), tasks.len()), (148, 5));
 }
@@ -101,13 +101,14 @@ fn detours() {
     };
     let found = detours::read(&path).unwrap();
     assert_eq!(found.detours.len() + found.issues.len(), 2049);
-    let mut all = coin::read(&train).unwrap();
-    all.videos.extend(coin::read(&test).unwrap().videos);
+    let mut all = read("coin", &train).unwrap();
+    all.videos.extend(read("coin", &test).unwrap().videos);
     let (made, lost) = detours::procedures(&found.detours, &all);
     assert_eq!(made.len() + lost.values().sum::<usize>(), found.detours.len());
     assert!(made.len() > 1000, "{} made, {lost:?}", made.len());
     for procedure in &made {
-        let videos: BTreeSet<&str> = procedure.steps.iter().map(|s| s.1.as_str()).collect();
+        let videos: BTreeSet<&str> =
+            procedure.steps.iter().map(|step| step.video.as_str()).collect();
         assert_eq!(videos.len(), 2, "{}", procedure.title);
     }
 }
@@ -126,7 +127,7 @@ fn spans_are_in_their_videos_and_every_set_is_known_by_name() {
         let Some(path) = published(name) else { continue };
         let read = read(kind, &path).unwrap();
         for video in &read.videos {
-            for span in video.steps.iter().filter_map(|step| step.span) {
+            for span in video.steps.iter().map(|step| step.span) {
                 assert!(video.length_ms.is_none_or(|length| span.start() < length), "{}", video.id);
             }
         }

@@ -1,14 +1,18 @@
 //! Every network, forward and backward, on CPU and GPU: weights in, arrays out.
 
-pub mod files;
+pub mod error;
 pub mod weights;
 pub mod tokenizer;
 pub mod onnx;
 pub mod kernels;
+mod matrix;
+pub mod layers;
+pub mod transformer;
 pub mod mpnet;
 pub mod projection;
+pub mod vad;
 pub mod whisper;
 pub mod clip;
 pub mod evaluator;
 
-pub use candle_core::Error as TensorError;
+pub use error::{FileError, NnError};

@@ -1,12 +1,15 @@
 //! MPNet with mean pooling: tokens of texts to one row for each, with an optional low-rank adapter.
 
+use std::ops::Range;
 use std::path::Path;
 
-use candle_core::{Device, Tensor};
 use serde::Deserialize;
 
-use crate::kernels::{Activation, Attention, Linear, Norm, Queries, Relative};
-use crate::weights::{Weights, WeightsError, read_json};
+use crate::error::NnError;
+use crate::kernels::{self, Activation};
+use crate::layers::{Attention, LayerNorm, Linear, RelativeBias};
+use crate::matrix::{Cores, Matrix, multiply, multiply_into};
+use crate::weights::{Scope, Weights, read_json};
 
 /// config.json, as far as it matters here.
 #[derive(Clone, Debug, Deserialize)]
@@ -28,58 +31,59 @@ struct Limits {
     max_seq_length: usize,
 }
 
-/// A config that makes a network.
+/// The config of a model's folder, checked.
 #[derive(Clone)]
-pub struct Sizes {
+pub struct MpnetConfig {
     config: Config,
-    /// The most tokens of one text.
-    pub longest: usize,
+    /// The most tokens of one text; further ones are not read.
+    pub max_tokens: usize,
 }
 
-impl Sizes {
-    /// Reads and checks the sizes of a model's folder.
-    pub fn read(folder: &Path) -> Result<Self, WeightsError> {
+impl MpnetConfig {
+    pub fn read(folder: &Path) -> Result<Self, NnError> {
         let config: Config = read_json(folder, "config.json")?;
         let limits: Limits = read_json(folder, "sentence_bert_config.json")?;
-        Self::new(config, limits.max_seq_length, folder)
+        let (heads, d) = (config.num_attention_heads, config.hidden_size);
+        let divides = heads > 0 && d > 0 && d.is_multiple_of(heads);
+        let room = config.max_position_embeddings > config.pad_token_id + 1;
+        if divides && room && config.relative_attention_num_buckets >= 4 {
+            let positions = config.max_position_embeddings - config.pad_token_id - 1;
+            return Ok(Self { max_tokens: limits.max_seq_length.min(positions), config });
+        }
+        let reason = "the sizes in it do not make an MPNet; fetch the model again".into();
+        Err(NnError::Config { path: folder.join("config.json"), reason })
     }
 
     /// The length of a vector.
     pub fn dim(&self) -> usize {
         self.config.hidden_size
     }
-
-    fn new(config: Config, longest: usize, folder: &Path) -> Result<Self, WeightsError> {
-        let heads = config.num_attention_heads;
-        let d = config.hidden_size;
-        let divides = heads > 0 && d > 0 && d.is_multiple_of(heads);
-        let room = config.max_position_embeddings > config.pad_token_id + 1;
-        if divides && room && config.relative_attention_num_buckets >= 4 {
-            let places = config.max_position_embeddings - config.pad_token_id - 1;
-            return Ok(Self { longest: longest.min(places), config });
-        }
-        let reason = "the sizes in it do not make an MPNet; fetch the model again".into();
-        Err(WeightsError::Config { path: folder.join("config.json"), reason })
-    }
 }
 
-/// The network: embeddings, layers of attention with relative positions, the mean over tokens.
+/// Embeddings, transformer layers with relative positions, the mean over tokens.
 pub struct Mpnet {
-    config: Config,
-    words: Tensor,     // [vocabulary, d]
-    positions: Tensor, // [positions, d]
-    norm: Norm,
-    relative: Relative,
+    config: MpnetConfig,
+    words: Vec<f32>,     // [vocabulary, d]
+    positions: Vec<f32>, // [positions, d]
+    norm: LayerNorm,
+    relative: RelativeBias,
     layers: Vec<Layer>,
 }
 
-/// A text's tokens, and how many of them, from the first, are averaged: what follows is context.
-#[derive(Clone, Copy, Debug)]
+/// A text's tokens, and which of them are averaged: a row for each range.
+#[derive(Clone, Debug)]
 pub struct PooledText<'a> {
     /// Never empty.
     pub tokens: &'a [u32],
-    /// At least 1, at most all.
-    pub pooled: usize,
+    /// None is empty; what lies beyond the most tokens of a text is cut off.
+    pub pooled: Vec<Range<usize>>,
+}
+
+impl<'a> PooledText<'a> {
+    /// One row: the mean of the first `count` tokens. What follows them is context.
+    pub fn first(tokens: &'a [u32], count: usize) -> Self {
+        Self { tokens, pooled: std::iter::once(0..count).collect() }
+    }
 }
 
 /// Low-rank updates (LoRA) of some layers, over the same base weights.
@@ -96,184 +100,181 @@ struct LayerAdapter {
 
 /// x·a·b is added to a linear layer's output.
 struct LowRank {
-    a: Tensor, // [in, rank]
-    b: Tensor, // [rank, out]
+    a: Vec<f32>, // [in, rank]
+    b: Vec<f32>, // [rank, out]
+    rank: usize,
+    outputs: usize,
 }
 
 impl LowRank {
-    fn read(weights: &Weights, name: &str, into: usize, out: usize) -> Result<Self, WeightsError> {
-        let rank = weights.shape(&format!("{name}.b"))?.first().copied().unwrap_or(0);
-        Ok(Self {
-            a: weights.tensor(&format!("{name}.a"), &[into, rank], &Device::Cpu)?,
-            b: weights.tensor(&format!("{name}.b"), &[rank, out], &Device::Cpu)?,
-        })
+    fn load(scope: &Scope<'_>, inputs: usize, outputs: usize) -> Result<Self, NnError> {
+        let rank = scope.rows("b")?.max(1);
+        let (a, b) = (scope.tensor("a", &[inputs, rank])?, scope.tensor("b", &[rank, outputs])?);
+        Ok(Self { a, b, rank, outputs })
     }
 
-    fn forward(&self, x: &Tensor) -> candle_core::Result<Tensor> {
-        x.matmul(&self.a)?.matmul(&self.b) // [N, out]
+    /// sum += x·a·b; a row of `sum` is `stride` long.
+    fn add_to(&self, sum: &mut [f32], stride: usize, x: &[f32]) {
+        let inputs = self.a.len() / self.rank;
+        let mut low = vec![0.0; x.len() / inputs * self.rank]; // [N, rank]
+        let a = Matrix::new(&self.a, self.rank);
+        multiply(Matrix::new(x, inputs), a, &mut low, false, Cores::All);
+        let b = Matrix::new(&self.b, self.outputs);
+        multiply_into(Matrix::new(&low, self.rank), b, (sum, stride), true, Cores::All);
     }
 }
 
 impl Adapter {
-    /// Whether it changes anything; one made for a deeper network may not.
+    /// Whether it changes nothing, as one made for a deeper network may.
     pub fn is_empty(&self) -> bool {
         self.layers.iter().all(Option::is_none)
     }
 
-    /// Reads the updates of a network of these sizes; layers without tensors are left as they are.
-    pub fn read(weights: &Weights, sizes: &Sizes) -> Result<Self, WeightsError> {
-        let (d, wide) = (sizes.config.hidden_size, sizes.config.intermediate_size);
+    /// Reads the updates of a network of this config; layers without tensors are left as they are.
+    pub fn read(weights: &Weights, config: &MpnetConfig) -> Result<Self, NnError> {
+        let (d, hidden) = (config.dim(), config.config.intermediate_size);
         let layer = |number: usize| {
-            let name = |part: &str| format!("encoder.layer.{number}.{part}");
-            if weights.shape(&name("attention.attn.q.a")).is_err() {
+            let scope = weights.scope("encoder.layer").at(number);
+            if !scope.has("attention.attn.q.a") {
                 return Ok(None);
             }
-            let low_rank = |part: &str, into| LowRank::read(weights, &name(part), into, d);
-            let [q, k, v] =
-                ["q", "k", "v"].map(|part| low_rank(&format!("attention.attn.{part}"), d));
-            let (out, narrow) = (low_rank("attention.attn.o", d)?, low_rank("output.dense", wide)?);
-            Ok(Some(LayerAdapter { qkv: [q?, k?, v?], out, narrow }))
+            let low_rank = |part: &str, inputs| LowRank::load(&scope.at(part), inputs, d);
+            Ok(Some(LayerAdapter {
+                qkv: [
+                    low_rank("attention.attn.q", d)?,
+                    low_rank("attention.attn.k", d)?,
+                    low_rank("attention.attn.v", d)?,
+                ],
+                out: low_rank("attention.attn.o", d)?,
+                narrow: low_rank("output.dense", hidden)?,
+            }))
         };
-        let layers = (0..sizes.config.num_hidden_layers).map(layer);
-        Ok(Self { layers: layers.collect::<Result<_, WeightsError>>()? })
+        let layers = (0..config.config.num_hidden_layers).map(layer);
+        Ok(Self { layers: layers.collect::<Result<_, NnError>>()? })
     }
 }
 
-impl LayerAdapter {
-    fn qkv(&self, x: &Tensor) -> candle_core::Result<Tensor> {
-        let [q, k, v] = &self.qkv;
-        Tensor::cat(&[q.forward(x)?, k.forward(x)?, v.forward(x)?], 1) // [N, 3·d]
+impl Mpnet {
+    pub fn read(weights: &Weights, config: &MpnetConfig) -> Result<Self, NnError> {
+        let MpnetConfig { config: sizes, max_tokens } = config;
+        let (d, embeddings) = (sizes.hidden_size, weights.scope("embeddings"));
+        let layer = |i: usize| Layer::load(&weights.scope("encoder.layer").at(i), sizes);
+        let layers = (0..sizes.num_hidden_layers).map(layer);
+        let positions = [sizes.max_position_embeddings, d];
+        Ok(Self {
+            words: embeddings.tensor("word_embeddings.weight", &[sizes.vocab_size, d])?,
+            positions: embeddings.tensor("position_embeddings.weight", &positions)?,
+            norm: embeddings.layer_norm("LayerNorm", d, sizes.layer_norm_eps)?,
+            relative: relative_bias(weights, sizes, *max_tokens)?,
+            layers: layers.collect::<Result<_, _>>()?,
+            config: config.clone(),
+        })
+    }
+
+    /// From the tokens of some texts to one row for each pooled range: \[ranges, d\]. The texts lie one
+    /// after the other as N rows, so that nothing is spent on padding.
+    pub fn forward<'a>(
+        &self,
+        texts: impl Iterator<Item = PooledText<'a>>,
+        adapter: Option<&Adapter>,
+    ) -> Result<Vec<f32>, NnError> {
+        let d = self.config.dim();
+        let (mut x, mut spans, mut pooled) = (Vec::new(), Vec::new(), Vec::new());
+        for text in texts {
+            let (first, length) = (x.len() / d, text.tokens.len().min(self.config.max_tokens));
+            spans.push((first, length));
+            pooled.extend(text.pooled.iter().map(|range| {
+                let start = range.start.min(length - 1);
+                (first + start, range.end.min(length).max(start + 1) - start)
+            }));
+            self.embed(&text.tokens[..length], &mut x)?;
+        }
+        self.norm.forward_in_place(&mut x); // [N, d]
+        let heads = self.config.config.num_attention_heads;
+        let attention = Attention { heads, spans: &spans, bias: Some(&self.relative) };
+        for (number, layer) in self.layers.iter().enumerate() {
+            let adapter = adapter.and_then(|adapter| adapter.layers.get(number)?.as_ref());
+            layer.forward(&mut x, &attention, adapter, d);
+        }
+        Ok(mean(&x, d, &pooled))
+    }
+
+    fn embed(&self, tokens: &[u32], x: &mut Vec<f32>) -> Result<(), NnError> {
+        let d = self.config.dim();
+        // Positions count from the one after the padding token's.
+        let positions = self.positions.chunks_exact(d).skip(self.config.config.pad_token_id + 1);
+        for (token, position) in tokens.iter().zip(positions) {
+            let word = self.words.chunks_exact(d).nth(*token as usize);
+            let word = word.ok_or(NnError::UnknownToken { token: *token })?;
+            x.extend(word.iter().zip(position).map(|(a, b)| a + b));
+        }
+        Ok(())
     }
 }
 
 struct Layer {
     qkv: Linear, // [3·d, d]
     out: Linear, // [d, d]
-    attention_norm: Norm,
+    attention_norm: LayerNorm,
     wide: Linear,   // [4·d, d]
     narrow: Linear, // [d, 4·d]
-    norm: Norm,
-}
-
-impl Mpnet {
-    /// Reads the network; what is wrong with its tensors is said now.
-    pub fn read(weights: &Weights, sizes: &Sizes) -> Result<Self, WeightsError> {
-        let Sizes { config, longest } = sizes.clone();
-        let d = config.hidden_size;
-        let embedding = |name: &str, rows| {
-            weights.tensor(&format!("embeddings.{name}.weight"), &[rows, d], &Device::Cpu)
-        };
-        let layers = (0..config.num_hidden_layers).map(|i| Layer::load(weights, &config, i));
-        Ok(Self {
-            words: embedding("word_embeddings", config.vocab_size)?,
-            positions: embedding("position_embeddings", config.max_position_embeddings)?,
-            norm: norm(weights, "embeddings.LayerNorm", &config)?,
-            relative: relative(weights, &config, longest)?,
-            layers: layers.collect::<Result<_, _>>()?,
-            config,
-        })
-    }
-
-    /// From the tokens of some texts to one row for each: \[texts, d\]. The texts lie one after
-    /// the other as N rows, so that nothing is spent on padding.
-    pub fn forward<'a>(
-        &self,
-        texts: impl Iterator<Item = PooledText<'a>>,
-        adapter: Option<&Adapter>,
-    ) -> candle_core::Result<Vec<f32>> {
-        let (mut tokens, mut places) = (Vec::new(), Vec::new());
-        let (mut spans, mut pooled) = (Vec::new(), Vec::new());
-        for text in texts {
-            let length = text.tokens.len();
-            spans.push((tokens.len(), length));
-            pooled.push((tokens.len(), text.pooled));
-            tokens.extend_from_slice(text.tokens);
-            // Positions count from the one after the padding token's.
-            places.extend((0..length).map(|i| (i + self.config.pad_token_id + 1) as u32));
-        }
-        let words = self.words.embedding(&Tensor::new(tokens, &Device::Cpu)?)?; // [N, d]
-        let positions = self.positions.embedding(&Tensor::new(places, &Device::Cpu)?)?; // [N, d]
-        let mut x = self.norm.forward_owned((words + positions)?)?; // [N, d]
-        for (number, layer) in self.layers.iter().enumerate() {
-            let adapter = adapter.and_then(|adapter| adapter.layers.get(number)?.as_ref());
-            x = layer.forward(&x, self.attention(&spans), adapter)?;
-        }
-        mean(&x, &pooled)?.flatten_all()?.to_vec1() // [texts, d]
-    }
-
-    fn attention<'a>(&'a self, spans: &'a [(usize, usize)]) -> Attention<'a> {
-        let heads = self.config.num_attention_heads;
-        Attention { heads, spans, relative: Some(&self.relative), queries: Queries::All }
-    }
+    norm: LayerNorm,
 }
 
 impl Layer {
-    fn load(weights: &Weights, config: &Config, number: usize) -> Result<Self, WeightsError> {
-        let (d, wide) = (config.hidden_size, config.intermediate_size);
-        let name = |part: &str| format!("encoder.layer.{number}.{part}");
+    fn load(scope: &Scope<'_>, config: &Config) -> Result<Self, NnError> {
+        let (d, hidden, eps) =
+            (config.hidden_size, config.intermediate_size, config.layer_norm_eps);
         Ok(Self {
-            qkv: stacked(weights, &name("attention.attn"), d)?,
-            out: linear(weights, &name("attention.attn.o"), d, d)?,
-            attention_norm: norm(weights, &name("attention.LayerNorm"), config)?,
-            wide: linear(weights, &name("intermediate.dense"), wide, d)?,
-            narrow: linear(weights, &name("output.dense"), d, wide)?,
-            norm: norm(weights, &name("output.LayerNorm"), config)?,
+            qkv: scope.at("attention.attn").stacked(&["q", "k", "v"], d)?,
+            out: scope.linear("attention.attn.o", d, d)?,
+            attention_norm: scope.layer_norm("attention.LayerNorm", d, eps)?,
+            wide: scope.linear("intermediate.dense", hidden, d)?,
+            narrow: scope.linear("output.dense", d, hidden)?,
+            norm: scope.layer_norm("output.LayerNorm", d, eps)?,
         })
     }
 
     fn forward(
         &self,
-        x: &Tensor,
-        attention: Attention,
+        x: &mut [f32],
+        attention: &Attention<'_>,
         adapter: Option<&LayerAdapter>,
-    ) -> candle_core::Result<Tensor> {
-        let added = |y: Tensor, update: Option<candle_core::Result<Tensor>>| match update {
-            Some(update) => y + update?,
-            None => Ok(y),
-        };
-        let qkv = added(self.qkv.forward(x)?, adapter.map(|a| a.qkv(x)))?; // [N, 3·d]
-        let attended = attention.forward(&qkv)?; // [N, d]
-        let out = self.out.forward_added(&attended, x)?; // [N, d]
-        let out = added(out, adapter.map(|a| a.out.forward(&attended)))?;
-        let x = self.attention_norm.forward_owned(out)?; // [N, d]
-        let wide = self.wide.forward_activated(&x, Activation::Gelu)?; // [N, 4·d]
-        let narrow = self.narrow.forward_added(&wide, &x)?; // [N, d]
-        self.norm.forward_owned(added(narrow, adapter.map(|a| a.narrow.forward(&wide)))?)
+        d: usize,
+    ) {
+        let mut qkv = self.qkv.forward(x, None); // [N, 3·d]
+        if let Some(adapter) = adapter {
+            for (part, low_rank) in adapter.qkv.iter().enumerate() {
+                low_rank.add_to(&mut qkv[part * d..], 3 * d, x);
+            }
+        }
+        let attended = attention.forward(&qkv, d); // [N, d]
+        self.out.add_to(x, &attended);
+        if let Some(adapter) = adapter {
+            adapter.out.add_to(x, d, &attended);
+        }
+        self.attention_norm.forward_in_place(x);
+        let hidden = self.wide.forward(x, Some(Activation::Gelu)); // [N, 4·d]
+        self.narrow.add_to(x, &hidden);
+        if let Some(adapter) = adapter {
+            adapter.narrow.add_to(x, d, &hidden);
+        }
+        self.norm.forward_in_place(x);
     }
 }
 
-fn linear(weights: &Weights, name: &str, out: usize, into: usize) -> Result<Linear, WeightsError> {
-    Ok(Linear {
-        weight: weights.tensor(&format!("{name}.weight"), &[out, into], &Device::Cpu)?,
-        bias: weights.tensor(&format!("{name}.bias"), &[out], &Device::Cpu)?,
-    })
-}
-
-/// Queries, keys and values as one product.
-fn stacked(weights: &Weights, name: &str, d: usize) -> Result<Linear, WeightsError> {
-    let parts = ["q", "k", "v"].map(|part| linear(weights, &format!("{name}.{part}"), d, d));
-    let [q, k, v] = parts;
-    let (q, k, v) = (q?, k?, v?);
-    Ok(Linear {
-        weight: Tensor::cat(&[q.weight, k.weight, v.weight], 0)?,
-        bias: Tensor::cat(&[q.bias, k.bias, v.bias], 0)?,
-    })
-}
-
-fn norm(weights: &Weights, name: &str, config: &Config) -> Result<Norm, WeightsError> {
-    let part =
-        |part: &str| weights.tensor(&format!("{name}.{part}"), &[config.hidden_size], &Device::Cpu);
-    Ok(Norm { weight: part("weight")?, bias: part("bias")?, eps: config.layer_norm_eps })
-}
-
 /// The learnt number per bucket of distances and head, spread out over all distances.
-fn relative(weights: &Weights, config: &Config, longest: usize) -> Result<Relative, WeightsError> {
+fn relative_bias(
+    weights: &Weights,
+    config: &Config,
+    max_length: usize,
+) -> Result<RelativeBias, NnError> {
     let (buckets, heads) = (config.relative_attention_num_buckets, config.num_attention_heads);
-    let learnt = weights.numbers("encoder.relative_attention_bias.weight", &[buckets, heads])?;
-    let reach = longest as i64 - 1;
+    let learnt = weights.tensor("encoder.relative_attention_bias.weight", &[buckets, heads])?;
+    let reach = max_length as i64 - 1;
     let distances = (0..heads).flat_map(|head| (-reach..=reach).map(move |far| (head, far)));
     let table = distances.map(|(head, far)| learnt[bucket(far, buckets) * heads + head]).collect();
-    Ok(Relative { longest, table })
+    Ok(RelativeBias { max_length, table })
 }
 
 /// Near distances have a bucket each, far ones (up to 128) share them logarithmically; keys after
@@ -290,14 +291,21 @@ fn bucket(distance: i64, buckets: usize) -> usize {
     side + (exact + (ratio * (half - exact) as f32) as usize).min(half - 1)
 }
 
-/// The mean of each text's rows. Its length becomes 1 elsewhere.
-fn mean(x: &Tensor, spans: &[(usize, usize)]) -> candle_core::Result<Tensor> {
-    let means = spans.iter().map(|&(start, length)| x.narrow(0, start, length)?.mean(0));
-    Tensor::stack(&means.collect::<candle_core::Result<Vec<_>>>()?, 0)
+/// The mean of some rows for each text: (first row, count). The caller scales it to length 1.
+fn mean(x: &[f32], d: usize, spans: &[(usize, usize)]) -> Vec<f32> {
+    let mut means = vec![0.0; spans.len() * d];
+    for (&(start, count), mean) in spans.iter().zip(means.chunks_exact_mut(d)) {
+        let rows = x[start * d..(start + count) * d].chunks_exact(d);
+        rows.for_each(|row| kernels::add(mean, row));
+        mean.iter_mut().for_each(|x| *x /= count as f32);
+    }
+    means
 }
 
 #[cfg(test)]
 mod tests {
+    use safetensors::tensor::{Dtype, TensorView};
+
     use super::*;
 
     #[test]
@@ -315,10 +323,11 @@ mod tests {
     const WIDE: usize = 16;
     const RANK: usize = 2;
 
-    /// Tensors by name, and their bytes as a safetensors file.
+    /// A shape and its values.
+    type Tensor = (Vec<usize>, Vec<f32>);
     type Tensors = std::collections::BTreeMap<String, Tensor>;
 
-    fn sizes() -> Sizes {
+    fn config() -> MpnetConfig {
         let config = Config {
             vocab_size: 20,
             hidden_size: D,
@@ -330,7 +339,7 @@ mod tests {
             layer_norm_eps: 1e-5,
             pad_token_id: 1,
         };
-        Sizes::new(config, 24, Path::new("tiny")).unwrap()
+        MpnetConfig { config, max_tokens: 24 }
     }
 
     /// A tensor of numbers between -0.5 and 0.5 that its name decides.
@@ -341,8 +350,7 @@ mod tests {
             state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
             (state >> 8) as f32 / (1 << 24) as f32 - 0.5
         };
-        let numbers: Vec<f32> = (0..shape.iter().product()).map(number).collect();
-        Tensor::from_vec(numbers, shape, &Device::Cpu).unwrap()
+        (shape.to_vec(), (0..shape.iter().product()).map(number).collect())
     }
 
     fn base() -> Tensors {
@@ -384,23 +392,32 @@ mod tests {
     }
 
     fn weights(tensors: &Tensors) -> Weights {
-        Weights::from_bytes("tiny", &safetensors::serialize(tensors, None).unwrap()).unwrap()
+        let bytes = |values: &Vec<f32>| values.iter().flat_map(|x| x.to_le_bytes()).collect();
+        let all: Vec<Vec<u8>> = tensors.values().map(|(_, values)| bytes(values)).collect();
+        let views = tensors.iter().zip(&all).map(|((name, (shape, _)), bytes)| {
+            (name, TensorView::new(Dtype::F32, shape.clone(), bytes).unwrap())
+        });
+        Weights::from_bytes("tiny", &safetensors::serialize(views, None).unwrap()).unwrap()
     }
 
     /// The base with the update added to its weights.
     fn merged() -> Tensors {
         let (mut base, update) = (base(), update());
         for name in update.keys().filter_map(|name| name.strip_suffix(".a")) {
-            let (a, b) = (&update[&format!("{name}.a")], &update[&format!("{name}.b")]);
-            let weight = base.get_mut(&format!("{name}.weight")).unwrap();
-            *weight = (&*weight + a.matmul(b).unwrap().t().unwrap()).unwrap();
+            let ((_, a), (_, b)) = (&update[&format!("{name}.a")], &update[&format!("{name}.b")]);
+            let (shape, weight) = base.get_mut(&format!("{name}.weight")).unwrap(); // [out, in]
+            for (i, w) in weight.iter_mut().enumerate() {
+                let (output, input) = (i / shape[1], i % shape[1]);
+                *w +=
+                    (0..RANK).map(|r| a[input * RANK + r] * b[r * shape[0] + output]).sum::<f32>();
+            }
         }
         base
     }
 
     fn rows(tensors: &Tensors, adapter: Option<&Adapter>, texts: &[PooledText<'_>]) -> Vec<f32> {
-        let network = Mpnet::read(&weights(tensors), &sizes()).unwrap();
-        network.forward(texts.iter().copied(), adapter).unwrap()
+        let network = Mpnet::read(&weights(tensors), &config()).unwrap();
+        network.forward(texts.iter().cloned(), adapter).unwrap()
     }
 
     fn distance(a: &[f32], b: &[f32]) -> f32 {
@@ -409,9 +426,9 @@ mod tests {
 
     #[test]
     fn an_adapter_equals_the_network_with_the_update_merged() {
-        let adapter = Adapter::read(&weights(&update()), &sizes()).unwrap();
+        let adapter = Adapter::read(&weights(&update()), &config()).unwrap();
         let texts = [&[0, 5, 9, 2][..], &[0, 7, 2]];
-        let texts = texts.map(|tokens| PooledText { tokens, pooled: tokens.len() });
+        let texts = texts.map(|tokens| PooledText::first(tokens, tokens.len()));
         let adapted = rows(&base(), Some(&adapter), &texts);
         assert!(distance(&adapted, &rows(&merged(), None, &texts)) < 1e-5);
         assert!(
@@ -421,11 +438,22 @@ mod tests {
     }
 
     #[test]
+    fn every_range_has_a_row() {
+        let tokens = [0, 5, 9, 7, 2];
+        let part = |range: Range<usize>| {
+            rows(&base(), None, &[PooledText { tokens: &tokens, pooled: vec![range] }])
+        };
+        let both = PooledText { tokens: &tokens, pooled: vec![1..3, 3..4] };
+        assert_eq!(rows(&base(), None, &[both]), [part(1..3), part(3..4)].concat());
+        assert_eq!(part(3..99), part(3..5), "cut off at the end");
+    }
+
+    #[test]
     fn context_changes_a_step_without_being_averaged() {
         let step = [0, 5, 9, 2];
         let read = |context: &[u32], pooled| {
             let tokens = [&step[..], context].concat();
-            rows(&base(), None, &[PooledText { tokens: &tokens, pooled }])
+            rows(&base(), None, &[PooledText::first(&tokens, pooled)])
         };
         let alone = read(&[], 4);
         assert!(distance(&alone, &read(&[11, 12, 2], 4)) > 1e-3, "the context is attended to");

@@ -1,64 +1,15 @@
 //! ONNX graphs: the runtime, loaded from its shared library when first needed, and graphs that run
 //! on several threads at once.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use ort::environment::Environment;
 use ort::session::{Session, SessionInputValue};
 use ort::value::{TensorRef, ValueType};
 
-use crate::files::FileError;
+use crate::error::{FileError, NnError};
 
-/// Why a graph does not run.
-#[derive(Debug, thiserror::Error)]
-pub enum OnnxError {
-    /// The shared library is none, or too old.
-    #[error("{}: not a usable ONNX Runtime ({reason}); get one with `stitch models pull {}`",
-        path.display(), Runtime::MODEL)]
-    Library {
-        /// Which file.
-        path: PathBuf,
-        /// What the loader said.
-        reason: String,
-    },
-    /// The graph cannot be loaded: cut short, or an operator that the runtime does not know.
-    #[error(
-        "{what}: this graph cannot be used ({reason}); export it again, for operator set 17 or \
-        so, without custom operators"
-    )]
-    Graph {
-        /// Which graph.
-        what: String,
-        /// What the runtime said.
-        reason: String,
-    },
-    /// The graph has no such input or output.
-    #[error("{what}: there is no {side} `{name}`; there is {there}")]
-    NoPort {
-        /// Which graph.
-        what: String,
-        /// `input` or `output`.
-        side: &'static str,
-        /// What was asked for.
-        name: String,
-        /// What there is.
-        there: String,
-    },
-    /// The graph failed on its input.
-    #[error("{what}: the graph failed ({reason})")]
-    Run {
-        /// Which graph.
-        what: String,
-        /// What the runtime said.
-        reason: String,
-    },
-    /// A file could not be read.
-    #[error(transparent)]
-    File(#[from] FileError),
-}
-
-/// ONNX Runtime, loaded.
 #[derive(Clone)]
 pub struct Runtime {
     environment: Environment,
@@ -70,15 +21,14 @@ impl Runtime {
     /// The shared library in its folder.
     pub const LIBRARY: &str = "libonnxruntime.so";
 
-    /// Loads the shared library; only the first one of a process counts, for a process can have no
-    /// second.
-    pub fn load(library: &Path) -> Result<Self, OnnxError> {
+    /// Loads the shared library. A process can load only one: later calls return the first.
+    pub fn load(library: &Path) -> Result<Self, NnError> {
         static LOADED: Mutex<Option<Environment>> = Mutex::new(None);
         let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(environment) = &*loaded {
             return Ok(Self { environment: environment.clone() });
         }
-        let wrong = |reason: String| OnnxError::Library { path: library.into(), reason };
+        let wrong = |reason: String| NnError::Runtime { path: library.into(), reason };
         let builder = ort::init_from(library).map_err(|error| wrong(error.to_string()))?;
         let environment = builder
             .with_name("stitch")
@@ -90,23 +40,17 @@ impl Runtime {
     }
 }
 
-/// What goes into a graph.
+/// A tensor that goes into a graph: its shape and its elements.
 #[derive(Clone, Copy, Debug)]
 pub enum Input<'a> {
-    /// Bytes of this shape.
     Bytes(&'a [usize], &'a [u8]),
-    /// Floats of this shape.
     Floats(&'a [usize], &'a [f32]),
-    /// Whole numbers of this shape.
     Integers(&'a [usize], &'a [i64]),
 }
 
-/// What comes out of a graph.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Output {
-    /// Its shape.
     pub shape: Vec<usize>,
-    /// Its numbers.
     pub data: Vec<f32>,
 }
 
@@ -114,7 +58,7 @@ pub struct Output {
 /// computes on that thread alone: many small inputs are faster so than one after the other on all
 /// cores.
 pub struct Graph {
-    what: String,
+    name: String,
     bytes: Vec<u8>,
     runtime: Runtime,
     idle: Mutex<Vec<Session>>,
@@ -124,22 +68,21 @@ pub struct Graph {
 
 impl Graph {
     /// The graph in a file.
-    pub fn open(runtime: &Runtime, path: &Path) -> Result<Self, OnnxError> {
+    pub fn open(runtime: &Runtime, path: &Path) -> Result<Self, NnError> {
         let bytes = std::fs::read(path).map_err(FileError::at(path))?;
         Self::from_bytes(runtime, &path.display().to_string(), bytes)
     }
 
-    /// A graph in memory, called `what` in messages.
-    pub fn from_bytes(runtime: &Runtime, what: &str, bytes: Vec<u8>) -> Result<Self, OnnxError> {
-        let session = session(runtime, what, &bytes)?;
+    /// A graph in memory, called `name` in messages.
+    pub fn from_bytes(runtime: &Runtime, name: &str, bytes: Vec<u8>) -> Result<Self, NnError> {
+        let session = session(runtime, name, &bytes)?;
         let inputs = session.inputs().iter().map(|port| port.name().to_owned()).collect();
         let outputs = session.outputs().iter();
         let outputs = outputs.map(|port| (port.name().to_owned(), shape(port.dtype()))).collect();
-        let (what, runtime, idle) = (what.into(), runtime.clone(), Mutex::new(vec![session]));
-        Ok(Self { what, bytes, runtime, idle, inputs, outputs })
+        let (name, runtime, idle) = (name.into(), runtime.clone(), Mutex::new(vec![session]));
+        Ok(Self { name, bytes, runtime, idle, inputs, outputs })
     }
 
-    /// The names of its inputs.
     pub fn inputs(&self) -> &[String] {
         &self.inputs
     }
@@ -150,10 +93,10 @@ impl Graph {
     }
 
     /// Runs the graph and returns one output, which must be of floats.
-    pub fn run(&self, inputs: &[(&str, Input<'_>)], output: &str) -> Result<Output, OnnxError> {
+    pub fn run(&self, inputs: &[(&str, Input<'_>)], output: &str) -> Result<Output, NnError> {
         self.check(inputs, output)?;
-        let failed = |error: ort::Error| OnnxError::Run {
-            what: self.what.clone(),
+        let failed = |error: ort::Error| NnError::GraphRun {
+            graph: self.name.clone(),
             reason: error.to_string(),
         };
         let inputs = inputs
@@ -172,40 +115,40 @@ impl Graph {
         Ok(found)
     }
 
-    fn check(&self, inputs: &[(&str, Input<'_>)], output: &str) -> Result<(), OnnxError> {
-        let missing = |side, name: &str, there: Vec<&str>| OnnxError::NoPort {
-            what: self.what.clone(),
+    fn check(&self, inputs: &[(&str, Input<'_>)], output: &str) -> Result<(), NnError> {
+        let missing = |side, name: &str, known: Vec<&str>| NnError::NoPort {
+            graph: self.name.clone(),
             side,
             name: name.into(),
-            there: there.join(", "),
+            known: known.join(", "),
         };
         if let Some((name, _)) =
             inputs.iter().find(|(name, _)| !self.inputs.iter().any(|i| i == name))
         {
-            let there = self.inputs.iter().map(String::as_str).collect();
-            return Err(missing("input", name, there));
+            let known = self.inputs.iter().map(String::as_str).collect();
+            return Err(missing("input", name, known));
         }
         if !self.outputs.iter().any(|(name, _)| name == output) {
-            let there = self.outputs.iter().map(|(name, _)| name.as_str()).collect();
-            return Err(missing("output", output, there));
+            let known = self.outputs.iter().map(|(name, _)| name.as_str()).collect();
+            return Err(missing("output", output, known));
         }
         Ok(())
     }
 
-    /// A session that nobody runs just now.
-    fn borrow(&self) -> Result<Session, OnnxError> {
+    /// An idle session, or a new one.
+    fn borrow(&self) -> Result<Session, NnError> {
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        idle.map_or_else(|| session(&self.runtime, &self.what, &self.bytes), Ok)
+        idle.map_or_else(|| session(&self.runtime, &self.name, &self.bytes), Ok)
     }
 }
 
-fn session(runtime: &Runtime, what: &str, bytes: &[u8]) -> Result<Session, OnnxError> {
+fn session(runtime: &Runtime, name: &str, bytes: &[u8]) -> Result<Session, NnError> {
     let make = || {
         let builder = Session::builder(&runtime.environment)?;
         builder.with_intra_threads(1)?.with_inter_threads(1)?.commit_from_memory(bytes)
     };
-    make().map_err(|error: ort::Error| OnnxError::Graph {
-        what: what.into(),
+    make().map_err(|error: ort::Error| NnError::Graph {
+        graph: name.into(),
         reason: error.to_string(),
     })
 }

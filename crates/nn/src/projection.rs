@@ -1,51 +1,36 @@
-//! A sentence's vector into the space of pictures: one linear layer and one hidden layer beside it.
+//! A sentence's vector into the space of pictures: a linear layer and a hidden layer side by side.
 
-use candle_core::{Device, Tensor};
-
-use crate::weights::{Weights, WeightsError};
+use crate::error::NnError;
+use crate::kernels::Activation;
+use crate::layers::Linear;
+use crate::weights::Scope;
 
 /// linear(x) + down(gelu(up(x)))
 pub struct Projection {
-    linear: (Tensor, Tensor),
-    up: (Tensor, Tensor),
-    down: Tensor,
+    linear: Linear,
+    up: Linear,
+    down: Linear,
 }
 
 impl Projection {
-    /// The projection of this name, from vectors of `from` numbers to vectors of `to`.
-    pub fn load(
-        weights: &Weights,
-        name: &str,
-        from: usize,
-        to: usize,
-    ) -> Result<Self, WeightsError> {
-        let hidden = weights.shape(&format!("{name}.up.bias"))?.first().copied().unwrap_or(0);
-        let tensor = |part: &str, shape: &[usize]| {
-            weights.tensor(&format!("{name}.{part}"), shape, &Device::Cpu)
-        };
-        let matrix = |part: &str, from, to| {
-            Ok::<_, WeightsError>(tensor(part, &[to, from])?.t()?.contiguous()?)
-        };
+    pub fn load(scope: &Scope<'_>, inputs: usize, outputs: usize) -> Result<Self, NnError> {
+        let hidden = scope.rows("up.bias")?;
         Ok(Self {
-            linear: (matrix("linear.weight", from, to)?, tensor("linear.bias", &[to])?),
-            up: (matrix("up.weight", from, hidden)?, tensor("up.bias", &[hidden])?),
-            down: matrix("down.weight", hidden, to)?,
+            linear: scope.linear("linear", outputs, inputs)?,
+            up: scope.linear("up", hidden, inputs)?,
+            down: scope.unbiased("down.weight", outputs, hidden)?,
         })
     }
 
     /// The length of a vector.
     pub fn dim(&self) -> usize {
-        self.linear.1.elem_count()
+        self.linear.outputs()
     }
 
-    /// \[rows, from\] -> \[rows, to\]
-    pub fn forward(&self, rows: &[f32], from: usize) -> candle_core::Result<Vec<f32>> {
-        if rows.is_empty() {
-            return Ok(Vec::new());
-        }
-        let x = Tensor::from_slice(rows, (rows.len() / from, from), &Device::Cpu)?;
-        let affine = |(weight, bias): &(Tensor, Tensor)| x.matmul(weight)?.broadcast_add(bias);
-        let deep = affine(&self.up)?.gelu_erf()?.matmul(&self.down)?;
-        (affine(&self.linear)? + deep)?.flatten_all()?.to_vec1()
+    /// \[rows, inputs\] to \[rows, outputs\]
+    pub fn forward(&self, rows: &[f32]) -> Vec<f32> {
+        let mut out = self.linear.forward(rows, None);
+        self.down.add_to(&mut out, &self.up.forward(rows, Some(Activation::Gelu)));
+        out
     }
 }

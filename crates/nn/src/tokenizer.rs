@@ -4,12 +4,28 @@ use std::path::Path;
 
 use tokenizers::{Tokenizer, TruncationParams};
 
-/// The tokenizer in this file, cutting texts at the model's longest, and filling none, whatever the
-/// file says of that.
-pub fn load(path: &Path, longest: usize) -> Result<Tokenizer, tokenizers::Error> {
-    let mut tokenizer = Tokenizer::from_file(path)?;
+use crate::error::NnError;
+
+/// The tokenizer in this file, cutting texts at `max_tokens` and padding none, whatever the file says
+/// of that.
+pub fn load(path: &Path, max_tokens: usize) -> Result<Tokenizer, NnError> {
+    let mut tokenizer = Tokenizer::from_file(path).map_err(unusable(path))?;
     tokenizer.with_padding(None);
-    let truncation = TruncationParams { max_length: longest, ..Default::default() };
-    tokenizer.with_truncation(Some(truncation))?;
+    let truncation = TruncationParams { max_length: max_tokens, ..Default::default() };
+    tokenizer.with_truncation(Some(truncation)).map_err(unusable(path))?;
     Ok(tokenizer)
+}
+
+/// The token ids of each text, special tokens included; `path` is the tokenizer's, for the error.
+pub fn encode(
+    tokenizer: &Tokenizer,
+    path: &Path,
+    texts: Vec<&str>,
+) -> Result<Vec<Vec<u32>>, NnError> {
+    let encoded = tokenizer.encode_batch_fast(texts, true).map_err(unusable(path))?;
+    Ok(encoded.iter().map(|text| text.get_ids().to_vec()).collect())
+}
+
+fn unusable(path: &Path) -> impl FnOnce(tokenizers::Error) -> NnError {
+    move |error| NnError::Tokenizer { path: path.into(), reason: error.to_string() }
 }

@@ -23,12 +23,19 @@ pub enum ServerError {
     #[error(transparent)]
     File(#[from] FileError),
     #[error(
-        "{} cannot be used ({source}); check that its disk is not full, or move it away to start anew",
+        "{} cannot be used ({source}); check that its disk is not full; make a copy first \
+         before you repair or move it",
         file.display()
     )]
     Database { file: PathBuf, source: rusqlite::Error },
     #[error("{} is not a study ({reason}); create one with `stitch study new`", file.display())]
     Study { file: PathBuf, reason: String },
+    #[error(
+        "{} holds a study already, whose answers would count for this one; choose another folder, or keep \
+         its answers aside with --force",
+        folder.display()
+    )]
+    OldStudy { folder: PathBuf },
     #[error("the server failed: {0}")]
     Network(#[from] std::io::Error),
 }

@@ -1,15 +1,14 @@
 //! Access control of requests: the Host header against DNS rebinding, the Origin against cross-site requests,
-//! a token where other machines can reach the server; and the security headers of responses.
+//! a token against other users of this machine and of the network; and the security headers of responses.
 
-use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header};
 use axum::middleware::Next;
-use axum::response::{IntoResponse, Response};
+use axum::response::{Html, IntoResponse, Redirect, Response};
+use maud::{DOCTYPE, html};
 
 use crate::error::ApiError;
-use crate::settings::Settings;
-use crate::state::SharedState;
+use crate::state::{SharedState, State as ServerState};
 
 /// Only files of this server, no inline script or style, no embedding in frames.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
@@ -18,21 +17,32 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; i
 
 const COOKIE: &str = "stitch_token";
 
-/// Passes a request on, or refuses it.
-pub async fn guard(State(state): State<SharedState>, request: Request, next: Next) -> Response {
-    let mut response = match check(&state.settings, &request) {
-        Ok(()) => next.run(request).await,
+/// What a request may use, by its token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    All,
+    /// The pages of raters, without the exports of all answers.
+    Study,
+}
+
+/// Passes a request on with its access as an extension, or refuses it.
+pub async fn guard(State(state): State<SharedState>, mut request: Request, next: Next) -> Response {
+    let mut response = match check(&state, &request) {
+        Ok(access) => {
+            request.extensions_mut().insert(access);
+            next.run(request).await
+        }
         Err(response) => *response,
     };
     add_security_headers(response.headers_mut());
     response
 }
 
-fn check(settings: &Settings, request: &Request) -> Result<(), Box<Response>> {
+fn check(state: &ServerState, request: &Request) -> Result<Access, Box<Response>> {
     let refuse = |status, error: &str| Err(Box::new(ApiError::new(status, error).into_response()));
     let headers = request.headers();
     let host = text(headers, header::HOST).unwrap_or_default();
-    if !settings.hosts.iter().any(|known| known.eq_ignore_ascii_case(without_port(host))) {
+    if !state.settings.hosts.iter().any(|known| known.eq_ignore_ascii_case(without_port(host))) {
         let error =
             "this host name is not allowed; start the server with --host-name NAME to allow it";
         return refuse(StatusCode::MISDIRECTED_REQUEST, error);
@@ -40,10 +50,40 @@ fn check(settings: &Settings, request: &Request) -> Result<(), Box<Response>> {
     if is_cross_site(request.method(), headers, host) {
         return refuse(StatusCode::FORBIDDEN, "cross-site requests are not allowed");
     }
-    match &settings.token {
-        None => Ok(()),
-        Some(token) => check_token(token, request),
+    let Some(token) = &state.settings.token else { return Ok(Access::All) };
+    let study_token = state.study.as_ref().map(|study| study.token.as_str());
+    let path = request.uri().path();
+    let access = |given: &str| match given {
+        given if same(given, token) => Some(Access::All),
+        given if is_for_raters(path) && study_token.is_some_and(|token| same(given, token)) => {
+            Some(Access::Study)
+        }
+        _ => None,
+    };
+    if let Some(access) = given_tokens(headers).find_map(access) {
+        return Ok(access);
     }
+    let in_url = query_value(request.uri(), "token").filter(|given| access(given).is_some());
+    match in_url.filter(|_| request.method() == Method::GET) {
+        Some(token) => Err(Box::new(set_cookie(token, path, headers))),
+        None => refuse(
+            StatusCode::UNAUTHORIZED,
+            "open the URL that the server printed, which contains the token",
+        ),
+    }
+}
+
+fn is_for_raters(path: &str) -> bool {
+    path == "/study"
+        || ["/study/", "/api/study/raters", "/assets/"].iter().any(|start| path.starts_with(start))
+}
+
+/// The tokens in a request's headers: as a bearer token, and as a cookie.
+fn given_tokens(headers: &HeaderMap) -> impl Iterator<Item = &str> {
+    let bearer = text(headers, header::AUTHORIZATION).and_then(|a| a.strip_prefix("Bearer "));
+    let cookies = text(headers, header::COOKIE).unwrap_or_default().split(';');
+    let cookie = cookies.filter_map(|c| c.trim().strip_prefix(COOKIE)?.strip_prefix('='));
+    bearer.into_iter().chain(cookie)
 }
 
 fn text(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
@@ -74,39 +114,20 @@ fn is_cross_site(method: &Method, headers: &HeaderMap, host: &str) -> bool {
     foreign_origin || foreign_site && !is_link
 }
 
-/// Accepts the token as a header, as a cookie, or in the URL, which sets the cookie.
-fn check_token(token: &str, request: &Request) -> Result<(), Box<Response>> {
-    let headers = request.headers();
-    let bearer = text(headers, header::AUTHORIZATION).and_then(|a| a.strip_prefix("Bearer "));
-    let cookies = text(headers, header::COOKIE).unwrap_or_default();
-    let cookie = cookies.split(';').find_map(|c| c.trim().strip_prefix(COOKIE)?.strip_prefix('='));
-    if [bearer, cookie].into_iter().flatten().any(|given| same(given, token)) {
-        return Ok(());
-    }
-    let in_url = query_value(request.uri(), "token").is_some_and(|given| same(given, token));
-    if in_url && request.method() == Method::GET {
-        return Err(Box::new(set_cookie(token, request.uri())));
-    }
-    let error = "open the URL that the server printed, which contains the token";
-    Err(Box::new(ApiError::new(StatusCode::UNAUTHORIZED, error).into_response()))
-}
-
 fn query_value<'a>(uri: &'a Uri, name: &str) -> Option<&'a str> {
     uri.query()?.split('&').find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='))
 }
 
-/// Sets the cookie and redirects to the same page without the token in its URL.
-fn set_cookie(token: &str, uri: &Uri) -> Response {
+/// Sets the cookie and leads to the same page without the token in its URL. Browsers send no strict cookie
+/// along a redirect from another site, such as a link in a web mail: there a page reloads itself.
+fn set_cookie(token: &str, path: &str, headers: &HeaderMap) -> Response {
     let cookie = format!("{COOKIE}={token}; Path=/; HttpOnly; SameSite=Strict; Max-Age=31536000");
-    let mut response = Response::new(Body::empty());
-    *response.status_mut() = StatusCode::SEE_OTHER;
-    let parts = [(header::SET_COOKIE, cookie.as_str()), (header::LOCATION, uri.path())];
-    for (name, value) in parts {
-        if let Ok(value) = HeaderValue::from_str(value) {
-            response.headers_mut().insert(name, value);
-        }
+    let cookie = [(header::SET_COOKIE, cookie)];
+    if text(headers, HeaderName::from_static("sec-fetch-site")) != Some("cross-site") {
+        return (cookie, Redirect::to(path)).into_response();
     }
-    response
+    let reload = html! { (DOCTYPE) meta http-equiv="refresh" content={ "0; url=" (path) }; };
+    (cookie, Html(reload.into_string())).into_response()
 }
 
 /// Compares two secrets in a time that does not depend on where they differ.

@@ -110,7 +110,7 @@ pub struct JobQueue {
     wake: Condvar,
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -282,15 +282,17 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Job> {
         }
         None => (None, None),
     };
+    let kind = task.as_ref().map_or(JobKind::Index, Task::kind);
+    // What another version wrote must not hide the other jobs.
     Ok(Job {
         id: row.get(0)?,
-        kind: from_name(row, 1)?,
-        status: from_name(row, 3)?,
+        kind: from_name(row, 1).unwrap_or(kind),
+        status: from_name(row, 3).unwrap_or(JobStatus::Failed),
         stage: row.get(4)?,
         done: count(5)?,
         total: count(6)?,
         message: row.get(7)?,
-        warnings: from_json(row, 8)?,
+        warnings: from_json(row, 8).unwrap_or_default(),
         runs: row.get(9)?,
         demonstration,
         folder,

@@ -1,16 +1,20 @@
 //! The router, and the loop that serves it on a socket.
 
 use std::net::TcpListener;
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::extract::Request;
 use axum::http::StatusCode;
-use axum::middleware::{self, Next};
-use axum::response::{IntoResponse, Response};
-use tokio::runtime::Handle;
+use axum::middleware;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto;
+use hyper_util::service::TowerToHyperService;
+use tokio::sync::Semaphore;
+use tower_http::timeout::RequestBodyTimeoutLayer;
 
 use crate::error::{ApiError, ServerError};
+use crate::settings::Settings;
 use crate::state::SharedState;
 use crate::{api, guard, view, worker};
 
@@ -23,16 +27,9 @@ pub fn app(state: SharedState) -> Router {
         .method_not_allowed_fallback(|| async {
             ApiError::new(StatusCode::METHOD_NOT_ALLOWED, "this method is not allowed here")
         })
-        .layer(middleware::from_fn(on_blocking_thread))
         .layer(middleware::from_fn_with_state(state.clone(), guard::guard))
+        .layer(RequestBodyTimeoutLayer::new(state.settings.read_timeout))
         .with_state(state)
-}
-
-/// Handles a request on a thread that may block: handlers read files, query SQLite and compute.
-async fn on_blocking_thread(request: Request, next: Next) -> Response {
-    let runtime = Handle::current();
-    let handled = tokio::task::spawn_blocking(move || runtime.block_on(next.run(request)));
-    handled.await.unwrap_or_else(|error| ApiError::internal(error).into_response())
 }
 
 /// Serves until `stop` returns true. Running jobs stop at a safe point and continue after the next start.
@@ -43,7 +40,7 @@ pub fn serve(
 ) -> Result<(), ServerError> {
     let runtime = tokio::runtime::Runtime::new()?;
     let workers = worker::start(&state);
-    let router = app(state.clone());
+    let (router, settings) = (app(state.clone()), state.settings.clone());
     let served = runtime.block_on(async move {
         listener.set_nonblocking(true)?;
         let listener = tokio::net::TcpListener::from_std(listener)?;
@@ -53,7 +50,7 @@ pub fn serve(
             }
         };
         tokio::select! {
-            served = async { axum::serve(listener, router).await } => served,
+            served = accept(listener, router, &settings) => served,
             () = stopped => Ok(()),
         }
     });
@@ -63,4 +60,34 @@ pub fn serve(
     });
     runtime.shutdown_timeout(Duration::from_secs(1));
     Ok(served?)
+}
+
+/// Serves every connection in a task of its own; beyond the limit, new ones wait until another one ends.
+async fn accept(
+    listener: tokio::net::TcpListener,
+    router: Router,
+    settings: &Settings,
+) -> std::io::Result<()> {
+    let connections = Arc::new(Semaphore::new(settings.max_connections));
+    let mut http = auto::Builder::new(TokioExecutor::new()).http1_only();
+    http.http1().timer(TokioTimer::new()).header_read_timeout(settings.read_timeout);
+    loop {
+        let permit = connections.clone().acquire_owned().await.map_err(std::io::Error::other)?;
+        let stream = match listener.accept().await {
+            Ok((stream, _)) => TokioIo::new(stream),
+            Err(error) => {
+                // Too many open files, or a client that has gone already.
+                tracing::warn!(%error, "a connection was not accepted");
+                tokio::time::sleep(Duration::from_millis(100)).await;
+                continue;
+            }
+        };
+        let (http, service) = (http.clone(), TowerToHyperService::new(router.clone()));
+        tokio::spawn(async move {
+            if let Err(error) = http.serve_connection(stream, service).await {
+                tracing::debug!(%error, "a connection ended");
+            }
+            drop(permit);
+        });
+    }
 }

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use rand::TryRng;
 use stitch_engine::encoder::Encoder;
@@ -29,14 +30,18 @@ pub struct Resources {
 pub struct Settings {
     /// Accepted Host headers, without port.
     pub hosts: Vec<String>,
-    /// Required of every request, if set.
+    /// Required of every request, if set; raters need the study's token instead.
     pub token: Option<String>,
-    /// Videos may be added from these folders and everything below them.
+    /// Videos may be added from these folders, from those of the library's videos, and everything below them.
     pub roots: Vec<PathBuf>,
     /// The folder of a preference study.
     pub study: Option<PathBuf>,
     /// Jobs that may be queued or running.
     pub max_jobs: usize,
+    /// Connections at the same time.
+    pub max_connections: usize,
+    /// How long a client may take to send a request's headers, and each part of its body.
+    pub read_timeout: Duration,
 }
 
 impl Default for Settings {
@@ -48,8 +53,15 @@ impl Default for Settings {
             roots: Vec::new(),
             study: None,
             max_jobs: 100,
+            max_connections: 1024,
+            read_timeout: Duration::from_secs(30),
         }
     }
+}
+
+/// A new token or key: 40 hexadecimal digits.
+pub fn random_token() -> Result<String, std::io::Error> {
+    Ok(stitch_engine::files::hex(&random_bytes::<20>()?))
 }
 
 /// `N` random bytes of the operating system.

@@ -1,5 +1,6 @@
 //! The state that all requests share: models, library, database and caches.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
@@ -10,7 +11,7 @@ use tokio::sync::Semaphore;
 
 use crate::database::{Database, migrate_page};
 use crate::error::{ApiError, NO_CLIPS, ServerError};
-use crate::jobs::JobQueue;
+use crate::jobs::{JobQueue, lock};
 use crate::settings::{Resources, Settings};
 use crate::study::Study;
 
@@ -21,8 +22,8 @@ pub struct State {
     pub database: Arc<Database>,
     pub jobs: JobQueue,
     pub study: Option<Study>,
-    /// Limits how many ffmpeg processes extract thumbnails at once.
-    pub thumbnails: Semaphore,
+    /// Limits how many requests run ffmpeg at once.
+    pub ffmpeg: Arc<Semaphore>,
     folder: PathBuf,
     /// None until the library has a clip.
     pool: RwLock<Option<Arc<Stock>>>,
@@ -34,7 +35,7 @@ pub type SharedState = Arc<State>;
 
 /// Chosen by hand.
 const MAX_ENCODED_PROCEDURES: usize = 64;
-const MAX_THUMBNAIL_PROCESSES: usize = 2;
+const MAX_FFMPEG_REQUESTS: usize = 2;
 
 impl State {
     /// Opens page.db and the study, and queues unfinished jobs again.
@@ -53,7 +54,7 @@ impl State {
             database,
             jobs,
             study,
-            thumbnails: Semaphore::new(MAX_THUMBNAIL_PROCESSES),
+            ffmpeg: Arc::new(Semaphore::new(MAX_FFMPEG_REQUESTS)),
             folder,
             pool: RwLock::default(),
             encoded: Mutex::default(),
@@ -118,12 +119,12 @@ impl State {
         demonstration: i64,
         encode: impl FnOnce() -> Result<Asked, ApiError>,
     ) -> Result<Arc<Asked>, ApiError> {
-        let lock = || self.encoded.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, encoded)) = lock().iter().find(|(id, _)| *id == demonstration) {
+        if let Some((_, encoded)) = lock(&self.encoded).iter().find(|(id, _)| *id == demonstration)
+        {
             return Ok(encoded.clone());
         }
         let encoded = Arc::new(encode()?);
-        let mut cache = lock();
+        let mut cache = lock(&self.encoded);
         if cache.len() == MAX_ENCODED_PROCEDURES {
             cache.remove(0);
         }
@@ -147,8 +148,11 @@ impl State {
             tracing::debug!(%error, folder, "refused");
             refused()
         })?;
-        let inside = |root: &PathBuf| root.canonicalize().is_ok_and(|root| found.starts_with(root));
-        match self.settings.roots.iter().any(inside) {
+        let inside = |root: &Path| root.canonicalize().is_ok_and(|root| found.starts_with(root));
+        let videos = self.resources.library.videos()?;
+        let mut roots: BTreeSet<&Path> = videos.iter().filter_map(|v| v.path.parent()).collect();
+        roots.extend(self.settings.roots.iter().map(PathBuf::as_path));
+        match roots.into_iter().any(inside) {
             false => Err(refused()),
             true if !found.is_dir() => Err(ApiError::invalid("this is not a folder")),
             true => Ok(found),

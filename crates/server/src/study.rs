@@ -13,6 +13,7 @@ use utoipa::ToSchema;
 
 use crate::database::{Database, from_name, now_ms, to_name};
 use crate::error::ServerError;
+use crate::settings::random_token;
 
 /// Name, question and explanation. The last one is about the whole.
 pub const QUESTIONS: [(&str, &str, &str); 4] = [
@@ -25,6 +26,8 @@ pub const QUESTIONS: [(&str, &str, &str); 4] = [
     ("quality", "Which one looks better?", "Smooth cuts, a continuous picture, no jumps."),
     ("overall", "Which one would you rather follow?", "All things considered."),
 ];
+
+const ANSWERS: &str = "answers.db";
 
 /// The content of `study.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -82,6 +85,29 @@ impl StudyPlan {
         }
         let (title, methods) = (title.to_owned(), methods.to_vec());
         Self { version: Self::VERSION, title, seed, methods, samples, pairs }
+    }
+
+    /// Creates the folder of a new study. One that holds a study is refused, because its answers would count
+    /// for the new one; with `force` they are kept as `answers-N.db`.
+    pub fn create_folder(folder: &Path, force: bool) -> Result<(), ServerError> {
+        let file = folder.join(Self::FILE);
+        let answers = folder.join(ANSWERS);
+        if (file.exists() || answers.exists()) && !force {
+            return Err(ServerError::OldStudy { folder: folder.into() });
+        }
+        std::fs::create_dir_all(folder).map_err(FileError::at(folder))?;
+        let kept = |n: &u32| format!("answers-{n}.db");
+        let unused = (1..).map(|n| kept(&n)).find(|name| !folder.join(name).exists());
+        let Some(unused) = unused.filter(|_| answers.exists()) else { return Ok(()) };
+        // SQLite keeps answers in the write-ahead log too.
+        for end in ["", "-wal", "-shm"] {
+            let from = folder.join(format!("{ANSWERS}{end}"));
+            if from.exists() {
+                let to = folder.join(format!("{unused}{end}"));
+                std::fs::rename(&from, to).map_err(FileError::at(&from))?;
+            }
+        }
+        Ok(())
     }
 
     /// Writes `study.json` into the folder.
@@ -179,11 +205,14 @@ const TABLES: &str = "
         verdict TEXT NOT NULL, flipped INTEGER NOT NULL, seconds REAL NOT NULL,
         answered_ms INTEGER NOT NULL, PRIMARY KEY (rater, pair, question)
     ) WITHOUT ROWID;
+    CREATE TABLE IF NOT EXISTS access (token TEXT NOT NULL);
 ";
 
 /// An open study.
 pub struct Study {
     pub plan: StudyPlan,
+    /// Opens the pages of raters; the same after a restart, so that their links stay valid.
+    pub token: String,
     folder: PathBuf,
     database: Database,
 }
@@ -191,8 +220,16 @@ pub struct Study {
 impl Study {
     pub fn open(folder: &Path) -> Result<Self, ServerError> {
         let plan = StudyPlan::read(folder)?;
-        let database = Database::open(&folder.join("answers.db"), |db| db.execute_batch(TABLES))?;
-        Ok(Self { plan, folder: folder.into(), database })
+        let file = folder.join(ANSWERS);
+        let database = Database::open(&file, |db| db.execute_batch(TABLES))?;
+        let new = random_token()?;
+        let token = database.write(|db| {
+            let add = "INSERT INTO access SELECT ? WHERE NOT EXISTS (SELECT 1 FROM access)";
+            db.execute(add, [new])?;
+            db.query_row("SELECT token FROM access", [], |row| row.get(0))
+        });
+        let token = token.map_err(|source| ServerError::Database { file, source })?;
+        Ok(Self { plan, token, folder: folder.into(), database })
     }
 
     pub fn add_rater(&self, rater: &Rater) -> rusqlite::Result<usize> {

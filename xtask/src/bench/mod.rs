@@ -1,7 +1,6 @@
 //! Benchmarks as ratios: our code against the alternative that a user has, on the same machine.
 
 mod pairs;
-mod machine;
 mod sides;
 mod report;
 
@@ -10,7 +9,7 @@ use std::process::ExitCode;
 
 use crate::command;
 use pairs::{PAIRS, Pair};
-use report::{Outcome, Report};
+use report::{Outcome, Report, machine};
 
 pub fn list() -> Result<ExitCode, String> {
     command::list(PAIRS.iter().map(|pair| (pair.name, pair.summary)))
@@ -19,7 +18,7 @@ pub fn list() -> Result<ExitCode, String> {
 /// Runs the named benchmarks, or all, prints the table and saves it. Fails if a bar is missed.
 pub fn run(root: &Path, names: &[&str]) -> Result<ExitCode, String> {
     let outcomes = select(names)?.into_iter().map(|pair| measure(root, pair)).collect();
-    let report = Report { machine: machine::describe(), outcomes };
+    let report = Report { machine: machine(), outcomes };
     println!("\n{}", report.markdown());
     report.save(root)?;
     Ok(if report.holds() { ExitCode::SUCCESS } else { ExitCode::FAILURE })

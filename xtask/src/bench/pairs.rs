@@ -8,8 +8,8 @@ use Unit::{Count, Megabytes, PerSecond, Seconds};
 pub struct Pair {
     pub name: &'static str,
     pub summary: &'static str,
-    /// The package's folder and its bench target, which prints one JSON object.
-    pub ours: (&'static str, &'static str),
+    /// The bench target, which prints one JSON object.
+    pub ours: &'static str,
     pub mode: Mode,
     /// What `benches/NAME.py` measures. The script prints one JSON object and needs the packages in
     /// `benches/requirements-NAME.txt`.
@@ -77,7 +77,7 @@ pub const PAIRS: [Pair; 9] = [
     Pair {
         name: "drop-dtw",
         summary: "Drop-DTW against a Python loop and NumPy; covers",
-        ours: ("crates/core", "ratios"),
+        ours: "ratios",
         mode: Separate,
         theirs: Some("Python and NumPy"),
         rows: &[
@@ -93,7 +93,7 @@ pub const PAIRS: [Pair; 9] = [
     Pair {
         name: "world",
         summary: "drawing and encoding the made-up library",
-        ours: ("crates/world", "world"),
+        ours: "world",
         mode: Separate,
         theirs: None,
         rows: &[row(
@@ -104,7 +104,7 @@ pub const PAIRS: [Pair; 9] = [
     Pair {
         name: "mpnet",
         summary: "sentence embeddings against sentence-transformers",
-        ours: ("crates/engine", "mpnet"),
+        ours: "mpnet",
         mode: WithModel("all-mpnet-base-v2"),
         theirs: Some("sentence-transformers"),
         rows: &[row(
@@ -115,7 +115,7 @@ pub const PAIRS: [Pair; 9] = [
     Pair {
         name: "render",
         summary: "rendering ten 12 s clips of mixed sources against moviepy",
-        ours: ("crates/engine", "render"),
+        ours: "render",
         mode: Scripted,
         theirs: Some("moviepy"),
         rows: &[
@@ -129,7 +129,7 @@ pub const PAIRS: [Pair; 9] = [
     Pair {
         name: "decode",
         summary: "sampling 8 frames per second against PyAV",
-        ours: ("crates/engine", "decode"),
+        ours: "decode",
         mode: Scripted,
         theirs: Some("PyAV"),
         rows: &[
@@ -141,7 +141,7 @@ pub const PAIRS: [Pair; 9] = [
     Pair {
         name: "index",
         summary: "indexing with the default encoder, by resolution and decode mode",
-        ours: ("crates/engine", "decode"),
+        ours: "decode",
         mode: Scripted,
         theirs: Some("no alternative: by resolution and mode"),
         rows: &[
@@ -160,7 +160,7 @@ pub const PAIRS: [Pair; 9] = [
     Pair {
         name: "make",
         summary: "one `stitch make` by stage, on the output of `make demo`",
-        ours: ("crates/engine", "decode"),
+        ours: "decode",
         mode: Scripted,
         theirs: Some("no alternative: by stage"),
         rows: &[
@@ -177,7 +177,7 @@ pub const PAIRS: [Pair; 9] = [
     Pair {
         name: "listen",
         summary: "speech recognition against faster-whisper with the same weights",
-        ours: ("crates/engine", "listen"),
+        ours: "listen",
         mode: WithModel("whisper-base"),
         theirs: Some("faster-whisper"),
         rows: &[
@@ -194,7 +194,7 @@ pub const PAIRS: [Pair; 9] = [
     Pair {
         name: "evaluator",
         summary: "training and scoring with the evaluator at the paper's size against PyTorch",
-        ours: ("crates/lab", "evaluator"),
+        ours: "evaluator",
         mode: Separate,
         theirs: Some("PyTorch"),
         rows: &[

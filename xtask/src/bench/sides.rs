@@ -16,12 +16,10 @@ const VENV_HINT: &str = "on Debian, `sudo apt-get install python3-venv` installs
 
 /// Builds and runs our side.
 pub fn ours(root: &Path, pair: &Pair) -> Values {
-    let (folder, target) = pair.ours;
-    require(root, &format!("{folder}/benches/{target}.rs"))?;
     // The whole workspace is selected, so that features are those of every other build and no
     // dependency is compiled twice; the target filter leaves one thing to run.
     let mut command = cargo(root);
-    command.args(["bench", "--quiet", "--workspace", "--bench", target]);
+    command.args(["bench", "--quiet", "--workspace", "--bench", pair.ours]);
     match pair.mode {
         Mode::Separate => values(&mut command),
         Mode::WithModel(name) => values(command.arg("--").arg(model_folder(root, name)?)),
@@ -34,18 +32,13 @@ pub fn ours(root: &Path, pair: &Pair) -> Values {
 
 /// Installs what the script needs, once, and runs it.
 pub fn theirs(root: &Path, pair: &Pair) -> Values {
-    let path = format!("benches/{}.py", pair.name.replace('-', "_"));
-    require(root, &path)?;
+    let script = format!("benches/{}.py", pair.name.replace('-', "_"));
     let mut command = Command::new(python(root, pair.name)?);
-    command.arg(root.join(path)).current_dir(root);
+    command.arg(root.join(script)).current_dir(root);
     if let Mode::WithModel(name) = pair.mode {
         command.arg(model_folder(root, name)?);
     }
     values(&mut command)
-}
-
-fn require(root: &Path, path: &str) -> Result<(), String> {
-    if root.join(path).is_file() { Ok(()) } else { Err(format!("{path} does not exist")) }
 }
 
 /// The interpreter of a virtual environment with the script's requirements.

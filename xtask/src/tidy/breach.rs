@@ -1,10 +1,13 @@
-//! What a rule reports, and what several rules share.
+//! What a rule reports, what several rules share, and exceptions.
 
 use std::fmt;
 
+use toml::de::DeTable;
+
 use crate::tree::Tree;
-use crate::tree::facts::Fact;
-use crate::tree::files::SourceFile;
+use crate::tree::facts::{Fact, FactKind};
+use crate::tree::files::{SourceFile, read_text};
+use crate::tree::manifest::{Dependency, Manifest, line_of};
 use crate::tree::modules::Target;
 
 /// A rule's name in messages, a one-line description, and its check.
@@ -52,16 +55,56 @@ pub fn external(tree: &Tree, judge: impl Fn(&SourceFile, &str) -> Option<String>
     found
 }
 
-/// Reports each fact of code outside tests for which `judge` returns a message.
-pub fn in_source(tree: &Tree, judge: impl Fn(&SourceFile, &Fact) -> Option<String>) -> Vec<Breach> {
+/// Reports each fact of code outside tests for which `judge`, given its kind and line, returns a message.
+pub fn in_source(
+    tree: &Tree,
+    judge: impl Fn(&SourceFile, &FactKind, usize) -> Option<String>,
+) -> Vec<Breach> {
     let facts = tree.files.iter().flat_map(|f| f.source_facts().map(move |fact| (f, fact)));
     let breach = |(file, fact): (&SourceFile, &Fact)| {
-        Some(Breach::at(&file.path, fact.line, judge(file, fact)?))
+        Some(Breach::at(&file.path, fact.line, judge(file, &fact.kind, fact.line)?))
     };
     facts.filter_map(breach).collect()
 }
 
-/// Whether `path` is `top` or below it: `std::fs::File` is below `std::fs`.
-pub fn is_below(path: &str, top: &str) -> bool {
-    path.strip_prefix(top).is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
+/// Reports each dependency for which `judge` returns a message.
+pub fn in_manifests(
+    tree: &Tree,
+    judge: impl Fn(&Manifest, &Dependency) -> Option<String>,
+) -> Vec<Breach> {
+    let all = tree.manifests.iter().flat_map(|m| m.dependencies.iter().map(move |d| (m, d)));
+    let breach = |(manifest, dependency): (&Manifest, &Dependency)| {
+        Some(Breach::at(&manifest.path, dependency.line, judge(manifest, dependency)?))
+    };
+    all.filter_map(breach).collect()
+}
+
+/// The exceptions to a rule, each with a reason.
+const ALLOWED: &str = "xtask/allow.toml";
+
+/// Removes the breaches whose key the rule's table lists, and reports entries without a reason and
+/// entries that no breach has as its key.
+pub fn without_allowed(
+    tree: &Tree,
+    rule: &str,
+    mut found: Vec<(String, Breach)>,
+) -> Result<Vec<Breach>, String> {
+    let exists = tree.root.join(ALLOWED).exists();
+    let text = if exists { read_text(&tree.root, ALLOWED)? } else { String::new() };
+    let file = DeTable::parse(&text).map_err(|e| format!("{ALLOWED}: {e}"))?;
+    let entries = file.get_ref().get(rule).and_then(|value| value.get_ref().as_table());
+    let mut wrong = Vec::new();
+    for (key, reason) in entries.into_iter().flatten() {
+        let (name, before) = (key.get_ref(), found.len());
+        found.retain(|(key, _)| key != name);
+        let message = if found.len() == before {
+            format!("`{name}` is no longer an exception: delete this line")
+        } else if reason.get_ref().as_str().unwrap_or_default().trim().is_empty() {
+            format!("`{name}` has no reason")
+        } else {
+            continue;
+        };
+        wrong.push(Breach::at(ALLOWED, line_of(key, &text), message));
+    }
+    Ok(found.into_iter().map(|(_, breach)| breach).chain(wrong).collect())
 }

@@ -1,32 +1,15 @@
-//! Rules `argued`, `link` and `readme`: ARCHITECTURE.md gives a reason for every dependency, links
-//! between documents lead somewhere, and the README is short.
+//! Rules `link` and `readme`: links between documents lead somewhere, and the README is short.
 
 use super::breach::Breach;
 use crate::tree::Tree;
 
-const ARCHITECTURE: &str = "ARCHITECTURE.md";
+pub const ARCHITECTURE: &str = "ARCHITECTURE.md";
 const README: &str = "README.md";
 const MAX_README_LINES: usize = 120;
 
-fn text<'a>(tree: &'a Tree, path: &str) -> &'a str {
+pub fn text<'a>(tree: &'a Tree, path: &str) -> &'a str {
     let document = tree.documents.iter().find(|document| document.path == path);
     document.map_or("", |document| &document.text)
-}
-
-/// Reports dependencies without a reason in ARCHITECTURE.md.
-pub fn argued(tree: &Tree) -> Result<Vec<Breach>, String> {
-    let text = text(tree, ARCHITECTURE);
-    let mut found = Vec::new();
-    for manifest in &tree.manifests {
-        for dependency in &manifest.dependencies {
-            let name = &dependency.name;
-            if !name.starts_with("stitch") && !text.contains(&format!("`{name}`")) {
-                let message = format!("{ARCHITECTURE} does not say why `{name}` is needed");
-                found.push(Breach::at(&manifest.path, dependency.line, message));
-            }
-        }
-    }
-    Ok(found)
 }
 
 /// Reports relative links to files that do not exist.

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::allow;
-use super::breach::Breach;
+use super::breach::{Breach, without_allowed};
 use crate::tree::Tree;
 use crate::tree::facts::{DefinitionKind, FactKind};
 
@@ -31,5 +30,5 @@ pub fn check(tree: &Tree) -> Result<Vec<Breach>, String> {
         let message = format!("`{key}` is also defined at {}; merge or rename", others.join(", "));
         (key, Breach::at(file, line, message))
     });
-    allow::apply(tree, "duplicate-type", found.collect())
+    without_allowed(tree, "duplicate-type", found.collect())
 }

@@ -1,22 +1,13 @@
 //! The rules of ARCHITECTURE.md as a program.
 
 mod breach;
-mod allow;
-mod parses;
-mod opening;
-mod depth;
-mod module_order;
-mod cycles;
-mod printing;
-mod processes;
-mod purity;
-mod arrows;
-mod leftovers;
-mod unwraps;
+mod files;
+mod modules;
+mod uses;
 mod duplicates;
 mod test_only;
 mod documents;
-mod licences;
+mod packages;
 #[cfg(test)]
 mod tests;
 
@@ -29,29 +20,26 @@ use crate::tree::Tree;
 use breach::{Breach, Rule};
 
 const RULES: [Rule; 17] = [
-    ("parse", "every file parses and belongs to a module", parses::check),
-    ("opening", "every file opens with a `//!` line that says what it is about", opening::check),
-    ("depth", "at most four folders below a package's root", depth::check),
-    ("module-order", "modules use only modules declared before them", module_order::check),
-    ("module-cycle", "no module uses itself through others", cycles::check),
-    ("printing", "only cli and xtask print and exit", printing::check),
-    ("process", "processes are started only in engine/media and xtask", processes::check),
-    ("pure-core", "core has no files, processes, threads, clock, serde, tensors", purity::check),
-    ("crate-arrow", "core <- nn <- engine <- {world <- lab, server} <- cli", arrows::check),
-    ("leftover", "no unfinished code", leftovers::check),
-    ("unwrap", "no `unwrap()` outside tests without `// cannot fail: why`", unwraps::check),
+    ("parse", "every file parses and belongs to a module", files::parses),
+    ("opening", "every file opens with a `//!` line that says what it is about", files::opening),
+    ("depth", "at most four folders below a package's root", files::depth),
+    ("module-order", "modules use only modules declared before them", modules::order),
+    ("module-cycle", "no module uses itself through others", modules::cycles),
+    ("printing", "only cli and xtask print and exit", uses::printing),
+    ("process", "processes are started only in engine/media and xtask", uses::processes),
+    ("pure-core", "core has no files, processes, threads, clock, serde, tensors", uses::pure_core),
+    ("crate-arrow", "core <- nn <- engine <- {world <- lab, server} <- cli", packages::arrows),
+    ("leftover", "no unfinished code", files::leftovers),
+    ("unwrap", "no `unwrap()` outside tests without `// cannot fail: why`", uses::unwraps),
     ("duplicate-type", "public type names are unique in a package", duplicates::check),
     ("test-only", "every item is used outside tests", test_only::check),
-    ("argued", "ARCHITECTURE.md gives a reason for each dependency", documents::argued),
+    ("argued", "ARCHITECTURE.md gives a reason for each dependency", packages::argued),
     ("link", "links between documents lead somewhere", documents::links),
     ("readme", "README.md has at most 120 lines", documents::readme),
-    ("licence", "every dependency's licence is in deny.toml", licences::check),
+    ("licence", "every dependency's licence is in deny.toml", packages::licences),
 ];
 
-/// Rules that do not hold yet. `tidy` without arguments skips them.
-const NOT_YET: &[&str] = &["test-only"];
-
-/// Checks the named rules, or all but `NOT_YET`, or all with `--all`, and prints the breaches.
+/// Checks the named rules, or all, and prints the breaches.
 pub fn run(root: &Path, names: &[&str]) -> Result<ExitCode, String> {
     let rules = select(names)?;
     let breaches = check(root, &rules)?;
@@ -62,9 +50,6 @@ pub fn run(root: &Path, names: &[&str]) -> Result<ExitCode, String> {
     };
     // A closed pipe (`| head`) is no error.
     _ = writeln!(std::io::stdout(), "{lines}{verdict}");
-    if names.is_empty() && !NOT_YET.is_empty() {
-        eprintln!("tidy: skipped {}; `tidy --all` checks them", NOT_YET.join(", "));
-    }
     Ok(if breaches.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
@@ -74,8 +59,7 @@ pub fn list() -> Result<ExitCode, String> {
 
 fn select(names: &[&str]) -> Result<Vec<Rule>, String> {
     match names {
-        [] => Ok(RULES.into_iter().filter(|rule| !NOT_YET.contains(&rule.0)).collect()),
-        ["--all"] => Ok(RULES.to_vec()),
+        [] => Ok(RULES.to_vec()),
         names => command::select(&RULES, |rule| rule.0, names),
     }
 }

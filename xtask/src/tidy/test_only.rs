@@ -6,10 +6,9 @@
 
 use std::collections::BTreeSet;
 
-use super::allow;
-use super::breach::Breach;
+use super::breach::{Breach, without_allowed};
 use crate::tree::Tree;
-use crate::tree::facts::{Definition, DefinitionKind, Fact, FactKind};
+use crate::tree::facts::{DefinitionKind, Fact, FactKind};
 use crate::tree::files::{Role, SourceFile};
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -59,7 +58,7 @@ pub fn check(tree: &Tree) -> Result<Vec<Breach>, String> {
         let key = format!("{}::{path}", node.file.package());
         Some((key, Breach::at(&node.file.path, node.line, message)))
     });
-    allow::apply(tree, "test-only", found.collect())
+    without_allowed(tree, "test-only", found.collect())
 }
 
 fn uses(fact: &Fact) -> Vec<Name<'_>> {
@@ -83,6 +82,7 @@ fn node<'a>(file: &'a SourceFile, fact: &'a Fact) -> Option<Node<'a>> {
             let (name, original) = (import.name.as_deref()?, import.path.last()?);
             return node(None, vec![Name::Item(name)], vec![], vec![Name::Item(original)]);
         }
+        FactKind::Impl { .. } => return node(None, vec![], impl_names(fact), vec![]),
         _ => return None,
     };
     let name = definition.name.as_str();
@@ -98,25 +98,17 @@ fn node<'a>(file: &'a SourceFile, fact: &'a Fact) -> Option<Node<'a>> {
         }
         DefinitionKind::Associated => {
             let of = impl_names(&file.facts()[fact.owner?]);
-            let path = format!("{}::{name}", of.last().unwrap_or(&"_"));
-            let of = of.into_iter().map(Name::Item).collect();
-            node(Some(path), vec![Name::Associated(name)], of, vec![])
-        }
-        DefinitionKind::Impl { .. } => {
-            node(None, vec![], impl_names(fact).into_iter().map(Name::Item).collect(), vec![])
+            let Some(Name::Item(type_name)) = of.last() else { return None };
+            let path = Some(format!("{type_name}::{name}"));
+            node(path, vec![Name::Associated(name)], of, vec![])
         }
     }
 }
 
 /// The names of an impl block's trait and type.
-fn impl_names(fact: &Fact) -> Vec<&str> {
-    match &fact.kind {
-        FactKind::Definition(Definition {
-            kind: DefinitionKind::Impl { of_trait, self_type },
-            ..
-        }) => of_trait.iter().chain(self_type).map(String::as_str).collect(),
-        _ => Vec::new(),
-    }
+fn impl_names(fact: &Fact) -> Vec<Name<'_>> {
+    let FactKind::Impl { of_trait, self_type } = &fact.kind else { return Vec::new() };
+    of_trait.iter().chain(self_type).map(|name| Name::Item(name)).collect()
 }
 
 /// Follows the uses until no node becomes used, and returns the other nodes.

@@ -27,7 +27,16 @@ pub enum FactKind {
     /// A method call: `unwrap`.
     Method(String),
     Definition(Definition),
-    Module(Declaration),
+    /// An impl block: the last names of its trait and of its type.
+    Impl {
+        of_trait: Option<String>,
+        self_type: Option<String>,
+    },
+    /// `mod name;` or `mod name { … }`.
+    Module {
+        name: String,
+        inline: bool,
+    },
 }
 
 /// One leaf of a `use`.
@@ -40,9 +49,8 @@ pub struct Import {
     pub public: bool,
 }
 
-/// An item, an associated function or constant, or an impl block.
+/// An item, or an associated function or constant.
 pub struct Definition {
-    /// Empty for an impl block.
     pub name: String,
     pub kind: DefinitionKind,
     /// `pub`, with any visibility.
@@ -51,7 +59,7 @@ pub struct Definition {
 
 #[derive(PartialEq, Eq)]
 pub enum DefinitionKind {
-    /// A struct, enum, union or type alias.
+    /// A struct, enum or type alias.
     Type,
     /// A trait, with the names of its functions.
     Trait(Vec<String>),
@@ -60,19 +68,6 @@ pub enum DefinitionKind {
     /// A function or constant of an inherent impl.
     Associated,
     Macro,
-    /// An impl block: the last names of its trait and of its type.
-    Impl {
-        of_trait: Option<String>,
-        self_type: Option<String>,
-    },
-}
-
-/// `mod name;` or `mod name { … }`.
-pub struct Declaration {
-    pub name: String,
-    pub inline: bool,
-    /// The file named by a `#[path]` attribute.
-    pub path: Option<String>,
 }
 
 /// Returns a file's facts in source order, and the number of lines in items compiled for tests only.
@@ -97,9 +92,9 @@ impl Reader {
         self.facts.push(Fact { line, inside, test: self.test, owner: self.owner, kind });
     }
 
-    /// Pushes a definition; until the end of the current scope, facts belong to it.
-    fn define(&mut self, span: Span, definition: Definition) {
-        self.push(span, FactKind::Definition(definition));
+    /// Pushes a definition or impl block; until the end of the current scope, facts belong to it.
+    fn define(&mut self, span: Span, kind: FactKind) {
+        self.push(span, kind);
         self.owner = Some(self.facts.len() - 1);
     }
 
@@ -142,18 +137,16 @@ impl Reader {
         let trees: Vec<TokenTree> = tokens.into_iter().collect();
         let mut at = 0;
         while at < trees.len() {
-            at = match &trees[at] {
-                TokenTree::Ident(first) => self.scan_path(first.span(), &trees, at),
-                TokenTree::Group(group) => {
-                    self.scan(group.stream());
-                    at + 1
+            match &trees[at] {
+                TokenTree::Ident(first) => {
+                    at = self.scan_path(first.span(), &trees, at);
+                    continue;
                 }
-                TokenTree::Literal(literal) => {
-                    self.scan_format_string(literal);
-                    at + 1
-                }
-                TokenTree::Punct(_) => at + 1,
-            };
+                TokenTree::Group(group) => self.scan(group.stream()),
+                TokenTree::Literal(literal) => self.scan_format_string(literal),
+                TokenTree::Punct(_) => {}
+            }
+            at += 1;
         }
     }
 
@@ -192,8 +185,8 @@ impl<'ast> Visit<'ast> for Reader {
     fn visit_item(&mut self, item: &'ast Item) {
         let (attributes, definition) = describe(item);
         self.scoped(attributes, item.span(), |reader| {
-            if let Some((span, definition)) = definition {
-                reader.define(span, definition);
+            if let Some((span, kind)) = definition {
+                reader.define(span, kind);
             }
             visit::visit_item(reader, item);
         });
@@ -206,28 +199,18 @@ impl<'ast> Visit<'ast> for Reader {
             _ => return visit::visit_impl_item(self, item),
         };
         let owner = self.owner.map(|owner| &self.facts[owner].kind);
-        let inherent = matches!(
-            owner,
-            Some(FactKind::Definition(Definition {
-                kind: DefinitionKind::Impl { of_trait: None, .. },
-                ..
-            }))
-        );
+        let inherent = matches!(owner, Some(FactKind::Impl { of_trait: None, .. }));
         self.scoped(attributes, item.span(), |reader| {
             if inherent {
-                let kind = DefinitionKind::Associated;
-                let (span, name, public) = (name.span(), name.to_string(), is_public(vis));
-                reader.define(span, Definition { name, kind, public });
+                reader.define(name.span(), definition(name, DefinitionKind::Associated, vis));
             }
             visit::visit_impl_item(reader, item);
         });
     }
 
     fn visit_item_mod(&mut self, module: &'ast syn::ItemMod) {
-        let name = module.ident.to_string();
-        let (inline, path) = (module.content.is_some(), path_attribute(&module.attrs));
-        let declaration = Declaration { name: name.clone(), inline, path };
-        self.push(module.ident.span(), FactKind::Module(declaration));
+        let (name, inline) = (module.ident.to_string(), module.content.is_some());
+        self.push(module.ident.span(), FactKind::Module { name: name.clone(), inline });
         self.inside.push(name);
         visit::visit_item_mod(self, module);
         self.inside.pop();
@@ -238,8 +221,8 @@ impl<'ast> Visit<'ast> for Reader {
     }
 
     fn visit_path(&mut self, path: &'ast syn::Path) {
-        let names: Vec<String> = path.segments.iter().map(|part| part.ident.to_string()).collect();
         if let Some(first) = path.segments.first() {
+            let names = path.segments.iter().map(|part| part.ident.to_string()).collect();
             self.push(first.ident.span(), FactKind::Path(names));
         }
         visit::visit_path(self, path);
@@ -263,12 +246,9 @@ impl<'ast> Visit<'ast> for Reader {
         self.scan(list.tokens.clone());
         if list.path.is_ident("serde") {
             // `#[serde(default = "path::to::function")]`
-            for tree in list.tokens.clone() {
-                if let Ok(path) = syn::parse2::<syn::LitStr>(tree.into()).and_then(|it| it.parse())
-                {
-                    self.visit_path(&path);
-                }
-            }
+            let strings = list.tokens.clone().into_iter().map(|tree| syn::parse2(tree.into()));
+            let paths = strings.flat_map(|it| it.and_then(|it: syn::LitStr| it.parse()));
+            paths.for_each(|path| self.visit_path(&path));
         }
     }
 
@@ -317,46 +297,35 @@ fn needs_test(tokens: TokenStream) -> bool {
     })
 }
 
-/// The file that `#[path = "…"]` names.
-fn path_attribute(attributes: &[Attribute]) -> Option<String> {
-    let attribute = attributes.iter().find(|attribute| attribute.path().is_ident("path"))?;
-    match &attribute.meta.require_name_value().ok()?.value {
-        syn::Expr::Lit(syn::ExprLit { lit: syn::Lit::Str(text), .. }) => Some(text.value()),
-        _ => None,
-    }
+fn definition(name: &Ident, kind: DefinitionKind, visibility: &Visibility) -> FactKind {
+    FactKind::Definition(Definition { name: name.to_string(), kind, public: is_public(visibility) })
 }
 
 /// An item's attributes and what it defines; modules and imports have facts of their own.
-fn describe(item: &Item) -> (&[Attribute], Option<(Span, Definition)>) {
-    use DefinitionKind::{Impl, Macro, Trait, Type, Value};
+fn describe(item: &Item) -> (&[Attribute], Option<(Span, FactKind)>) {
+    use DefinitionKind::{Macro, Trait, Type, Value};
     let (attributes, vis, name, kind) = match item {
-        Item::Const(item) => (&item.attrs, &item.vis, Some(&item.ident), Value),
-        Item::Fn(item) => (&item.attrs, &item.vis, Some(&item.sig.ident), Value),
-        Item::Static(item) => (&item.attrs, &item.vis, Some(&item.ident), Value),
-        Item::Enum(item) => (&item.attrs, &item.vis, Some(&item.ident), Type),
-        Item::Struct(item) => (&item.attrs, &item.vis, Some(&item.ident), Type),
-        Item::Type(item) => (&item.attrs, &item.vis, Some(&item.ident), Type),
-        Item::Union(item) => (&item.attrs, &item.vis, Some(&item.ident), Type),
-        Item::Trait(item) => {
-            (&item.attrs, &item.vis, Some(&item.ident), Trait(function_names(item)))
+        Item::Const(item) => (&item.attrs, &item.vis, &item.ident, Value),
+        Item::Fn(item) => (&item.attrs, &item.vis, &item.sig.ident, Value),
+        Item::Static(item) => (&item.attrs, &item.vis, &item.ident, Value),
+        Item::Enum(item) => (&item.attrs, &item.vis, &item.ident, Type),
+        Item::Struct(item) => (&item.attrs, &item.vis, &item.ident, Type),
+        Item::Type(item) => (&item.attrs, &item.vis, &item.ident, Type),
+        Item::Trait(item) => (&item.attrs, &item.vis, &item.ident, Trait(function_names(item))),
+        Item::Macro(item) => match &item.ident {
+            Some(name) => (&item.attrs, &Visibility::Inherited, name, Macro),
+            None => return (&item.attrs, None),
+        },
+        Item::Impl(block) => {
+            let of_trait = block.trait_.as_ref().and_then(|(_, path, _)| last_name(path));
+            let kind = FactKind::Impl { of_trait, self_type: type_name(&block.self_ty) };
+            return (&block.attrs, Some((block.span(), kind)));
         }
-        Item::Macro(item) if item.ident.is_some() => {
-            (&item.attrs, &Visibility::Inherited, item.ident.as_ref(), Macro)
-        }
-        Item::Impl(item) => {
-            let of_trait = item.trait_.as_ref().and_then(|(_, path, _)| last_name(path));
-            let kind = Impl { of_trait, self_type: type_name(&item.self_ty) };
-            (&item.attrs, &Visibility::Inherited, None, kind)
-        }
-        Item::ForeignMod(item) => return (&item.attrs, None),
-        Item::Macro(item) => return (&item.attrs, None),
         Item::Mod(item) => return (&item.attrs, None),
         Item::Use(item) => return (&item.attrs, None),
         _ => return (&[], None),
     };
-    let span = name.map_or_else(|| item.span(), |name| name.span());
-    let name = name.map(ToString::to_string).unwrap_or_default();
-    (attributes, Some((span, Definition { name, kind, public: is_public(vis) })))
+    (attributes, Some((name.span(), definition(name, kind, vis))))
 }
 
 fn function_names(item: &syn::ItemTrait) -> Vec<String> {

@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::facts::{Declaration, DefinitionKind, Fact, FactKind};
+use super::facts::DefinitionKind::{Trait, Type, Value};
+use super::facts::{Definition, Fact, FactKind};
 use super::files::{Role, SourceFile};
 
 /// Imports followed for one name before resolution gives up.
@@ -81,7 +82,7 @@ impl Builder<'_> {
         let mut builder = Builder { files, modules: Vec::new() };
         builder.add(root, None, "", false);
         builder.read_file(0);
-        let references = Resolver::new(&builder.modules, files).all_references();
+        let references = Resolver::new(&builder.modules, files).references();
         Crate { modules: builder.modules, references }
     }
 
@@ -103,44 +104,32 @@ impl Builder<'_> {
     }
 
     /// Adds the modules that the file of this module declares, recursively.
-    fn read_file(&mut self, module: usize) {
-        let files = self.files;
-        let file = self.modules[module].file;
-        for fact in files[file].facts.as_deref().unwrap_or_default() {
-            let FactKind::Module(declaration) = &fact.kind else { continue };
-            self.declare(module, fact, declaration);
+    fn read_file(&mut self, top: usize) {
+        let (files, file, of_test) = (self.files, self.modules[top].file, self.modules[top].test);
+        for fact in files[file].facts() {
+            let FactKind::Module { name, inline } = &fact.kind else { continue };
+            let mut inside = fact.inside.iter();
+            let parent = inside.try_fold(top, |module, part| child(&self.modules, module, part));
+            let Some(parent) = parent else { continue };
+            let test = fact.test || of_test;
+            if *inline {
+                self.add(file, Some(parent), name, test);
+            } else if let Some(found) = self.find_file(file, &fact.inside, name) {
+                let child = self.add(found, Some(parent), name, test);
+                self.read_file(child);
+            }
         }
     }
 
-    fn declare(&mut self, top: usize, fact: &Fact, declaration: &Declaration) {
-        let Some(parent) = self.descend(top, &fact.inside) else { return };
-        let file = self.modules[top].file;
-        let test = fact.test || self.modules[top].test;
-        if declaration.inline {
-            self.add(file, Some(parent), &declaration.name, test);
-        } else if let Some(found) = self.find_file(file, fact, declaration) {
-            let child = self.add(found, Some(parent), &declaration.name, test);
-            self.read_file(child);
-        }
-    }
-
-    fn descend(&self, top: usize, inside: &[String]) -> Option<usize> {
-        inside.iter().try_fold(top, |module, name| child(&self.modules, module, name))
-    }
-
-    fn find_file(&self, from: usize, fact: &Fact, declaration: &Declaration) -> Option<usize> {
+    /// The file of `mod name;`, declared in a file inside these inline modules.
+    fn find_file(&self, from: usize, inside: &[String], name: &str) -> Option<usize> {
         let path = &self.files[from].path;
-        let (folder, name) = path.rsplit_once('/')?;
-        let mut base = folder.to_owned();
-        if !matches!(name, "lib.rs" | "main.rs" | "mod.rs") {
-            base = path.trim_end_matches(".rs").to_owned();
-        }
-        fact.inside.iter().for_each(|part| base = format!("{base}/{part}"));
-        let name = &declaration.name;
-        let candidates = match &declaration.path {
-            Some(path) => vec![format!("{folder}/{path}")],
-            None => vec![format!("{base}/{name}.rs"), format!("{base}/{name}/mod.rs")],
+        let base = match path.rsplit_once('/')? {
+            (folder, "lib.rs" | "main.rs" | "mod.rs") => folder,
+            _ => path.trim_end_matches(".rs"),
         };
+        let base = [&[base.to_owned()], inside].concat().join("/");
+        let candidates = [format!("{base}/{name}.rs"), format!("{base}/{name}/mod.rs")];
         self.files.iter().position(|file| candidates.contains(&file.path))
     }
 }
@@ -189,27 +178,20 @@ impl<'a> Resolver<'a> {
         Self { modules, bodies: bodies.collect() }
     }
 
-    fn all_references(&self) -> Vec<Reference> {
+    fn references(&self) -> Vec<Reference> {
         let outside_tests = (0..self.modules.len()).filter(|&module| !self.modules[module].test);
-        outside_tests.flat_map(|module| self.references(module)).collect()
-    }
-
-    fn references(&self, from: usize) -> Vec<Reference> {
-        let facts = self.bodies[from].facts.iter().filter(|fact| !fact.test);
-        let references = facts.filter_map(|fact| {
+        let facts = outside_tests
+            .flat_map(|from| self.bodies[from].facts.iter().map(move |fact| (from, *fact)));
+        let reference = |(from, fact): (usize, &Fact)| {
             let (path, reexport) = match &fact.kind {
                 FactKind::Path(path) => (path, false),
                 FactKind::Import(import) => (&import.path, import.public),
                 _ => return None,
             };
-            Some(Reference {
-                from,
-                to: self.resolve(from, path, MAX_IMPORTS),
-                line: fact.line,
-                reexport,
-            })
-        });
-        references.collect()
+            let to = self.resolve(from, path, MAX_IMPORTS);
+            Some(Reference { from, to, line: fact.line, reexport })
+        };
+        facts.filter(|(_, fact)| !fact.test).filter_map(reference).collect()
     }
 
     /// Resolves a path that occurs in a module.
@@ -256,20 +238,11 @@ impl<'a> Resolver<'a> {
             let circular = import.len() == 1 && import.first() == path.first();
             return (!circular).then(|| self.resolve(module, import, depth));
         }
-        self.in_globs(module, name, path, depth)
-    }
-
-    fn in_globs(&self, module: usize, name: &str, path: &[String], depth: usize) -> Option<Target> {
-        if depth == 0 {
-            return None;
-        }
-        self.bodies[module].globs.iter().find_map(|glob| {
-            match self.resolve(module, glob, depth - 1) {
-                Target::Module(other) if other != module => {
-                    self.look_up(other, name, path, depth - 1)
-                }
-                _ => None,
-            }
+        let depth = depth.checked_sub(1)?;
+        let mut globs = self.bodies[module].globs.iter();
+        globs.find_map(|glob| match self.resolve(module, glob, depth) {
+            Target::Module(other) if other != module => self.look_up(other, name, path, depth),
+            _ => None,
         })
     }
 }
@@ -277,15 +250,13 @@ impl<'a> Resolver<'a> {
 impl<'a> Body<'a> {
     fn read(module: &Module, file: &'a SourceFile) -> Self {
         let mut body = Self::default();
-        let facts = file.facts.as_deref().unwrap_or_default();
-        for fact in facts.iter().filter(|fact| fact.inside == module.inside) {
+        for fact in file.facts().iter().filter(|fact| fact.inside == module.inside) {
             body.facts.push(fact);
             match &fact.kind {
-                FactKind::Definition(definition) => {
-                    use DefinitionKind::{Trait, Type, Value};
-                    if matches!(definition.kind, Type | Trait(_) | Value) {
-                        body.items.insert(&definition.name);
-                    }
+                FactKind::Definition(Definition {
+                    name, kind: Type | Trait(_) | Value, ..
+                }) => {
+                    body.items.insert(name);
                 }
                 FactKind::Import(import) => match &import.name {
                     Some(name) => _ = body.imports.insert(name, &import.path),

@@ -10,8 +10,7 @@ use stitch_engine::library::Library;
 use stitch_engine::progress::Progress;
 use stitch_lab::dataset::language::LanguageModel;
 use stitch_lab::dataset::recipes::recipes;
-use stitch_lab::dataset::rules::Rules;
-use stitch_lab::dataset::sampled::TemporallySampled;
+use stitch_lab::dataset::rules::{Rules, TemporallySampled};
 use stitch_lab::dataset::{self, Build, BuildReport, MineOptions, Mixer, build, groups};
 
 use super::convert::{self, ConvertArguments};
@@ -142,9 +141,8 @@ fn mix(arguments: &MixArguments, setup: &Setup) -> Result<u8, Failure> {
     }
     let chat = arguments.chat.chat(setup);
     let model = chat.as_ref().map(|chat| LanguageModel { chat, domain: arguments.chat.domain });
-    let rules = Rules::default();
     let mixer: Option<&dyn Mixer> = match (arguments.builder, &model) {
-        (Builder::Rules, _) => Some(&rules),
+        (Builder::Rules, _) => Some(&Rules),
         (Builder::TemporallySampled, _) => Some(&TemporallySampled),
         (Builder::None, _) => None,
         (Builder::LanguageModel, Some(model)) => Some(model),

@@ -121,12 +121,13 @@ pub fn run(arguments: &MakeArguments, setup: &Setup) -> Result<u8, Failure> {
     let (options, render_options) = (arguments.search.options(), arguments.video.options());
     let valid = options.validate().and(render_options.validate());
     valid.map_err(|error| Failure::usage(error.to_string()))?;
-    let reading = read_procedure(&arguments.procedure)?;
+    let sentences = setup.load_sentences();
+    let reading = read_procedure(&arguments.procedure, sentences.as_ref().ok())?;
     if arguments.show_reading {
         print_reading(&reading, setup);
         return Ok(0);
     }
-    let session = setup.open(&arguments.search.scorer)?;
+    let session = setup.open_with(sentences?, &arguments.search.scorer)?;
     setup.progress.begin("choosing clips", 0);
     let demonstration = demonstrate(&session.demonstrator(), &reading.procedure, &options)?;
     let gaps = demonstration.gaps().count();

@@ -6,10 +6,9 @@ use std::path::PathBuf;
 use clap::Args;
 use serde_json::json;
 use stitch_engine::encoder::mini;
-use stitch_engine::files::hex;
 use stitch_engine::library::Library;
 use stitch_engine::media::Decode;
-use stitch_server::settings::{Resources, Settings, random_bytes};
+use stitch_server::settings::{Resources, Settings, random_token};
 use stitch_server::state::State;
 
 use crate::failure::Failure;
@@ -23,17 +22,20 @@ pub struct ServeArguments {
     /// The port to listen on; 0 is any free port
     #[arg(long, default_value_t = 7878)]
     port: u16,
-    /// The address to listen on; other machines can reach any but the default, and need the token
+    /// The address to listen on; other machines can reach any but the default
     #[arg(long, default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST), value_name = "ADDRESS")]
     address: IpAddr,
     /// A further host name under which browsers may reach the server; may be repeated
     #[arg(long, value_name = "NAME")]
     host_name: Vec<String>,
-    /// The token that browsers on other machines need [default: a new one at every start]
+    /// The token that browsers need [default: a new one at every start]
     #[arg(long, env = "STITCH_TOKEN", value_name = "TOKEN", hide_env_values = true,
         value_parser = token)]
     token: Option<String>,
-    /// A folder from which videos may be added; may be repeated [default: the home folder]
+    /// Let every user of this machine in, without a token
+    #[arg(long, conflicts_with = "token")]
+    no_token: bool,
+    /// A folder from which videos may be added, besides those of the library's videos; may be repeated
     #[arg(long, value_name = "DIR")]
     root: Vec<PathBuf>,
     /// The folder of a preference study, created by `stitch study new`
@@ -58,18 +60,31 @@ fn token(text: &str) -> Result<String, String> {
 pub fn run(arguments: &ServeArguments, setup: &Setup) -> Result<u8, Failure> {
     let settings = arguments.settings()?;
     let resources = arguments.open(setup)?;
-    let token = settings.token.clone();
     let state = State::open(resources, settings)?;
     let address = SocketAddr::from((arguments.address, arguments.port));
     let listener = TcpListener::bind(address).map_err(|error| {
         Failure::new(format!("cannot listen on {address} ({error}); choose another with --port"))
     })?;
     let address = listener.local_addr()?;
-    let query = token.map(|token| format!("/?token={token}")).unwrap_or_default();
-    let url = format!("http://{address}{query}");
-    setup.print(json!({"event": "serving", "url": url}), || {
-        println!("open {url}\nCtrl-C stops the server; unfinished jobs continue at the next start");
+    let url = |path: &str, token: &str| match &state.settings.token {
+        Some(_) => format!("http://{address}{path}?token={token}"),
+        None => format!("http://{address}{path}"),
+    };
+    let own = url("/", state.settings.token.as_deref().unwrap_or_default());
+    let study = state.study.as_ref().map(|study| url("/study", &study.token));
+    setup.print(json!({"event": "serving", "url": own, "study_url": study}), || {
+        println!("open {own}");
+        if let Some(study) = &study {
+            println!("raters open {study}");
+        }
+        println!("Ctrl-C stops the server; unfinished jobs continue at the next start");
     });
+    if state.settings.token.is_none() {
+        eprintln!(
+            "WARNING: --no-token: every user and program of this machine can watch, download and change \
+             everything in this library"
+        );
+    }
     stitch_server::serve(state, listener, signals::stop_requested)?;
     Ok(0)
 }
@@ -83,15 +98,15 @@ impl ServeArguments {
         };
         settings.hosts.push(own);
         settings.hosts.extend(self.host_name.iter().cloned());
-        settings.token = match (&self.token, self.address.is_loopback()) {
-            (Some(token), _) => Some(token.clone()),
-            (None, true) => None,
-            (None, false) => Some(hex(&random_bytes::<20>()?)),
+        settings.token = match &self.token {
+            Some(token) => Some(token.clone()),
+            None if self.no_token && self.address.is_loopback() => None,
+            None if self.no_token => {
+                return Err(Failure::new("--no-token is only allowed on a loopback address"));
+            }
+            None => Some(random_token()?),
         };
         settings.roots = self.root.clone();
-        if settings.roots.is_empty() {
-            settings.roots.extend(std::env::var_os("HOME").map(PathBuf::from));
-        }
         Ok(settings)
     }
 

@@ -1,18 +1,17 @@
 //! `stitch dataset show`: statistics and samples of a file of procedures, or the video of one.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde_json::json;
-use stitch_core::clip::VideoId;
 use stitch_core::format::count;
 use stitch_core::procedure::Procedure;
 use stitch_engine::demonstrate::{Fixed, Options, Place, Wish, Wishes, demonstrate};
 use stitch_engine::library::Library;
 use stitch_engine::render::{self, RenderOptions};
 use stitch_lab::dataset::examples::Clips;
-use stitch_lab::dataset::{self, Example, Split};
+use stitch_lab::dataset::{self, Example};
 
 use crate::failure::Failure;
 use crate::setup::{ScorerArguments, Setup};
@@ -50,13 +49,11 @@ pub fn run(arguments: &ShowArguments, setup: &Setup) -> Result<u8, Failure> {
 }
 
 fn print(examples: &[Example], number: usize) {
-    let rows: Vec<Vec<String>> = statistics(examples)
-        .into_iter()
-        .map(|((split, builder), s)| {
-            let mean = |n: usize| format!("{:.1}", n as f64 / s.procedures as f64);
-            vec![builder, split, s.procedures.to_string(), mean(s.steps), mean(s.changes)]
-        })
-        .collect();
+    let row = |((split, builder), s): ((String, String), Statistics)| {
+        let mean = |n: usize| format!("{:.1}", n as f64 / s.procedures as f64);
+        vec![builder, split, s.procedures.to_string(), mean(s.steps), mean(s.changes)]
+    };
+    let rows: Vec<_> = statistics(examples).into_iter().map(row).collect();
     table::print(&["builder", "split", ">procedures", ">steps", ">source changes"], &rows);
     let spread = (examples.len() / number.max(1)).max(1);
     for (index, example) in examples.iter().enumerate().step_by(spread).take(number) {
@@ -75,14 +72,12 @@ struct Statistics {
     changes: usize,
 }
 
+/// By split and builder.
 fn statistics(examples: &[Example]) -> Vec<((String, String), Statistics)> {
     let mut all: BTreeMap<(String, String), Statistics> = BTreeMap::new();
     for example in examples {
-        let split = match example.split {
-            Split::Train => "train",
-            Split::HeldOut => "held-out",
-        };
-        let statistics = all.entry((split.into(), example.builder.clone())).or_default();
+        let key = (example.split.name().to_owned(), example.builder.clone());
+        let statistics = all.entry(key).or_default();
         statistics.procedures += 1;
         statistics.steps += example.steps.len();
         statistics.changes +=
@@ -108,9 +103,7 @@ fn render(example: &Example, output: &Path, setup: &Setup) -> Result<u8, Failure
 
 fn fixed_clips(example: &Example, library: &Library) -> Result<Wishes, Failure> {
     let pool = library.pool()?;
-    let records = library.videos()?.into_iter();
-    let contents: HashMap<_, _> = records.map(|r| (VideoId(r.id), r.content)).collect();
-    let clips = Clips::of(&pool, &contents).find(example).ok_or_else(|| {
+    let clips = Clips::of(&pool, &library.videos()?).find(example).ok_or_else(|| {
         Failure::new(
             "the library no longer has this procedure's clips; give the library that it was mixed from \
              with --library, or mix again with `stitch dataset mix`",

@@ -17,7 +17,7 @@ use stitch_lab::study::{Judgement, Preference, StudyReport};
 use stitch_server::study::{Answer, Sample, Study, StudyPlan, StudyVideo};
 
 use crate::failure::Failure;
-use crate::setup::{ScorerArguments, Session, Setup, read_procedure};
+use crate::setup::{ScorerArguments, Sentences, Session, Setup, read_procedure};
 
 #[derive(Subcommand)]
 pub enum StudyCommand {
@@ -38,6 +38,9 @@ pub struct NewArguments {
     /// The folder to create
     #[arg(long, short, value_name = "DIR")]
     out: PathBuf,
+    /// Replace the study in the folder; its answers are kept as answers-N.db
+    #[arg(long)]
+    force: bool,
     /// The title that raters see
     #[arg(long, default_value = "Which video shows it better?")]
     title: String,
@@ -68,10 +71,10 @@ fn new(arguments: &NewArguments, setup: &Setup) -> Result<u8, Failure> {
     let session = setup.open(&by_name(AverageSimilarity::ENTRY.name))?;
     let methods = arguments.methods(&session, setup)?;
     let out = &arguments.out;
-    std::fs::create_dir_all(out).map_err(FileError::at(out))?;
+    StudyPlan::create_folder(out, arguments.force)?;
     let mut samples = Vec::new();
     for file in &arguments.procedures {
-        samples.push(sample(file, &methods, arguments, setup)?);
+        samples.push(sample(file, &methods, &session.sentences, arguments, setup)?);
     }
     let names: Vec<String> = methods.iter().map(|method| method.name.clone()).collect();
     let plan = StudyPlan::new(&arguments.title, arguments.seed, &names, samples);
@@ -165,10 +168,11 @@ fn results_of(name: &str, folder: PathBuf) -> Result<Method<'static>, Failure> {
 fn sample(
     file: &Path,
     methods: &[Method<'_>],
+    sentences: &Sentences,
     arguments: &NewArguments,
     setup: &Setup,
 ) -> Result<Sample, Failure> {
-    let procedure = read_procedure(file)?.procedure;
+    let procedure = read_procedure(file, Some(sentences))?.procedure;
     let stem = file_name(&file.file_stem().unwrap_or_default().to_string_lossy());
     let mut videos = BTreeMap::new();
     for method in methods {

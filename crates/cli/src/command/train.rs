@@ -9,7 +9,7 @@ use stitch_engine::encoder::EncoderId;
 use stitch_engine::evaluator::{Channels, Config, Precision};
 use stitch_engine::media::Decode;
 use stitch_engine::progress::Progress;
-use stitch_lab::collection::{Collection, ExampleCounts};
+use stitch_lab::collection::Collection;
 use stitch_lab::dataset;
 use stitch_lab::suite::plain::load::{Encoders, load};
 use stitch_lab::suite::plain::set::{Needs, Set};
@@ -116,13 +116,13 @@ struct ExampleArguments {
     #[arg(long, default_value_t = 1.0, value_name = "N")]
     negatives: f64,
     /// The fraction of steps that get the text of another clip that shows them
-    #[arg(long, default_value_t = 0.3, value_name = "SHARE", value_parser = share)]
+    #[arg(long, default_value_t = 0.3, value_name = "SHARE", value_parser = share(0.9))]
     reword: f64,
     /// The fraction of whole videos among the positives; they are repeated to reach it
-    #[arg(long, default_value_t = 0.0, value_name = "SHARE", value_parser = share)]
+    #[arg(long, default_value_t = 0.0, value_name = "SHARE", value_parser = share(0.9))]
     whole: f64,
     /// The fraction of whole videos of which only some steps are used, so that clips remain for negatives
-    #[arg(long, default_value_t = 0.0, value_name = "SHARE", value_parser = whole_share)]
+    #[arg(long, default_value_t = 0.0, value_name = "SHARE", value_parser = share(1.0))]
     shortened: f64,
     /// The text similarity from which a clip is assumed to show a step
     #[arg(long, default_value_t = NegativeRates::default().shows, value_name = "COSINE")]
@@ -180,17 +180,22 @@ const SCHEDULES: Choices<Schedule, 2> = [
 ];
 
 #[derive(Clone, Copy)]
-enum Preset {
-    Small,
-    Paper,
+struct Preset {
+    config: fn(EncoderId, &str) -> Config,
+    batch: u64,
+    rate: f64,
 }
 
 const PRESETS: Choices<Preset, 2> = [
-    ("small", "Two layers of width 64 on similarities and source relations", Preset::Small),
+    (
+        "small",
+        "Two layers of width 64 on similarities and source relations",
+        Preset { config: Config::small, batch: 384, rate: 1e-3 },
+    ),
     (
         "paper",
         "As in the paper: four layers as wide as the features, on the features",
-        Preset::Paper,
+        Preset { config: Config::paper, batch: 24, rate: 3e-4 },
     ),
 ];
 
@@ -220,15 +225,12 @@ fn rate(text: &str) -> Result<f64, String> {
     }
 }
 
-/// A fraction that leaves some of the rest.
-fn share(text: &str) -> Result<f64, String> {
-    let share = text.parse().ok().filter(|share| (0.0..=0.9).contains(share));
-    share.ok_or_else(|| "it must be from 0 to 0.9".into())
-}
-
-fn whole_share(text: &str) -> Result<f64, String> {
-    let share = text.parse().ok().filter(|share| (0.0..=1.0).contains(share));
-    share.ok_or_else(|| "it must be from 0 to 1".into())
+/// Parses a fraction that is at most so large.
+fn share(most: f64) -> impl Fn(&str) -> Result<f64, String> + Clone {
+    move |text| match text.parse() {
+        Ok(share) if (0.0..=most).contains(&share) => Ok(share),
+        _ => Err(format!("it must be from 0 to {most}")),
+    }
 }
 
 pub fn run(arguments: &TrainArguments, setup: &Setup) -> Result<u8, Failure> {
@@ -256,14 +258,17 @@ fn of_library(data: &Path, setup: &Setup) -> Result<(Collection, EncoderId), Fai
     let examples = dataset::read(data)?;
     let sentences = setup.load_sentences()?;
     let (library, encoder) = setup.open_library(&sentences)?;
-    let (collection, counts) = Collection::of_library(
-        &library,
-        encoder.as_ref(),
-        &sentences.encoder,
-        &examples,
-        &setup.progress,
-    )?;
-    warn_of_skipped(&counts, setup);
+    let sentence = &sentences.encoder;
+    let (collection, counts) =
+        Collection::of_library(&library, encoder.as_ref(), sentence, &examples, &setup.progress)?;
+    if !counts.skipped.is_empty() {
+        let skipped: usize = counts.skipped.values().sum();
+        setup.progress.warn(&format!(
+            "{skipped} of {} procedures are left out: {}; `stitch dataset mix` makes new ones",
+            skipped + counts.used,
+            counts.in_words()
+        ));
+    }
     Ok((collection, encoder.id().clone()))
 }
 
@@ -285,10 +290,7 @@ fn of_set(
 
 impl NetworkArguments {
     fn config(&self, encoder: EncoderId, domain: &str) -> Result<Config, Failure> {
-        let preset = match self.preset {
-            Preset::Small => Config::small(encoder, domain),
-            Preset::Paper => Config::paper(encoder, domain),
-        };
+        let preset = (self.preset.config)(encoder, domain);
         let has = |channel| self.channels.contains(&channel);
         let channels = Channels {
             features: has("features"),
@@ -337,10 +339,7 @@ impl ExampleArguments {
 
 impl TrainArguments {
     fn options(&self) -> TrainOptions {
-        let (batch, rate) = match self.network.preset {
-            Preset::Small => (384, 1e-3),
-            Preset::Paper => (24, 3e-4),
-        };
+        let Preset { batch, rate, .. } = self.network.preset;
         let optimisation = &self.optimisation;
         TrainOptions {
             seed: self.seed,
@@ -368,21 +367,10 @@ impl TrainArguments {
     }
 }
 
-fn warn_of_skipped(counts: &ExampleCounts, setup: &Setup) {
-    if !counts.skipped.is_empty() {
-        let skipped: usize = counts.skipped.values().sum();
-        let all = skipped + counts.used;
-        setup.progress.warn(&format!(
-            "{skipped} of {all} procedures are left out: {}; `stitch dataset mix` makes new ones",
-            counts.in_words()
-        ));
-    }
-}
-
-/// Prints a line after every epoch; with --json also those between.
+/// Prints a line after every epoch; with --json also those between, which leave the progress bar alone.
 fn print_event(event: &TrainEvent, epochs: usize, setup: &Setup) {
     match event {
-        TrainEvent::Steps(_) => setup.print_all(&[event], || {}),
+        TrainEvent::Steps(_) => setup.print_json(event),
         TrainEvent::Epoch(epoch) => {
             setup.print(event, || println!("{}", epoch_text(epoch, epochs)))
         }

@@ -112,6 +112,12 @@ impl Home {
         assert_cmd::Command::from_std(self.command(arguments)).assert()
     }
 
+    /// What `stitch` prints on standard output.
+    pub fn prints(&self, arguments: &[&str]) -> String {
+        let done = self.run(arguments).success();
+        String::from_utf8(done.get_output().stdout.clone()).unwrap()
+    }
+
     /// What `stitch` said on standard error, with the paths of this test taken out.
     pub fn fails(&self, arguments: &[&str], code: i32) -> String {
         let done = self.run(arguments).code(code);

@@ -1,11 +1,10 @@
 //! What it costs to match a step with a second, and to drop a second.
 
 use super::AlignError;
+use super::lanes::LANES;
 use crate::features::{Features, similarity};
 use std::collections::HashMap;
 
-/// How many costs are computed together.
-pub(super) const LANES: usize = 8;
 /// Keeps the logarithm of a vanishing probability finite.
 const EPSILON: f64 = 1e-5;
 
@@ -134,7 +133,6 @@ impl Costs {
     }
 
     /// The costs of all seconds, `stride` numbers each.
-    #[cfg(target_arch = "x86_64")]
     pub(super) fn columns(&self) -> &[[f64; LANES]] {
         &self.matching
     }

@@ -4,14 +4,48 @@
 //! at a cost of their own. [`drop_dtw`] matches every step; [`drop_dtw_with_missing_steps`] may
 //! leave steps out too, for summaries that come from elsewhere than this video.
 
+mod lanes;
 mod costs;
-mod alignment;
 mod states;
-#[cfg(target_arch = "x86_64")]
-mod avx2;
+mod exclusive;
 
-pub use alignment::{Alignment, PathCell};
 pub use costs::{CostOptions, Costs};
+use std::ops::Range;
+
+/// The cheapest alignment of steps with seconds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Alignment {
+    /// The sum of all matching and drop costs.
+    pub cost: f64,
+    /// The cells of the dynamic programme from the end back to the start.
+    pub path: Vec<PathCell>,
+    /// For each step its seconds, from the first to the last that shows it; none if it is missing.
+    pub spans: Vec<Option<Range<usize>>>,
+}
+
+/// A cell of the dynamic programme; step and second count from 1, 0 is before the first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PathCell {
+    pub step: u32,
+    pub second: u32,
+    /// The second shows the step; otherwise the second is dropped or the step is missing.
+    pub is_match: bool,
+}
+
+impl Alignment {
+    fn new(cost: f64, steps: usize, seconds: usize) -> Self {
+        Self { cost, path: Vec::with_capacity(steps + seconds), spans: vec![None; steps] }
+    }
+
+    /// Adds a cell while walking back from the end.
+    fn push(&mut self, step: usize, second: usize, is_match: bool) {
+        self.path.push(PathCell { step: step as u32, second: second as u32, is_match });
+        if is_match {
+            let end = self.spans[step - 1].as_ref().map_or(second, |span| span.end);
+            self.spans[step - 1] = Some(second - 1..end);
+        }
+    }
+}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AlignOptions {
@@ -69,12 +103,10 @@ pub fn drop_dtw(costs: &Costs, options: &AlignOptions) -> Result<Alignment, Alig
     if options.exclusive && steps > seconds {
         return Err(AlignError::TooManySteps { steps, seconds });
     }
-    #[cfg(target_arch = "x86_64")]
-    if options.exclusive && std::arch::is_x86_feature_detected!("avx2") {
-        // Safety: the processor was asked.
-        return unsafe { avx2::align(costs, options.contiguous) };
+    match options.exclusive {
+        true => exclusive::align(costs, options.contiguous),
+        false => states::align(costs, None, options),
     }
-    states::align(costs, None, options)
 }
 
 /// The cheapest alignment in which a step may be missing, at its own cost `step_drop`.

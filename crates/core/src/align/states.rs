@@ -3,9 +3,8 @@
 //! Four states say what became of the last step and the last second; each alignment is one path
 //! through them, because steps that are missing are passed before the seconds that are dropped.
 
-use super::alignment::Alignment;
 use super::costs::Costs;
-use super::{AlignError, AlignOptions};
+use super::{AlignError, AlignOptions, Alignment};
 
 /// M: step and second match.
 const MATCH: usize = 0;

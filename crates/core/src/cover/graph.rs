@@ -1,6 +1,6 @@
 //! The matches of all shown steps as the layers of a graph; a path through it is a sequence.
 
-use super::sequence::Sequence;
+use super::Sequence;
 use crate::clip::{ClipId, VideoId};
 use crate::map::{Match, StepMap};
 use crate::pool::Pool;
@@ -172,6 +172,6 @@ impl Graph {
 fn state(found: &Match, pool: &Pool) -> State {
     let clip = pool.clip(found.clip);
     // Neither less than one in a billion, nor what is no log probability at all, may overflow.
-    let gain = parts(f64::from(found.worth.clamp(-20.0, 2.0)));
+    let gain = parts(f64::from(found.log_prob.clamp(-20.0, 2.0)));
     State { clip: found.clip, source: clip.video, start: clip.span.start(), gain }
 }

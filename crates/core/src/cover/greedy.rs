@@ -1,8 +1,8 @@
 //! The paper's adaptive search-space reduction: the sequences of many small set covers.
 
+use super::Sequence;
 use super::graph::{Graph, Weights};
 use super::k_best::{KBestOptions, best_paths};
-use super::sequence::Sequence;
 use super::sources::{Cover, Sources};
 use super::suffix::Suffixes;
 use crate::clip::ClipId;

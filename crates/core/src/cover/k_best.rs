@@ -4,8 +4,8 @@
 //! takes rank 0 throughout. Raising the last rank that is not 0, or any rank after it, gives each
 //! other path once and never a better one: a heap of those yields the paths best first.
 
+use super::Sequence;
 use super::graph::{Graph, Layer, State, Weights, parts};
-use super::sequence::Sequence;
 use super::suffix::Suffixes;
 use crate::clip::ClipId;
 use crate::map::StepMap;

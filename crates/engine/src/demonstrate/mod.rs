@@ -189,19 +189,12 @@ pub fn solve(
     let (model, limits) = (calibration.belief(), limits(options));
     let mut map = map_within(&asked.steps(), pool, allowed, &model, &options.wishes, limits)?;
     map.collapse(pool, with.library);
-    let Kept { used, all, .. } = &mut map;
-    let shown =
-        |best: &Sequence, used: &StepMap| shown_probabilities(best, used, all, pool, calibration);
-    let ranked = gaps::settle(
-        used,
-        |used| rank(with, asked, used, pool, options),
-        |ranked, used| {
-            let best = &ranked[0].0;
-            find_gaps(best, &shown(best, used), used, calibration, options)
-        },
-    )?;
+    let mut ranked = rank(with, asked, &map.used, pool, options)?;
+    let shown = shown_probabilities(&ranked[0].0, &map, pool, calibration);
+    for step in find_gaps(&ranked[0].0, &shown, &map.used, calibration, options) {
+        ranked[0].0.0[step] = None;
+    }
     let best = &ranked[0].0;
-    let shown = shown(best, used);
     let rooms = rooms(best, stock, with.library)?;
     let trimming = fitted(&options.timeline, options.length_ms, best);
     let cuts = timeline::timeline(best, pool, |video| rooms[&video].clone(), &trimming);
@@ -253,13 +246,12 @@ fn rank(
 /// How likely each chosen clip shows its step, given the whole solution.
 fn shown_probabilities(
     best: &Sequence,
-    used: &StepMap,
-    all: &StepMap,
+    map: &Kept,
     pool: &Pool,
     calibration: &Calibration,
 ) -> Vec<Option<f32>> {
     let model = GapModel::from(calibration.gaps);
-    let features = gaps::features(best, used, all, pool);
+    let features = gaps::features(best, &map.used, &map.all, pool);
     features.iter().map(|features| Some(model.probability(features.as_ref()?))).collect()
 }
 

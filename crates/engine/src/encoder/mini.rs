@@ -14,7 +14,7 @@ use super::tower::plane;
 use super::{EncoderError, EncoderId, FrameSpec, ImageTower, Picture, TextTower, TwoTowers};
 use crate::files::hex;
 use crate::media::frames::{Filter, Fit};
-use crate::models::{Weights, WeightsError};
+use crate::models::{NnError, Weights};
 use crate::sentence::SentenceEncoder;
 
 pub const NAME: &str = "mini";
@@ -59,7 +59,7 @@ pub fn load(
     sentences: Arc<SentenceEncoder>,
     sentence_weights: &str,
 ) -> Result<TwoTowers, EncoderError> {
-    let wrong = |reason| WeightsError::Config { path: "mini/config.json".into(), reason };
+    let wrong = |reason| NnError::Config { path: "mini/config.json".into(), reason };
     let config: Config =
         serde_json::from_slice(CONFIG).map_err(|error| wrong(error.to_string()))?;
     let Config { name, dim, image, text: TextConfig { input_dim } } = config;
@@ -191,18 +191,17 @@ impl TextTower for Texts {
 
 fn project(projections: &[Projection], sentences: &Features) -> Result<Features, EncoderError> {
     let share = |projection: &Projection| {
-        let rows = projection.forward(sentences.as_slice(), sentences.dim());
-        Ok(Features::new(projection.dim(), rows.map_err(WeightsError::from)?)?)
+        Ok(Features::new(projection.dim(), projection.forward(sentences.as_slice()))?)
     };
     let shares = projections.iter().map(share).collect::<Result<Vec<_>, EncoderError>>()?;
     Ok(Features::side_by_side(&shares))
 }
 
 /// From vectors of `from` numbers to vectors of `to`, of which every projection has its share.
-fn projections(bytes: &[u8], from: usize, to: usize) -> Result<Vec<Projection>, WeightsError> {
+fn projections(bytes: &[u8], from: usize, to: usize) -> Result<Vec<Projection>, NnError> {
     let weights = Weights::from_bytes("mini/text_projection.safetensors", bytes)?;
     let share = to / PROJECTIONS.len();
-    PROJECTIONS.iter().map(|name| Projection::load(&weights, name, from, share)).collect()
+    PROJECTIONS.iter().map(|name| Projection::load(&weights.scope(name), from, share)).collect()
 }
 
 #[cfg(test)]

@@ -16,7 +16,6 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use stitch_core::features::{Features, FeaturesError};
-use stitch_nn::onnx::OnnxError;
 
 pub use load::{EncoderModels, load_folder, onnx_runtime};
 pub use narration::Narration;
@@ -28,7 +27,7 @@ pub use two_towers::TwoTowers;
 use crate::files::FileError;
 use crate::footage::Footage;
 use crate::media::MediaError;
-use crate::models::{ModelError, WeightsError};
+use crate::models::{ModelError, NnError};
 use crate::progress::{Progress, Stopped};
 use crate::sentence::SentenceError;
 use crate::transcript::Sentence;
@@ -83,13 +82,11 @@ pub enum EncoderError {
     #[error(transparent)]
     Sentence(#[from] SentenceError),
     #[error(transparent)]
-    Weights(#[from] WeightsError),
+    Weights(#[from] NnError),
     #[error(transparent)]
     Model(#[from] ModelError),
     #[error("ONNX Runtime, which runs encoders that look at pictures, is not here: {0}")]
     NoRuntime(ModelError),
-    #[error(transparent)]
-    Onnx(#[from] OnnxError),
     #[error(transparent)]
     Media(#[from] MediaError),
     #[error("the encoder made unusable numbers: {0}")]

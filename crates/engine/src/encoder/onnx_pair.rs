@@ -37,15 +37,15 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 use stitch_core::features::Features;
-use stitch_nn::clip::colours::Colours;
-use stitch_nn::clip::text::{Cleaning, Fill, Tokens};
+use stitch_nn::clip::normalize::Normalize;
+use stitch_nn::clip::text::{Cleaning, ClipTokenizer, Padding};
 use stitch_nn::onnx::{Graph, Input, Output, Runtime};
 
 use super::tower::{FrameSpec, ImageTower, TextTower, Towers, plane};
 use super::{EncoderError, EncoderId, TwoTowers};
 use crate::files::{FileError, hex};
 use crate::media::frames::{Filter, Fit};
-use crate::models::WeightsError;
+use crate::models::NnError;
 
 /// The description's name in a folder.
 pub const FILE: &str = "encoder.toml";
@@ -161,8 +161,8 @@ pub fn load(
     Ok(TwoTowers::new(id, image, Box::new(text)))
 }
 
-fn wrong(folder: &Path, reason: String) -> WeightsError {
-    WeightsError::Config { path: folder.join(FILE), reason }
+fn wrong(folder: &Path, reason: String) -> NnError {
+    NnError::Config { path: folder.join(FILE), reason }
 }
 
 /// Loads graphs; their bytes go into the hash.
@@ -216,7 +216,7 @@ struct Images {
     graph: RowGraph,
     description: ImageDescription,
     spec: FrameSpec,
-    colours: Colours,
+    colours: Normalize,
 }
 
 impl Images {
@@ -226,7 +226,7 @@ impl Images {
         let images = Self {
             graph: loader.graph("image", &description.file)?,
             spec: FrameSpec { width, height, fit, filter, fps, frames, clips: frames > 1, batch },
-            colours: Colours::new(1.0 / 255.0, description.mean, description.std),
+            colours: Normalize::new(1.0 / 255.0, description.mean, description.std),
             description,
         };
         let black = vec![0; images.spec.bytes()];
@@ -315,7 +315,7 @@ impl ImageTower for Images {
 
 struct Texts {
     graph: RowGraph,
-    tokens: Tokens,
+    tokenizer: ClipTokenizer,
     description: TextDescription,
 }
 
@@ -325,12 +325,13 @@ impl Texts {
         if !(1..100_000).contains(&longest) || description.batch == 0 {
             return Err(wrong(loader.folder, "longest and batch must be 1 or more".into()).into());
         }
-        let fill = Fill { to: longest, with: description.pad, before: false };
+        let padding = Padding { length: longest, token: description.pad, left: false };
+        let padding = description.fill.then_some(padding);
         let cleaning = if description.lowercase { Cleaning::Lowercase } else { Cleaning::None };
         let tokenizer = loader.folder.join(&description.tokenizer);
         let texts = Self {
             graph: loader.graph("text", &description.file)?,
-            tokens: Tokens::read(tokenizer, longest, cleaning, description.fill.then_some(fill))?,
+            tokenizer: ClipTokenizer::read(tokenizer, longest, cleaning, padding)?,
             description,
         };
         texts.encode(&["a"])?;
@@ -353,7 +354,7 @@ impl Texts {
 
 impl TextTower for Texts {
     fn encode(&self, texts: &[&str]) -> Result<Features, EncoderError> {
-        let tokens: Vec<Vec<u32>> = self.tokens.of(texts)?;
+        let tokens: Vec<Vec<u32>> = self.tokenizer.encode(texts)?;
         let mut order: Vec<usize> = (0..tokens.len()).collect();
         order.sort_by_key(|&text| tokens[text].len());
         let dim = self.graph.dim;

@@ -8,7 +8,7 @@ use stitch_nn::kernels::Activation;
 
 use super::prior::Prior;
 use crate::encoder::EncoderId;
-use crate::models::WeightsError;
+use crate::models::NnError;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -184,11 +184,11 @@ impl Config {
     }
 
     /// An error that names the file, unless it is sound.
-    pub(super) fn check(&self, path: &Path) -> Result<(), WeightsError> {
+    pub(super) fn check(&self, path: &Path) -> Result<(), NnError> {
         if self.is_sound() {
             return Ok(());
         }
         let reason = "the sizes in it do not make an evaluator; train it again".into();
-        Err(WeightsError::Config { path: path.to_owned(), reason })
+        Err(NnError::Config { path: path.to_owned(), reason })
     }
 }

@@ -13,14 +13,14 @@ use std::path::{Path, PathBuf};
 #[cfg(feature = "cuda")]
 pub use stitch_nn::evaluator::gpu;
 pub use stitch_nn::evaluator::{
-    Batch, DeviceNetwork, Dropout, EvaluatorNetwork, Labels, Layout, Place, Precision, Tape,
+    Activations, AdamW, AdamWState, Batch, Dropout, EvaluatorNetwork, Labels, Precision,
     cross_entropy,
 };
 
 use crate::encoder::EncoderId;
 use crate::files::{self, FileError};
 use crate::models::weights;
-use crate::models::{self, Card, Weights, WeightsError};
+use crate::models::{self, Card, NnError, Weights};
 use crate::sentence::SentenceError;
 pub use choice::Evaluators;
 pub use config::{Channels, Config, Kind, PlattScaling};
@@ -31,7 +31,7 @@ pub use prior::{Prior, SequenceStats};
 #[derive(Debug, thiserror::Error)]
 pub enum EvaluatorError {
     #[error(transparent)]
-    Weights(#[from] WeightsError),
+    Weights(#[from] NnError),
     #[error(
         "the evaluator was trained on features of {expected}, these are of {found}; index the \
         library with the former, or train an evaluator with `stitch train`"
@@ -43,11 +43,6 @@ pub enum EvaluatorError {
     NoDomain { domain: String, known: String },
     #[error(transparent)]
     Sentence(#[from] SentenceError),
-    #[error("the evaluator failed: {0}")]
-    Tensor(#[from] stitch_nn::TensorError),
-    #[cfg(feature = "cuda")]
-    #[error(transparent)]
-    Gpu(#[from] gpu::GpuError),
     #[error(transparent)]
     File(#[from] FileError),
     #[error("{}: {reason}", path.display())]
@@ -81,7 +76,7 @@ impl Evaluator {
     /// Untrained, initialised from a seed as PyTorch does.
     pub fn fresh(config: Config, seed: u64) -> Result<Self, EvaluatorError> {
         config.check(Path::new(Config::FILE))?;
-        let network = EvaluatorNetwork::fresh(config.network(), seed);
+        let network = EvaluatorNetwork::init(config.network(), seed);
         Ok(Self { config, network })
     }
 
@@ -104,11 +99,11 @@ impl Evaluator {
     }
 
     pub fn numbers(&self) -> &[f32] {
-        self.network.numbers()
+        self.network.parameters()
     }
 
     pub fn numbers_mut(&mut self) -> &mut [f32] {
-        self.network.numbers_mut()
+        self.network.parameters_mut()
     }
 
     /// An error if the features are of another encoder than it was trained on.
@@ -125,16 +120,16 @@ impl Evaluator {
     }
 
     /// The mean binary cross entropy of a batch, with the gradient of every weight written to `gradient`.
-    /// The tape only keeps memory from call to call.
+    /// The activations only keep memory from call to call.
     pub fn loss(
         &self,
         batch: &Batch,
         labels: &Labels,
         dropout: Dropout,
-        tape: &mut Tape,
+        activations: &mut Activations,
         gradient: &mut [f32],
     ) -> f32 {
-        self.network.loss(batch, labels, dropout, tape, gradient)
+        self.network.loss(batch, labels, dropout, activations, gradient)
     }
 
     /// Writes weights, config and card into a folder.

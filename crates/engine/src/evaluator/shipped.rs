@@ -2,7 +2,7 @@
 //! trained by `recipes/evaluator`.
 
 use super::{Config, Evaluator, EvaluatorError, EvaluatorNetwork};
-use crate::models::{Card, Weights, WeightsError};
+use crate::models::{Card, NnError, Weights};
 
 /// An evaluator that is part of the program.
 pub struct Shipped {
@@ -30,8 +30,8 @@ pub const SHIPPED: [Shipped; 3] = [
 ];
 
 impl Shipped {
-    pub fn config(&self) -> Result<Config, WeightsError> {
-        serde_json::from_slice(self.config).map_err(|error| WeightsError::Config {
+    pub fn config(&self) -> Result<Config, NnError> {
+        serde_json::from_slice(self.config).map_err(|error| NnError::Config {
             path: format!("{}/{}", self.name, Config::FILE).into(),
             reason: error.to_string(),
         })

@@ -2,16 +2,8 @@
 
 use stitch_core::format::one_line;
 
-use super::{Export, ExportError, Format};
+use super::{Export, ExportError};
 use crate::demonstrate::{Choice, Source};
-
-pub(super) const FORMAT: Format = Format {
-    name: "credits",
-    extension: "credits.txt",
-    media_type: "text/plain; charset=utf-8",
-    about: "who made the sources, under which licences",
-    write,
-};
 
 /// A source and the steps it shows, from 1.
 pub struct Credit<'a> {
@@ -39,7 +31,7 @@ pub fn steps(credit: &Credit) -> String {
     format!("{word} {}", numbers.join(", "))
 }
 
-fn write(export: &Export) -> Result<String, ExportError> {
+pub(super) fn write(export: &Export) -> Result<String, ExportError> {
     let title = &export.demonstration.title;
     let mut text =
         if title.is_empty() { "Sources\n".into() } else { format!("{title}: sources\n") };

@@ -7,22 +7,14 @@ use std::path::Path;
 use stitch_core::format::{self, one_line};
 
 use super::credits::{Credit, credits};
-use super::{Export, ExportError, Format};
+use super::{Export, ExportError};
 use crate::demonstrate::Choice;
 use crate::render::Entry;
-
-pub(super) const FORMAT: Format = Format {
-    name: "edl",
-    extension: "edl",
-    media_type: "text/plain; charset=utf-8",
-    about: "a CMX 3600 edit decision list, for video editors",
-    write,
-};
 
 /// Records begin at one hour, as is the custom.
 const FIRST_HOUR: u64 = 3600;
 
-fn write(export: &Export) -> Result<String, ExportError> {
+pub(super) fn write(export: &Export) -> Result<String, ExportError> {
     let reels = reels(export);
     let title = one_line(&export.demonstration.title);
     let title = if title.is_empty() { "stitch".into() } else { title };

@@ -1,9 +1,8 @@
 //! The demonstration for other programs: JSON, subtitles, OTIO, EDL, credits, a page.
 //!
-//! A format is one [`Format`] in a file of its own and one line in [`FORMATS`].
+//! A format is a function in a file of its own and one line in [`FORMATS`].
 
 pub mod json;
-pub mod subtitles;
 pub mod otio;
 pub mod credits;
 pub mod edl;
@@ -18,7 +17,9 @@ use crate::demonstrate::{Choice, Demonstration};
 use crate::files::{FileError, write_whole};
 use crate::media::MediaError;
 use crate::progress::Progress;
+use crate::render::cues::{captions, chapters, srt, vtt};
 use crate::render::{Entry, Plan, Shown};
+use crate::transcript::Sentence;
 
 /// A file format to export to.
 #[derive(Clone, Copy, Debug)]
@@ -26,27 +27,48 @@ pub struct Format {
     pub name: &'static str,
     /// What follows the name of the video and a dot in the name of its file.
     pub extension: &'static str,
-    /// As in HTTP's `Content-Type`.
-    pub media_type: &'static str,
     pub about: &'static str,
-    write: fn(&Export) -> Result<String, ExportError>,
+    write: Write,
 }
+
+type Write = fn(&Export) -> Result<String, ExportError>;
 
 /// Every format; `stitch make` always writes the first.
 pub static FORMATS: [Format; 8] = [
-    json::FORMAT,
-    subtitles::SRT,
-    subtitles::VTT,
-    subtitles::CHAPTERS,
-    otio::FORMAT,
-    edl::FORMAT,
-    credits::FORMAT,
-    page::FORMAT,
+    format("json", "json", "the demonstration itself", json::write),
+    format("srt", "srt", "SubRip subtitles", |export| Ok(srt(&export.captions()))),
+    format("vtt", "vtt", "WebVTT subtitles", |export| Ok(vtt(&export.captions()))),
+    format("chapters", "chapters.vtt", "WebVTT chapters, one per step", |export| {
+        Ok(vtt(&chapters(export.demonstration, export.plan)))
+    }),
+    format("otio", "otio", "OpenTimelineIO, for video editors", otio::write),
+    format("edl", "edl", "a CMX 3600 edit decision list, for video editors", edl::write),
+    format("credits", "credits.txt", "who made the sources, under which licences", credits::write),
+    format("html", "html", "one page with video, steps, sources and alternatives", page::write),
 ];
+
+const fn format(
+    name: &'static str,
+    extension: &'static str,
+    about: &'static str,
+    write: Write,
+) -> Format {
+    Format { name, extension, about, write }
+}
 
 impl Format {
     pub fn by_extension(extension: &str) -> Option<&'static Self> {
         FORMATS.iter().find(|format| format.extension == extension)
+    }
+
+    /// As in HTTP's `Content-Type`.
+    pub fn media_type(&self) -> &'static str {
+        match self.name {
+            "json" | "otio" => "application/json",
+            "vtt" | "chapters" => "text/vtt; charset=utf-8",
+            "html" => "text/html; charset=utf-8",
+            _ => "text/plain; charset=utf-8",
+        }
     }
 
     pub fn text(&self, export: &Export) -> Result<String, ExportError> {
@@ -77,6 +99,10 @@ pub struct Export<'a> {
 }
 
 impl<'a> Export<'a> {
+    fn captions(&self) -> Vec<Sentence> {
+        captions(self.demonstration, self.plan)
+    }
+
     /// The clip of an entry; none for cards.
     fn clip(&self, entry: &Entry) -> Option<&'a Choice> {
         match entry.shown {
@@ -93,6 +119,13 @@ pub enum ExportError {
         UTF-8 and index them again"
     )]
     Json(#[from] serde_json::Error),
+    #[error("this is no demonstration ({0}); give the demo.json that `stitch make` wrote")]
+    NoDemonstration(serde_json::Error),
+    #[error(
+        "this demonstration has format {found}, this stitch reads {expected}; make it again, or \
+        use the stitch that wrote it"
+    )]
+    Version { found: u32, expected: u32 },
     #[error(transparent)]
     File(#[from] FileError),
     #[error(transparent)]

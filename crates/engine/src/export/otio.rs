@@ -7,20 +7,12 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::{Export, ExportError, Format, url_path};
+use super::{Export, ExportError, url_path};
 use crate::demonstrate::Choice;
 use crate::media::Probe;
 use crate::render::{Entry, Shown};
 
-pub(super) const FORMAT: Format = Format {
-    name: "otio",
-    extension: "otio",
-    media_type: "application/json",
-    about: "OpenTimelineIO, for video editors",
-    write,
-};
-
-fn write(export: &Export) -> Result<String, ExportError> {
+pub(super) fn write(export: &Export) -> Result<String, ExportError> {
     let title = &export.demonstration.title;
     let tracks = [track(export, "Video"), track(export, "Audio")];
     let timeline = json!({

@@ -10,20 +10,12 @@ use stitch_core::format::clock;
 
 use super::credits::{self, Credit};
 use super::thumbnails::{Thumbnails, alternatives};
-use super::{Export, ExportError, Format, url_path};
+use super::{Export, ExportError, url_path};
 use crate::demonstrate::{Choice, Step};
 use crate::render::{Entry, Shown};
 
 const STYLE: &str = include_str!("../../assets/page/page.css");
 const SCRIPT: &str = include_str!("../../assets/page/page.js");
-
-pub(super) const FORMAT: Format = Format {
-    name: "html",
-    extension: "html",
-    media_type: "text/html; charset=utf-8",
-    about: "one page with video, steps, sources and alternatives",
-    write,
-};
 
 struct Page<'a> {
     export: &'a Export<'a>,
@@ -32,7 +24,7 @@ struct Page<'a> {
     hues: BTreeMap<&'a Path, u32>,
 }
 
-fn write(export: &Export) -> Result<String, ExportError> {
+pub(super) fn write(export: &Export) -> Result<String, ExportError> {
     let thumbnails = Thumbnails::gather(export.demonstration, export.cache, export.progress)?;
     let credits = credits::credits(export);
     let page = Page { export, thumbnails, hues: hues(&credits) };

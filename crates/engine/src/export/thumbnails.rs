@@ -28,8 +28,6 @@ impl Thumbnails {
         cache: &Path,
         progress: &dyn Progress,
     ) -> Result<Self, MediaError> {
-        let folder = cache.join("thumbnails");
-        std::fs::create_dir_all(&folder).map_err(FileError::at(&folder))?;
         let choices: Vec<&Choice> = demonstration.steps.iter().flat_map(shown).collect();
         progress.begin("thumbnails", choices.len() as u64);
         let mut pictures = BTreeMap::new();
@@ -37,7 +35,8 @@ impl Thumbnails {
             progress.check()?;
             let place = (choice.source.path.clone(), middle(choice));
             if let Entry::Vacant(empty) = pictures.entry(place) {
-                match picture(&folder, empty.key(), progress) {
+                let (path, at) = empty.key();
+                match picture_at(cache, path, *at, progress) {
                     Ok(jpeg) => {
                         empty.insert(jpeg);
                     }
@@ -83,19 +82,11 @@ pub fn picture_at(
 ) -> Result<Vec<u8>, MediaError> {
     let folder = cache.join("thumbnails");
     std::fs::create_dir_all(&folder).map_err(FileError::at(&folder))?;
-    picture(&folder, &(path.to_owned(), at_ms), progress)
-}
-
-fn picture(
-    folder: &Path,
-    (path, at): &(PathBuf, u64),
-    progress: &dyn Progress,
-) -> Result<Vec<u8>, MediaError> {
-    let kept = folder.join(key(&[&identity(path)?, &at.to_string(), &WIDTH_PX.to_string()]));
+    let kept = folder.join(key(&[&identity(path)?, &at_ms.to_string(), &WIDTH_PX.to_string()]));
     if let Ok(jpeg) = std::fs::read(&kept) {
         return Ok(jpeg);
     }
-    let jpeg = thumbnail(path, *at, WIDTH_PX, progress)?;
+    let jpeg = thumbnail(path, at_ms, WIDTH_PX, progress)?;
     write_whole(&kept, &jpeg)?;
     Ok(jpeg)
 }

@@ -1,14 +1,12 @@
 //! Finding video files under the given paths, and identifying them by content.
 
-use std::fs::{self, File, Metadata};
-use std::io::{self, Read, Seek, SeekFrom};
+use std::fs::{self, Metadata};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-use sha2::{Digest, Sha256};
-
 use super::IndexError;
-use crate::files::{FileError, hex};
+use crate::files::{FileError, content_hash};
 use crate::library::Found;
 use crate::progress::Progress;
 
@@ -32,7 +30,7 @@ pub fn discover(paths: &[PathBuf], progress: &dyn Progress) -> Result<Vec<Found>
         progress.check()?;
         match identify(&path) {
             Ok(file) => found.push(file),
-            Err(error) => progress.warn(&FileError::at(path)(error).to_string()),
+            Err(error) => warn(&path, error, progress),
         }
     }
     Ok(found)
@@ -49,7 +47,7 @@ fn walk(
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
         Err(error) => {
-            progress.warn(&FileError::at(folder)(error).to_string());
+            warn(folder, error, progress);
             return Ok(());
         }
     };
@@ -67,18 +65,25 @@ fn walk(
     Ok(())
 }
 
+fn warn(path: &Path, error: io::Error, progress: &dyn Progress) {
+    progress.warn(&FileError::at(path)(error).to_string());
+}
+
 fn is_video_name(path: &Path) -> bool {
     let extension = path.extension().unwrap_or_default().to_string_lossy().to_lowercase();
     EXTENSIONS.contains(&extension.as_str())
 }
 
 fn identify(path: &Path) -> io::Result<Found> {
+    if path.to_str().is_none() {
+        return Err(io::Error::other("its name or folder's name is not UTF-8; rename it"));
+    }
     let about = fs::metadata(path)?;
     // To open a pipe is to wait for whoever writes into it.
     if !about.is_file() {
         return Err(io::Error::other("is a device or pipe, not a file; copy it to a file first"));
     }
-    found(path, &about, content(path, about.len())?)
+    found(path, &about, content_hash(path, about.len())?)
 }
 
 /// A file as the library enters it.
@@ -86,28 +91,6 @@ pub(super) fn found(path: &Path, about: &Metadata, content: String) -> io::Resul
     let modified = about.modified()?.duration_since(UNIX_EPOCH).unwrap_or_default();
     let modified_ms = modified.as_millis() as i64;
     Ok(Found { path: path.into(), content, bytes: about.len(), modified_ms })
-}
-
-/// A hash of the size and of sixteen blocks spread over the file; hashing a terabyte would take hours.
-fn content(path: &Path, bytes: u64) -> io::Result<String> {
-    const BLOCKS: u64 = 16;
-    const BLOCK_BYTES: u64 = 64 * 1024;
-    let mut file = File::open(path)?;
-    let mut hash = Sha256::new();
-    hash.update(bytes.to_le_bytes());
-    let mut block = Vec::with_capacity(BLOCK_BYTES as usize);
-    for i in 0..BLOCKS {
-        let start = if bytes <= BLOCKS * BLOCK_BYTES {
-            i * BLOCK_BYTES
-        } else {
-            (bytes - BLOCK_BYTES) * i / (BLOCKS - 1)
-        };
-        file.seek(SeekFrom::Start(start))?;
-        block.clear();
-        (&mut file).take(BLOCK_BYTES).read_to_end(&mut block)?;
-        hash.update(&block);
-    }
-    Ok(hex(&hash.finalize()[..16]))
 }
 
 #[cfg(test)]
@@ -145,15 +128,20 @@ mod tests {
     }
 
     #[test]
-    fn a_change_anywhere_in_a_large_file_near_a_block_is_seen() {
+    fn a_name_that_is_not_utf_8_is_told() {
+        use std::os::unix::ffi::OsStrExt;
+        struct Warnings(std::sync::Mutex<Vec<String>>);
+        impl Progress for Warnings {
+            fn warn(&self, message: &str) {
+                self.0.lock().unwrap().push(message.into());
+            }
+        }
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("large.mp4");
-        let mut bytes = vec![7u8; 3_000_000];
-        fs::write(&path, &bytes).unwrap();
-        let before = content(&path, 3_000_000).unwrap();
-        *bytes.last_mut().unwrap() = 8;
-        fs::write(&path, &bytes).unwrap();
-        assert_ne!(before, content(&path, 3_000_000).unwrap());
+        fs::write(folder.path().join(std::ffi::OsStr::from_bytes(b"caf\xe9.mp4")), b"x").unwrap();
+        let warnings = Warnings(Vec::new().into());
+        assert!(discover(&[folder.path().into()], &warnings).unwrap().is_empty());
+        let warnings = warnings.0.into_inner().unwrap().join("\n");
+        assert!(warnings.contains("not UTF-8"), "{warnings}");
     }
 
     #[test]

@@ -4,12 +4,13 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use crate::files::read_side_file;
 use crate::library::Video;
 
 /// The file name is the title where nothing else is known.
 pub fn read_metadata(path: &Path) -> Video {
     let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    let info = std::fs::read(path.with_extension("info.json")).ok();
+    let info = read_side_file(&path.with_extension("info.json")).ok();
     let info: Value =
         info.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or(Value::Null);
     let text = |key: &str| info[key].as_str().map(str::trim).filter(|s| !s.is_empty());

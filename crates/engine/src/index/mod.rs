@@ -14,7 +14,7 @@ use std::path::PathBuf;
 
 use rayon::prelude::*;
 
-use crate::encoder::{Encoder, EncoderError};
+use crate::encoder::Encoder;
 use crate::files::FileError;
 use crate::library::{Library, LibraryError, Outcome, VideoRecord, VideoStatus};
 use crate::listen::Listener;
@@ -69,8 +69,6 @@ pub enum IndexError {
     /// A program is missing, or the disk is full.
     #[error(transparent)]
     Media(MediaError),
-    #[error(transparent)]
-    Encoder(EncoderError),
     #[error(transparent)]
     File(#[from] FileError),
     #[error(transparent)]

@@ -10,6 +10,7 @@ use super::steps::{Steps, VideoStep, confirmed};
 use super::video_list::ListedVideo;
 use super::{IndexError, Indexer, corrections};
 use crate::encoder::{EncoderError, Seconds, VideoInput};
+use crate::files::read_side_file;
 use crate::library::{Indexed, Outcome, Video, VideoFeatures, VideoRecord};
 use crate::listen::{ListenError, Listener, UncertainWord};
 use crate::media::{self, MediaError, Probe};
@@ -26,49 +27,34 @@ impl Indexer<'_> {
         record: &VideoRecord,
         progress: &dyn Progress,
     ) -> Result<Outcome, IndexError> {
+        self.indexed(record, progress).or_else(failure)
+    }
+
+    fn indexed(
+        &self,
+        record: &VideoRecord,
+        progress: &dyn Progress,
+    ) -> Result<Outcome, EncoderError> {
         if let Some(listed) = self.list.and_then(|list| list.video(&record.path)) {
             return self.index_listed(record, listed, progress);
         }
-        let probe = match media::probe(&record.path, progress) {
-            Ok(probe) => probe,
-            Err(error) => return bad_video(error),
-        };
-        let narration = match self.narration(record, &probe, progress) {
-            Ok(narration) => narration,
-            Err(error) => return bad_video(error),
-        };
+        let probe = media::probe(&record.path, progress)?;
+        let narration = self.narration(record, &probe, progress)?;
         let (length_ms, width, height) = (probe.duration_ms, probe.width, probe.height);
         let video = Video { length_ms, width, height, ..read_metadata(&record.path) };
-        match self.index_narrated(record, &video, narration, progress) {
-            Ok(indexed) if indexed.clips.is_empty() && !self.encoder.sees() => {
-                let no_listener = probe.has_audio && self.speech.is_none();
-                Ok(Outcome::Failed(no_steps(&indexed.sentences, no_listener)))
-            }
-            Ok(indexed) => Ok(Outcome::Ready(video, Box::new(indexed))),
-            Err(EncoderError::Media(error)) => bad_video(error),
-            Err(error) => bad_features(error),
-        }
-    }
-
-    fn index_narrated(
-        &self,
-        record: &VideoRecord,
-        video: &Video,
-        narration: Option<Narration>,
-        progress: &dyn Progress,
-    ) -> Result<Indexed, EncoderError> {
-        let by = narration.as_ref().map(|narration| narration.by.clone());
-        let (mut sentences, uncertain) = narration
-            .map(|narration| (narration.sentences, narration.uncertain))
-            .unwrap_or_default();
-        let length_ms = video.length_ms;
+        let Narration { mut sentences, uncertain, by } = narration.unwrap_or_default();
         let input = VideoInput { path: &record.path, length_ms, sentences: &sentences };
         let seconds = self.encoder.encode_seconds(&input, progress)?;
         let features = &seconds.features;
         self.correct(&mut sentences, &uncertain, features, progress)?;
         let steps = self.steps(record, &video.title, &sentences, progress);
         let indexed = self.clips(record, length_ms, seconds, steps)?;
-        Ok(Indexed { sentences, narration_by: by, ..indexed })
+        if indexed.clips.is_empty() && !self.encoder.sees() {
+            let no_listener = probe.has_audio && self.speech.is_none();
+            return Ok(Outcome::Failed(no_steps(&sentences, no_listener)));
+        }
+        let indexed = Indexed { sentences, narration_by: by, ..indexed };
+        Ok(Outcome::Ready(video, Box::new(indexed)))
     }
 
     /// Indexes a video by its features and what the list says of it.
@@ -77,15 +63,13 @@ impl Indexer<'_> {
         record: &VideoRecord,
         listed: &ListedVideo,
         progress: &dyn Progress,
-    ) -> Result<Outcome, IndexError> {
+    ) -> Result<Outcome, EncoderError> {
         let steps = Steps::given(listed.steps.clone(), "the list of videos");
         let length_ms = listed.video.length_ms;
         let input = VideoInput { path: &record.path, length_ms, sentences: &[] };
-        let seconds = self.encoder.encode_seconds(&input, progress);
-        match seconds.and_then(|seconds| self.clips(record, length_ms, seconds, steps)) {
-            Ok(indexed) => Ok(Outcome::Ready(listed.video.clone(), Box::new(indexed))),
-            Err(error) => bad_features(error),
-        }
+        let seconds = self.encoder.encode_seconds(&input, progress)?;
+        let indexed = self.clips(record, length_ms, seconds, steps)?;
+        Ok(Outcome::Ready(listed.video.clone(), Box::new(indexed)))
     }
 
     /// A subtitle file beside the video, else a text stream inside it, else recognised speech.
@@ -95,7 +79,8 @@ impl Indexer<'_> {
         probe: &Probe,
         progress: &dyn Progress,
     ) -> Result<Option<Narration>, MediaError> {
-        let narration = |sentences, by| Narration { sentences, uncertain: Vec::new(), by };
+        let narration =
+            |sentences, by| Narration { sentences, uncertain: Vec::new(), by: Some(by) };
         for file in transcript::sidecar(&record.path) {
             let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
             match transcript::read(&file) {
@@ -144,10 +129,14 @@ impl Indexer<'_> {
         progress: &dyn Progress,
     ) -> Steps {
         let own = record.path.with_extension("steps.json");
-        if let Ok(bytes) = std::fs::read(&own) {
-            match recipe::read_step_list(&bytes) {
+        if own.exists() {
+            let list = read_side_file(&own).map_err(|error| error.to_string()).and_then(|bytes| {
+                recipe::read_step_list(&bytes)
+                    .map_err(|error| format!("{}: {error}", own.display()))
+            });
+            match list {
                 Ok(list) => return Steps::from_list(list),
-                Err(error) => progress.warn(&format!("{}: {error}", own.display())),
+                Err(error) => progress.warn(&error),
             }
         }
         if let Some((chat, domain)) = self.chat {
@@ -262,11 +251,12 @@ fn clip_features(found: &[StepSpan], seconds: &Features) -> Features {
     clip
 }
 
+#[derive(Default)]
 struct Narration {
     sentences: Vec<Sentence>,
     uncertain: Vec<UncertainWord>,
     /// Where it came from, for the user.
-    by: String,
+    by: Option<String>,
 }
 
 /// What is said in the video, by the speech model. Damaged sound is a warning.
@@ -297,7 +287,7 @@ fn recognised_speech(
     // The stop words and the rules that corrections go by are English.
     let is_english = listened.language.as_deref() == Some("en");
     let uncertain = if is_english { listened.uncertain } else { Vec::new() };
-    let by = format!("speech recognised by {}", listener.name());
+    let by = Some(format!("speech recognised by {}", listener.name()));
     let narration = Narration { sentences: listened.sentences, uncertain, by };
     Ok(Some(narration).filter(|narration| !narration.sentences.is_empty()))
 }
@@ -318,25 +308,20 @@ fn no_steps(sentences: &[Sentence], no_listener: bool) -> String {
     }
 }
 
-/// Features that do not fit are the video's fault; any other error of the encoder ends the run.
-fn bad_features(error: EncoderError) -> Result<Outcome, IndexError> {
+/// An error is the video's fault, whatever it is, unless every other video would have it.
+fn failure(error: EncoderError) -> Result<Outcome, IndexError> {
     match error {
-        EncoderError::Stopped(stopped) => Err(stopped.into()),
-        EncoderError::Precomputed(error) => Ok(Outcome::Failed(error.to_string())),
-        error => Err(IndexError::Encoder(error)),
-    }
-}
-
-/// A media error is the video's fault, unless it is the machine's.
-fn bad_video(error: MediaError) -> Result<Outcome, IndexError> {
-    match error {
-        MediaError::Stopped(stopped) => Err(stopped.into()),
-        MediaError::Missing { .. }
-        | MediaError::NotStarted { .. }
-        | MediaError::CodecMissing { .. }
-        | MediaError::DiskFull { .. } => Err(IndexError::Media(error)),
+        EncoderError::Stopped(stopped) | EncoderError::Media(MediaError::Stopped(stopped)) => {
+            Err(stopped.into())
+        }
+        EncoderError::Media(
+            error @ (MediaError::Missing { .. }
+            | MediaError::NotStarted { .. }
+            | MediaError::CodecMissing { .. }
+            | MediaError::DiskFull { .. }),
+        ) => Err(IndexError::Media(error)),
         // The caller names the video.
-        MediaError::Unusable { reason, .. } => Ok(Outcome::Failed(reason)),
-        MediaError::Failed { .. } | MediaError::File(_) => Ok(Outcome::Failed(error.to_string())),
+        EncoderError::Media(MediaError::Unusable { reason, .. }) => Ok(Outcome::Failed(reason)),
+        error => Ok(Outcome::Failed(error.to_string())),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
+use rusqlite::{Connection, OpenFlags, params};
 
 use super::LibraryError;
 use crate::encoder::EncoderId;
@@ -96,7 +96,5 @@ pub(super) fn encoder(database: &Connection, file: &Path) -> Result<EncoderId, L
     };
     database
         .query_row("SELECT name, dim, weights FROM encoder", [], read)
-        .optional()
-        .and_then(|found| found.ok_or(rusqlite::Error::QueryReturnedNoRows))
         .map_err(|source| LibraryError::Database { file: file.into(), source })
 }

@@ -89,23 +89,14 @@ impl Library {
     /// one.
     pub fn enter(&self, found: &[Found]) -> Result<(), LibraryError> {
         self.write(|database| {
-            for file in found {
-                enter_one(database, file)?;
-            }
-            Ok(())
+            found.iter().try_for_each(|file| enter_one(database, file))?;
+            choose_originals(database)
         })
     }
 
-    /// Those of the files that are to be indexed. A copy of a failed video is one of them: it may
-    /// have subtitles.
+    /// Those of the files that are to be indexed.
     pub fn pending(&self, found: &[Found]) -> Result<Vec<VideoRecord>, LibraryError> {
-        self.write(|database| {
-            database.execute(
-                "UPDATE videos SET status = 'pending' WHERE status = 'duplicate' AND reason IN
-                 (SELECT path FROM videos WHERE status = 'failed')",
-                [],
-            )
-        })?;
+        self.write(choose_originals)?;
         let paths: std::collections::HashSet<&Path> =
             found.iter().map(|file| file.path.as_path()).collect();
         let mut videos = self.videos()?;
@@ -120,7 +111,9 @@ impl Library {
         }
         self.write(|database| match outcome {
             Outcome::Ready(video, indexed) => write_ready(database, record.id, video, indexed),
-            Outcome::Failed(reason) => write_failed(database, record.id, reason),
+            Outcome::Failed(reason) => {
+                write_failed(database, &record.path.to_string_lossy(), reason)
+            }
         })
     }
 
@@ -194,12 +187,17 @@ impl Library {
         Ok((clips, contents))
     }
 
-    /// Deletes a video's record, clips and features.
+    /// Deletes a video's record, clips and features; a copy of it is to be indexed instead.
     pub fn remove(&self, video: &VideoRecord) -> Result<(), LibraryError> {
-        self.write(|database| {
-            database.execute("DELETE FROM videos WHERE id = ?", [video.id]).map(drop)
+        let is_used = self.write(|database| {
+            database.execute("DELETE FROM videos WHERE id = ?", [video.id])?;
+            choose_originals(database)?;
+            let ready = "SELECT 1 FROM videos WHERE content = ? AND status = 'ready'";
+            database.prepare(ready)?.exists([&video.content])
         })?;
-        features::forget(&self.folder, &video.content);
+        if !is_used {
+            features::forget(&self.folder, &video.content);
+        }
         Ok(())
     }
 
@@ -284,41 +282,49 @@ fn like(word: &str) -> String {
     format!("% {plain}%")
 }
 
-/// Enters one file: as pending if it is new or its bytes changed, as a duplicate if another video
-/// of the library has the same bytes.
+/// Enters a file as pending if it is new, its bytes changed or it failed. A file of the same bytes that
+/// is gone fails, so that this one can take its place.
 fn enter_one(database: &Connection, file: &Found) -> rusqlite::Result<()> {
     let path = file.path.to_string_lossy();
-    let known: Option<String> = database
-        .query_row("SELECT content FROM videos WHERE path = ?", [&path], |row| row.get(0))
-        .optional()?;
-    if known.as_ref() == Some(&file.content) {
-        let again = "UPDATE videos SET status = 'pending' WHERE path = ? AND status = 'failed'";
-        return database.execute(again, [&path]).map(drop);
+    let copies = "SELECT path FROM videos WHERE content = ? AND path <> ?
+                  AND status IN ('ready', 'pending')";
+    let read = |row: &Row<'_>| row.get::<_, String>(0);
+    let copies: Vec<String> = database
+        .prepare_cached(copies)?
+        .query_map([&*file.content, &*path], read)?
+        .collect::<Result<_, _>>()?;
+    for copy in copies.iter().filter(|copy| !Path::new(copy).exists()) {
+        write_failed(database, copy, "its file is gone; a copy of it is used instead")?;
     }
-    let twin: Option<String> = database
-        .query_row(
-            "SELECT path FROM videos WHERE content = ? AND path <> ? AND status <> 'duplicate'
-             ORDER BY id LIMIT 1",
-            params![file.content, path],
-            |row| row.get(0),
-        )
-        .optional()?;
-    let (status, reason) = match twin {
-        Some(twin) => ("duplicate", Some(twin)),
-        None => ("pending", None),
-    };
-    let title = file.path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let title = file.path.file_stem().unwrap_or_default().to_string_lossy();
     database.execute(
-        "INSERT INTO videos (path, content, bytes, modified_ms, status, reason, title)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
-         ON CONFLICT (path) DO UPDATE SET content = ?2, bytes = ?3, modified_ms = ?4, status = ?5,
-         reason = ?6",
-        params![path, file.content, file.bytes as i64, file.modified_ms, status, reason, title],
+        "INSERT INTO videos (path, content, bytes, modified_ms, status, title)
+         VALUES (?1, ?2, ?3, ?4, 'pending', ?5)
+         ON CONFLICT (path) DO UPDATE SET content = ?2, bytes = ?3, modified_ms = ?4,
+         status = 'pending', reason = NULL WHERE content <> ?2 OR status = 'failed'",
+        params![path, file.content, file.bytes as i64, file.modified_ms, title],
     )?;
-    database.execute(
-        "DELETE FROM clips WHERE video = (SELECT id FROM videos WHERE path = ?)",
-        [&path],
+    Ok(())
+}
+
+/// Of videos with the same bytes one is indexed, the first that is ready or else the first, and the
+/// others are its duplicates. Where it failed, the next one is tried: it may have subtitles.
+fn choose_originals(database: &Connection) -> rusqlite::Result<()> {
+    database.execute_batch(
+        "UPDATE videos SET status = 'pending', reason = NULL
+         WHERE status = 'duplicate' AND content NOT IN
+         (SELECT content FROM videos WHERE status IN ('ready', 'pending'));
+
+         UPDATE videos SET status = 'duplicate', reason = original.path FROM
+         (SELECT content, path, min((status <> 'ready') * 4294967296 + id)
+          FROM videos WHERE status IN ('ready', 'pending') GROUP BY content) AS original
+         WHERE original.content = videos.content AND original.path <> videos.path
+         AND status <> 'failed';",
     )?;
+    for table in ["sentences", "clips", "shots"] {
+        let unused = "SELECT id FROM videos WHERE status <> 'ready'";
+        database.execute(&format!("DELETE FROM {table} WHERE video IN ({unused})"), [])?;
+    }
     Ok(())
 }
 
@@ -369,9 +375,9 @@ fn insert_texts<'a>(
     Ok(())
 }
 
-fn write_failed(database: &Connection, id: u32, reason: &str) -> rusqlite::Result<()> {
-    let sql = "UPDATE videos SET status = 'failed', reason = ? WHERE id = ?";
-    database.execute(sql, params![reason, id]).map(drop)
+fn write_failed(database: &Connection, path: &str, reason: &str) -> rusqlite::Result<()> {
+    let sql = "UPDATE videos SET status = 'failed', reason = ? WHERE path = ?";
+    database.execute(sql, [reason, path]).map(drop)
 }
 
 fn read_video(row: &Row<'_>) -> rusqlite::Result<VideoRecord> {

@@ -3,7 +3,7 @@
 
 use rayon::prelude::*;
 use stitch_core::random::SplitMix64;
-use stitch_nn::whisper::network::{Heard as CrossCache, Network as Whisper, Written as SelfCache};
+use stitch_nn::whisper::{CrossCache, SelfCache, Whisper};
 
 use super::sampling::{forbid_tokens, log_sum_exp, sample, top_tokens};
 use super::vocabulary::Vocabulary;
@@ -144,7 +144,7 @@ impl Decoder<'_> {
         let beam = |(window, cross): (usize, &&'h CrossCache)| Beam {
             window,
             cross,
-            open: vec![Hypothesis { cache: self.network.blank(), ..Hypothesis::default() }],
+            open: vec![Hypothesis { cache: self.network.self_cache(), ..Hypothesis::default() }],
             ended: Vec::new(),
             size,
             no_speech_prob: 0.0,
@@ -164,7 +164,7 @@ impl Decoder<'_> {
             next.push(token.or(last).unwrap_or(self.vocabulary.start));
             caches.push(&mut hypothesis.cache);
         }
-        let x = self.network.write(&next, &mut caches, &cross);
+        let x = self.network.decode(&next, &mut caches, &cross);
         self.network.logits(&x)
     }
 

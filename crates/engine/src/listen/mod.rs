@@ -14,19 +14,19 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use session::Session;
-use stitch_nn::whisper::network::{Config as WhisperConfig, Network as Whisper};
-use stitch_nn::whisper::spectrum::Spectrum as LogMel;
+use stitch_nn::whisper::mel::LogMel;
+use stitch_nn::whisper::{Whisper, WhisperConfig};
 use vocabulary::Vocabulary;
 
 use crate::media::{AudioReader, MediaError};
-use crate::models::{WeightsError, weights};
+use crate::models::{NnError, weights};
 use crate::progress::{Progress, Stopped};
 use crate::transcript::Sentence;
 
 #[derive(Debug, thiserror::Error)]
 pub enum ListenError {
     #[error(transparent)]
-    Weights(#[from] WeightsError),
+    Weights(#[from] NnError),
     #[error(
         "the speech model {model} does not know the language `{wanted}`; it knows {known}. \
         Leave the language out to have it detected"
@@ -137,7 +137,7 @@ impl Listener {
 }
 
 /// Newer folders keep the suppressed tokens in a file of their own.
-fn read_generation_config(folder: &Path, config: &mut WhisperConfig) -> Result<(), WeightsError> {
+fn read_generation_config(folder: &Path, config: &mut WhisperConfig) -> Result<(), NnError> {
     #[derive(serde::Deserialize)]
     struct Generation {
         suppress_tokens: Option<Vec<i64>>,

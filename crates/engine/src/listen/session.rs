@@ -2,9 +2,9 @@
 
 use std::collections::VecDeque;
 
-use stitch_nn::whisper::network::Heard as CrossCache;
-use stitch_nn::whisper::spectrum::THROATS as VTLN_WARPS;
-use stitch_nn::whisper::voice::{BLOCK, Voice};
+use stitch_nn::vad::{BLOCK_SAMPLES, VoiceActivity};
+use stitch_nn::whisper::CrossCache;
+use stitch_nn::whisper::mel::VTLN_WARPS;
 
 use super::decode::{Decoder, Text};
 use super::segments::{self, Utterance};
@@ -47,7 +47,7 @@ pub struct Session<'a> {
 
 impl<'a> Session<'a> {
     pub fn new(listener: &'a Listener, hint: &str) -> Self {
-        let window_bytes = listener.network.bytes_heard().max(1);
+        let window_bytes = listener.network.cross_cache_bytes().max(1);
         Self {
             listener,
             hint: listener.vocabulary.hint(hint),
@@ -66,14 +66,14 @@ impl<'a> Session<'a> {
         mut sound: AudioReader,
         progress: &dyn Progress,
     ) -> Result<AudioEnd, ListenError> {
-        let (mut vad, mut packer) = (Voice::new(), WindowPacker::default());
-        let mut samples = vec![0.0; BLOCKS_PER_READ * BLOCK];
+        let (mut vad, mut packer) = (VoiceActivity::new(), WindowPacker::default());
+        let mut samples = vec![0.0; BLOCKS_PER_READ * BLOCK_SAMPLES];
         let mut reads = 0;
         loop {
             progress.check()?;
             let count = sound.read(&mut samples)?;
             let heard = &samples[..count];
-            self.enter(packer.push(heard, &vad.shares(heard)), progress)?;
+            self.enter(packer.push(heard, &vad.forward(heard)), progress)?;
             if count < samples.len() {
                 break;
             }
@@ -125,7 +125,7 @@ impl<'a> Session<'a> {
         let mut caches = Vec::with_capacity(windows.len());
         for window in windows {
             progress.check()?;
-            caches.push(network.hear(&log_mel.of(&window.samples, warp)));
+            caches.push(network.cross_cache(&log_mel.forward(&window.samples, warp)));
         }
         let caches: Vec<&CrossCache> = caches.iter().collect();
         let decoder = Decoder { network, vocabulary, hint: &self.hint, beam_size: BEAM_SIZE };

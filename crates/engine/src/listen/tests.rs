@@ -13,8 +13,8 @@ use super::vocabulary::Vocabulary;
 use crate::progress::Silent;
 use crate::transcript::Caption;
 use stitch_core::random::SplitMix64;
-use stitch_nn::whisper::network::{Config, Network};
-use stitch_nn::whisper::spectrum::{COLUMNS, Spectrum, THROATS as VTLN_WARPS};
+use stitch_nn::whisper::mel::{FRAMES, LogMel, VTLN_WARPS};
+use stitch_nn::whisper::{Whisper, WhisperConfig};
 
 fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
@@ -41,10 +41,10 @@ fn golden(name: &str) -> Golden {
     serde_json::from_slice(&std::fs::read(data(name)).unwrap()).unwrap()
 }
 
-fn load(folder: &Path) -> (Network, Vocabulary) {
-    let config = Config::read(folder).unwrap();
+fn load(folder: &Path) -> (Whisper, Vocabulary) {
+    let config = WhisperConfig::read(folder).unwrap();
     let tokens = Vocabulary::load(folder, &config).unwrap();
-    (Network::load(folder, config).unwrap(), tokens)
+    (Whisper::load(folder, config).unwrap(), tokens)
 }
 
 fn furthest(a: &[f32], b: &[f32]) -> f32 {
@@ -56,8 +56,8 @@ fn the_spectrum_is_that_of_transformers() {
     let golden: std::collections::HashMap<usize, Vec<Vec<f32>>> =
         serde_json::from_slice(&std::fs::read(data("whisper-spectra.json")).unwrap()).unwrap();
     for (bands, columns) in golden {
-        let ours = Spectrum::new(bands).of(&sound(), 0);
-        assert_eq!(ours.len(), COLUMNS * bands);
+        let ours = LogMel::new(bands).forward(&sound(), 0);
+        assert_eq!(ours.len(), FRAMES * bands);
         for (column, theirs) in ours.chunks_exact(bands).step_by(37).zip(&columns) {
             assert!(furthest(column, theirs) < 1e-4, "{bands}: {}", furthest(column, theirs));
         }
@@ -66,11 +66,11 @@ fn the_spectrum_is_that_of_transformers() {
 
 #[test]
 fn a_warped_spectrum_of_a_shifted_tone_is_that_of_the_tone() {
-    let spectrum = Spectrum::new(80);
+    let spectrum = LogMel::new(80);
     let loudest = |hertz: f64, warp: usize| {
         let tone = |n: usize| (n as f64 * hertz * std::f64::consts::TAU / 16_000.0).sin() as f32;
         let sound: Vec<f32> = (0..16_000).map(tone).collect();
-        let column = &spectrum.of(&sound, warp)[50 * 80..51 * 80];
+        let column = &spectrum.forward(&sound, warp)[50 * 80..51 * 80];
         (0..80).max_by(|a, b| column[*a].total_cmp(&column[*b])).unwrap()
     };
     for (warp, length) in VTLN_WARPS.into_iter().enumerate() {
@@ -107,17 +107,18 @@ fn the_warp_is_that_of_the_likeliest_text() {
 }
 
 /// Encoder and decoder against what transformers said; how far off, as a share of the spread.
-fn compare(network: &Network, golden: &Golden) -> (f32, f32) {
-    let spectrum = Spectrum::new(network.config.num_mel_bins).of(&sound(), 0);
+fn compare(network: &Whisper, golden: &Golden) -> (f32, f32) {
+    let spectrum = LogMel::new(network.config.num_mel_bins).forward(&sound(), 0);
     let d = network.config.d_model;
     let encoded = network.encode(&spectrum);
     let rows = encoded.chunks_exact(d).step_by(101).zip(&golden.encoded);
     let far = rows.map(|(ours, theirs)| furthest(ours, theirs) / spread(theirs));
-    let heard = network.hear(&spectrum);
-    let mut written = network.blank();
+    let heard = network.cross_cache(&spectrum);
+    let mut written = network.self_cache();
     let mut logits_far: f32 = 0.0;
     for (token, theirs) in golden.tokens.iter().zip(&golden.logits) {
-        let logits = network.logits(&network.write(&[*token], &mut [&mut written], &[(&heard, 1)]));
+        let logits =
+            network.logits(&network.decode(&[*token], &mut [&mut written], &[(&heard, 1)]));
         let ours: Vec<f32> = logits.iter().step_by(97).copied().collect();
         assert_eq!(ours.len(), theirs.len());
         logits_far = logits_far.max(furthest(&ours, theirs) / spread(theirs));
@@ -157,9 +158,10 @@ fn the_real_model_gives_the_numbers_of_transformers() {
 #[test]
 fn a_window_is_written_the_same_in_any_company() {
     let (network, tokens) = load(&data("tiny-whisper"));
-    let spectrum = Spectrum::new(80);
+    let spectrum = LogMel::new(80);
     let sounds = [sound(), sound()[..20_000].to_vec(), vec![0.0; 100], sound()[5000..].to_vec()];
-    let heard: Vec<_> = sounds.iter().map(|sound| network.hear(&spectrum.of(sound, 0))).collect();
+    let heard: Vec<_> =
+        sounds.iter().map(|sound| network.cross_cache(&spectrum.forward(sound, 0))).collect();
     let decoder = Decoder { network: &network, vocabulary: &tokens, hint: &[40, 41], beam_size: 3 };
     let language = decoder.language(&heard.iter().collect::<Vec<_>>()).unwrap();
     assert!(tokens.languages.iter().any(|(id, _)| *id == language));
@@ -238,7 +240,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
     #[test]
     fn whatever_the_network_says_times_are_in_order(seed: u64, temperature in 0.1f32..3.0) {
-        let config = Config::read(&data("tiny-whisper")).unwrap();
+        let config = WhisperConfig::read(&data("tiny-whisper")).unwrap();
         let tokens = Vocabulary::load(&data("tiny-whisper"), &config).unwrap();
         let mut random = SplitMix64::new(seed);
         let mut written = Vec::new();

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use stitch_nn::whisper::network::Config;
+use stitch_nn::whisper::WhisperConfig;
 use tokenizers::Tokenizer;
 
-use crate::models::WeightsError;
+use crate::models::NnError;
 use crate::transcript::text::fold;
 
 /// Hundredths of a second from one timestamp token to the next.
@@ -38,9 +38,9 @@ pub struct Vocabulary {
 }
 
 impl Vocabulary {
-    pub fn load(folder: &Path, config: &Config) -> Result<Self, WeightsError> {
+    pub fn load(folder: &Path, config: &WhisperConfig) -> Result<Self, NnError> {
         let path = folder.join("tokenizer.json");
-        let broken = |reason: String| WeightsError::Tokenizer { path: path.clone(), reason };
+        let broken = |reason: String| NnError::Tokenizer { path: path.clone(), reason };
         let tokenizer = Tokenizer::from_file(&path).map_err(|error| broken(error.to_string()))?;
         let find = |name: &str| {
             let id = tokenizer.token_to_id(name);

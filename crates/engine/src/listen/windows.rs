@@ -3,8 +3,8 @@
 
 use std::ops::Range;
 
-use stitch_nn::whisper::spectrum::WINDOW;
-use stitch_nn::whisper::voice::BLOCK;
+use stitch_nn::vad::BLOCK_SAMPLES as BLOCK;
+use stitch_nn::whisper::mel::WINDOW_SAMPLES as WINDOW;
 
 /// Speech begins at this VAD probability. The values of this file were chosen by hand.
 const SPEECH_START_PROB: f32 = 0.45;

@@ -1,12 +1,11 @@
 //! A file's first audio stream, decoded by ffmpeg into a pipe: all of it for speech recognition, or a
 //! cut of it for rendering.
 
-use std::io::{self, BufReader, Read};
 use std::path::Path;
-use std::process::{ChildStdout, Command};
 
-use super::child::{Running, run, url};
+use super::probe::{unreadable, unusable};
 use super::program::{MediaError, Program};
+use super::task::{Running, Task};
 use crate::files::FileError;
 use crate::progress::Progress;
 
@@ -19,7 +18,6 @@ pub const RATE: u32 = 48_000;
 /// are silence, so that sample `i` of a channel is at `i / rate` seconds.
 pub struct AudioReader {
     running: Running,
-    pipe: BufReader<ChildStdout>,
     /// Larger samples, which files of floats may hold, are clipped.
     max_sample: f32,
     samples: u64,
@@ -36,47 +34,34 @@ pub struct AudioEnd {
 impl AudioReader {
     /// The whole stream, mono at [`SPEECH_RATE`].
     pub fn speech(path: &Path) -> Result<Self, MediaError> {
-        let mut command = Program::Ffmpeg.command();
-        command.args(["-v", "error", "-nostdin", "-threads", "1", "-vn", "-sn", "-dn"]);
-        command.arg("-i").arg(url(path));
-        Self::start(command, &resample(SPEECH_RATE), [1, SPEECH_RATE], 1.0)
+        let task = Task::ffmpeg().args(["-threads", "1", "-vn", "-sn", "-dn"]).input(path);
+        Self::start(task, &resample(SPEECH_RATE), [1, SPEECH_RATE], 1.0)
     }
 
     /// `seconds` of the result from a moment of the stream at this speed, stereo at [`RATE`].
     pub fn cut(path: &Path, from_s: f64, seconds: f64, speed: f64) -> Result<Self, MediaError> {
-        let mut command = Program::Ffmpeg.command();
         let (from, read) = (format!("{from_s:.6}"), format!("{:.6}", seconds * speed));
-        command.args(["-v", "error", "-nostdin", "-vn", "-sn", "-ss", &from, "-t", &read, "-i"]);
-        command.arg(url(path));
-        Self::start(command, &with_speed(speed), [2, RATE as usize], f32::MAX)
+        let task = Task::ffmpeg().args(["-vn", "-sn", "-ss", &from, "-t", &read]).input(path);
+        Self::start(task, &with_speed(speed), [2, RATE as usize], f32::MAX)
     }
 
     fn start(
-        mut command: Command,
+        task: Task,
         filters: &str,
-        [channels, rate]: [usize; 2],
+        format: [usize; 2],
         max_sample: f32,
     ) -> Result<Self, MediaError> {
-        let (channels, rate) = (channels.to_string(), rate.to_string());
-        command.args(["-map", "0:a:0", "-af", filters, "-ac", &channels, "-ar", &rate]);
-        command.args(["-f", "f32le", "-"]);
-        let (running, pipe) = Running::stream(command, 1 << 16)?;
-        Ok(Self { running, pipe, max_sample, samples: 0 })
+        let [channels, rate] = format.map(|number| number.to_string());
+        let task = task.args(["-map", "0:a:0", "-af", filters, "-ac", &channels, "-ar", &rate]);
+        let running = task.args(["-f", "f32le", "-"]).start()?;
+        Ok(Self { running, max_sample, samples: 0 })
     }
 
     /// Fills the buffer and returns how many samples came; fewer than fit are the last ones.
     /// Samples that are not finite become 0.
     pub fn read(&mut self, samples: &mut [f32]) -> Result<usize, MediaError> {
         let mut bytes = vec![0; samples.len() * 4];
-        let mut have = 0;
-        while have < bytes.len() {
-            match self.pipe.read(&mut bytes[have..]) {
-                Ok(0) => break,
-                Ok(count) => have += count,
-                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-                Err(e) => return Err(Program::Ffmpeg.not_started(e)),
-            }
-        }
+        let have = self.running.fill(&mut bytes)?;
         let (decoded, _) = bytes[..have].as_chunks::<4>();
         for (sample, bytes) in samples.iter_mut().zip(decoded) {
             let x = f32::from_le_bytes(*bytes);
@@ -129,18 +114,12 @@ fn with_speed(speed: f64) -> String {
 /// The duration of a file with audio in milliseconds; 0 if its header does not say.
 pub fn duration_ms(path: &Path, progress: &dyn Progress) -> Result<u64, MediaError> {
     std::fs::metadata(path).map_err(FileError::at(path))?;
-    let mut command = Program::Ffprobe.command();
-    command.args(["-v", "error", "-select_streams", "a:0", "-of", "default=nk=1:nw=1"]);
-    command.args(["-show_entries", "stream=codec_type:format=duration"]).arg(url(path));
-    let unusable = |reason: &str| MediaError::Unusable { path: path.into(), reason: reason.into() };
-    let report = match run(Program::Ffprobe, command, progress) {
-        Err(MediaError::Failed { .. }) => {
-            return Err(unusable("is no media file that ffmpeg can read"));
-        }
-        report => String::from_utf8_lossy(&report?).into_owned(),
-    };
+    let task = Task::ffprobe().args(["-select_streams", "a:0", "-of", "default=nk=1:nw=1"]);
+    let task = task.args(["-show_entries", "stream=codec_type:format=duration"]).input(path);
+    let report = task.run(progress).map_err(|error| unreadable(path, error))?;
+    let report = String::from_utf8_lossy(&report);
     if !report.lines().any(|line| line == "audio") {
-        return Err(unusable("has no sound"));
+        return Err(unusable(path, "has no sound"));
     }
     let seconds = report.lines().find_map(|line| line.parse::<f64>().ok()).unwrap_or(0.0);
     Ok((seconds.max(0.0) * 1000.0) as u64)

@@ -1,11 +1,10 @@
 //! One part of the result's video track, encoded to the common format.
 
 use std::path::Path;
-use std::process::Command;
 
-use super::child::{run, url};
-use super::probe::{Probe, last_value};
+use super::probe::{Probe, last_value, unusable};
 use super::program::{MediaError, Program};
+use super::task::Task;
 use crate::progress::Progress;
 
 /// The frame size and rate of the result.
@@ -45,23 +44,22 @@ pub enum Content<'a> {
 }
 
 /// Content with text drawn on it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Layer<'a> {
     pub content: Content<'a>,
     /// The name of an ASS file in the working folder.
-    pub text: Option<&'a str>,
+    pub text: Option<String>,
 }
 
 /// x264's quality: part of the cache's keys. Chosen by hand.
 pub const QUALITY: [&str; 4] = ["-preset", "veryfast", "-crf", "21"];
 
 /// One layer, or two that fade into each other over the whole part.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct VideoPart<'a> {
-    pub layer: Layer<'a>,
-    pub fade_to: Option<Layer<'a>>,
+    pub layers: Vec<Layer<'a>>,
     /// The name of an ASS file in the working folder that is drawn over both layers.
-    pub caption: Option<&'a str>,
+    pub caption: Option<String>,
     pub frames: u64,
 }
 
@@ -75,73 +73,67 @@ pub fn encode_part(
     out: &Path,
     progress: &dyn Progress,
 ) -> Result<(), MediaError> {
-    let layers: Vec<Layer> = [Some(part.layer), part.fade_to].into_iter().flatten().collect();
-    let mut command = Program::Ffmpeg.command();
-    command.current_dir(folder).args(["-v", "error", "-nostdin", "-y", "-filter_threads", "1"]);
-    for layer in &layers {
-        input(&mut command, layer, part.frames, canvas);
+    let mut task = Task::ffmpeg().in_folder(folder).args(["-filter_threads", "1"]);
+    for layer in &part.layers {
+        task = input(task, layer, part.frames, canvas);
     }
-    command.args(["-filter_complex", &graph(&layers, part, canvas, aspect)]);
-    command.args(["-map", "[out]", "-frames:v", &part.frames.to_string()]);
-    compression(&mut command, canvas);
-    command.args(["-progress", "-", "-f", "mov"]).arg(url(out));
-    let report = run(Program::Ffmpeg, command, progress)?;
-    check_frames(part, last_value(&String::from_utf8_lossy(&report), "frame"))
+    let task = task.args(["-filter_complex", &graph(part, canvas, aspect)]);
+    let task = task.args(["-map", "[out]", "-frames:v", &part.frames.to_string()]);
+    let task = compressed(task, canvas).args(["-progress", "-", "-f", "mov"]).file(out);
+    check_frames(part, last_value(&task.run(progress)?, "frame"))
 }
 
 /// An error for a part that came out shorter than it should.
 fn check_frames(part: &VideoPart, made: Option<i64>) -> Result<(), MediaError> {
     let made = made.unwrap_or(0).max(0) as u64;
-    match part.layer.content {
+    match part.layers.first().map(|layer| layer.content) {
         _ if made == part.frames => Ok(()),
-        Content::Video { path, from_s, .. } => Err(MediaError::Unusable {
-            path: path.to_owned(),
-            reason: format!("has no picture at {from_s:.1} s; index it again and make a new cut"),
-        }),
-        Content::Colour(_) => Err(MediaError::Failed {
+        Some(Content::Video { path, from_s, .. }) => Err(unusable(
+            path,
+            format!("has no picture at {from_s:.1} s; index it again and make a new cut"),
+        )),
+        _ => Err(MediaError::Failed {
             program: Program::Ffmpeg,
             message: format!("{made} of {} frames of a card were made", part.frames),
         }),
     }
 }
 
-fn input(command: &mut Command, layer: &Layer, frames: u64, canvas: Canvas) {
-    let seconds = frames as f64 / f64::from(canvas.fps);
+fn input(task: Task, layer: &Layer, frames: u64, canvas: Canvas) -> Task {
+    let Canvas { width, height, fps } = canvas;
     match layer.content {
         Content::Video { path, from_s, speed, .. } => {
             // A little more than needed, so that the last frame has a successor.
-            let read = format!("{:.6}", seconds * speed + 0.25);
-            command.args(["-threads", "1", "-ss", &format!("{from_s:.6}"), "-t", &read, "-i"]);
-            command.arg(url(path));
+            let read = format!("{:.6}", frames as f64 / f64::from(fps) * speed + 0.25);
+            task.args(["-threads", "1", "-ss", &format!("{from_s:.6}"), "-t", &read]).input(path)
         }
         Content::Colour(colour) => {
-            let Canvas { width, height, fps } = canvas;
             let plate = format!("color=c=0x{colour:06X}:s={width}x{height}:r={fps}");
-            command.args(["-f", "lavfi", "-i", &plate]);
+            task.args(["-f", "lavfi", "-i", &plate])
         }
     }
 }
 
-fn graph(layers: &[Layer], part: &VideoPart, canvas: Canvas, aspect: Aspect) -> String {
+fn graph(part: &VideoPart, canvas: Canvas, aspect: Aspect) -> String {
     let chain = |(i, layer): (usize, &Layer)| chain(i, layer, part.frames, canvas, aspect);
-    let chains: Vec<String> = layers.iter().enumerate().map(chain).collect();
+    let chains: Vec<String> = part.layers.iter().enumerate().map(chain).collect();
     let seconds = part.frames as f64 / f64::from(canvas.fps);
-    let faded = match layers.len() {
+    let faded = match part.layers.len() {
         1 => "[l0]".to_owned(),
         _ => format!("[l0][l1]xfade=transition=fade:duration={seconds:.6}:offset=0,"),
     };
-    format!("{};{faded}{}format=yuv420p[out]", chains.join(";"), drawn(part.caption))
+    format!("{};{faded}{}format=yuv420p[out]", chains.join(";"), drawn(&part.caption))
 }
 
 /// The filter that draws an ASS file, with its comma.
-fn drawn(text: Option<&str>) -> String {
-    text.map_or_else(String::new, |name| format!("ass=filename={name}:fontsdir=fonts,"))
+fn drawn(text: &Option<String>) -> String {
+    text.as_ref().map_or_else(String::new, |name| format!("ass=filename={name}:fontsdir=fonts,"))
 }
 
 /// From input `i` to the label `l{i}`: exactly `frames` frames of the canvas.
 fn chain(i: usize, layer: &Layer, frames: u64, canvas: Canvas, aspect: Aspect) -> String {
     let fps = canvas.fps;
-    let text = drawn(layer.text);
+    let text = drawn(&layer.text);
     // The last frame stands where the video ends early; xfade wants one time base.
     let end = format!(
         "tpad=stop=-1:stop_mode=clone,trim=end_frame={frames},{text}\
@@ -232,20 +224,21 @@ fn even(value: u32) -> u32 {
 }
 
 /// One set of x264 options for every part: joining copies, so their headers must be the same.
-fn compression(command: &mut Command, canvas: Canvas) {
+fn compressed(task: Task, canvas: Canvas) -> Task {
     let Canvas { width, height, fps } = canvas;
     let level = match u64::from(width) * u64::from(height) * u64::from(fps) {
         0..=62_668_800 => "4.0",
         62_668_801..=125_337_600 => "4.2",
         _ => "5.2",
     };
-    command.args(["-c:v", "libx264"]).args(QUALITY);
-    command.args(["-threads", "1", "-profile:v", "high", "-level:v", level]);
-    command.args(["-g", &(2 * fps).to_string(), "-pix_fmt", "yuv420p"]);
-    command.args(["-color_range", "tv", "-colorspace", "bt709"]);
-    command.args(["-color_primaries", "bt709", "-color_trc", "bt709"]);
-    command.args(["-video_track_timescale", &(fps * 512).to_string()]);
-    command.args(["-map_metadata", "-1", "-fflags", "+bitexact", "-flags:v", "+bitexact"]);
+    let options = format!(
+        "-threads 1 -profile:v high -level:v {level} -g {} -pix_fmt yuv420p -color_range tv \
+         -colorspace bt709 -color_primaries bt709 -color_trc bt709 -video_track_timescale {} \
+         -map_metadata -1 -fflags +bitexact -flags:v +bitexact",
+        2 * fps,
+        fps * 512
+    );
+    task.args(["-c:v", "libx264"]).args(QUALITY).args(options.split(' '))
 }
 
 #[cfg(test)]

@@ -2,12 +2,13 @@
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::process::{ChildStdin, Stdio};
+use std::process::ChildStdin;
 
 use tempfile::NamedTempFile;
 
-use super::child::{Running, url};
-use super::program::{MediaError, Program};
+use super::probe::unusable;
+use super::program::MediaError;
+use super::task::{Running, Task};
 use crate::files::{FileError, folder_of, persist, temporary};
 use crate::progress::{Progress, Silent};
 
@@ -53,22 +54,25 @@ impl VideoWriter {
     ) -> Result<Self, MediaError> {
         let new = |suffix| temporary(folder_of(path), suffix);
         let file = new(".mp4").map_err(FileError::at(path))?;
-        let mut command = Program::Ffmpeg.command();
-        command.args(["-hide_banner", "-loglevel", "error", "-y"]).args(picture_input(format));
+        let VideoFormat { width, height, pictures_per_second: rate, .. } = format;
+        let (size, rate) = (format!("{width}x{height}"), rate.to_string());
+        let mut task = Task::ffmpeg().args(["-f", "rawvideo", "-pix_fmt", "rgba", "-s", &size]);
+        task = task.args(["-framerate", &rate, "-i", "-"]);
         let mut audio_file = None;
         if let Some(pcm) = audio {
             let samples = new(".pcm").and_then(|file| write_samples(file, pcm));
             let samples = audio_file.insert(samples.map_err(FileError::at(path))?);
             let rate = pcm.rate.to_string();
-            command.args(["-f", "s16le", "-ar", &rate, "-ac", "1", "-i"]).arg(url(samples.path()));
-            command.args(["-c:a", "aac", "-b:a", "64k", "-ar", "44100"]);
+            task = task.args(["-f", "s16le", "-ar", &rate, "-ac", "1", "-i"]).file(samples.path());
+            task = task.args(["-c:a", "aac", "-b:a", "64k", "-ar", "44100"]);
         }
-        command.args(video_output(format)).arg(url(file.path())).stdin(Stdio::piped());
-        let mut ffmpeg = Running::start(Program::Ffmpeg, command)?;
+        let output = video_output(format.frames_per_second);
+        let task = task.args(output.split(' ')).file(file.path());
+        let (ffmpeg, pictures) = task.start_with_input()?;
         Ok(Self {
-            pictures: ffmpeg.stdin(),
+            pictures,
             ffmpeg: Some(ffmpeg),
-            picture_bytes: format.width as usize * format.height as usize * 4,
+            picture_bytes: width as usize * height as usize * 4,
             file,
             _audio: audio_file,
             path: path.to_owned(),
@@ -79,7 +83,7 @@ impl VideoWriter {
     pub fn picture(&mut self, rgba: &[u8]) -> Result<(), MediaError> {
         if rgba.len() != self.picture_bytes {
             let reason = format!("a picture of {} bytes, not {}", rgba.len(), self.picture_bytes);
-            return Err(MediaError::Unusable { path: self.path.clone(), reason });
+            return Err(unusable(&self.path, reason));
         }
         match self.pictures.as_mut().map(|pipe| pipe.write_all(rgba)) {
             Some(Ok(())) => Ok(()),
@@ -107,24 +111,14 @@ impl VideoWriter {
     }
 }
 
-fn picture_input(format: VideoFormat) -> Vec<String> {
-    let size = format!("{}x{}", format.width, format.height);
-    let rate = format.pictures_per_second;
-    words(&format!("-f rawvideo -pix_fmt rgba -s {size} -framerate {rate} -i -"))
-}
-
 /// One thread and fixed settings: the same pictures give the same bytes on every machine.
-fn video_output(format: VideoFormat) -> Vec<String> {
-    let (rate, keyframes) = (format.frames_per_second, format.frames_per_second * 2);
-    words(&format!(
+fn video_output(rate: u32) -> String {
+    format!(
         "-c:v libx264 -preset veryfast -tune animation -crf 23 -pix_fmt yuv420p -threads 1 \
-         -r {rate} -g {keyframes} -fflags +bitexact -flags:v +bitexact -flags:a +bitexact \
-         -map_metadata -1 -movflags +faststart -f mp4"
-    ))
-}
-
-fn words(text: &str) -> Vec<String> {
-    text.split_whitespace().map(str::to_owned).collect()
+         -r {rate} -g {} -fflags +bitexact -flags:v +bitexact -flags:a +bitexact \
+         -map_metadata -1 -movflags +faststart -f mp4",
+        2 * rate
+    )
 }
 
 fn write_samples(mut file: NamedTempFile, pcm: &Pcm) -> io::Result<NamedTempFile> {

@@ -1,13 +1,12 @@
 //! A video's frames, sampled evenly and resized, on a pipe; single frames as JPEG; text streams.
 
-use std::io::{self, BufReader, Read};
 use std::path::Path;
-use std::process::{ChildStdout, Command};
 
 use serde::Deserialize;
 
-use super::child::{Running, run, url};
-use super::program::{MediaError, Program};
+use super::probe::unusable;
+use super::program::MediaError;
+use super::task::{Running, Task};
 use crate::progress::{Progress, Silent};
 
 /// How much of the video is decoded.
@@ -68,16 +67,13 @@ pub struct Sampling {
 /// `i / fps` seconds. Dropping it ends the process.
 pub struct Frames {
     running: Option<Running>,
-    pipe: BufReader<ChildStdout>,
     bytes: usize,
 }
 
 impl Frames {
     pub fn open(path: &Path, sampling: &Sampling) -> Result<Self, MediaError> {
         let bytes = 3 * sampling.width as usize * sampling.height as usize;
-        let (running, pipe) =
-            Running::stream(command(path, sampling), bytes.clamp(1 << 16, 1 << 22))?;
-        Ok(Self { running: Some(running), pipe, bytes })
+        Ok(Self { running: Some(task(path, sampling).start()?), bytes })
     }
 }
 
@@ -85,22 +81,19 @@ impl Iterator for Frames {
     type Item = Result<Vec<u8>, MediaError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let running = self.running.take()?;
         let mut rgb = vec![0; self.bytes];
-        match self.pipe.read_exact(&mut rgb) {
-            Ok(()) => {
-                self.running = Some(running);
-                Some(Ok(rgb))
+        match self.running.as_mut()?.fill(&mut rgb) {
+            Ok(count) if count == self.bytes => Some(Ok(rgb)),
+            Ok(_) => self.running.take()?.finish(&Silent).err().map(Err),
+            Err(error) => {
+                self.running = None;
+                Some(Err(error))
             }
-            Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => {
-                running.finish(&Silent).err().map(Err)
-            }
-            Err(e) => Some(Err(Program::Ffmpeg.not_started(e))),
         }
     }
 }
 
-fn command(path: &Path, sampling: &Sampling) -> Command {
+fn task(path: &Path, sampling: &Sampling) -> Task {
     let Sampling { fps, width, height, fit, filter, decode } = *sampling;
     let flags = match filter {
         Filter::Bicubic => "bicubic",
@@ -114,9 +107,6 @@ fn command(path: &Path, sampling: &Sampling) -> Command {
         ),
         Fit::Squash => format!("scale={width}:{height}:flags={flags}"),
     };
-    let mut command = Program::Ffmpeg.command();
-    command.args(["-v", "error", "-nostdin", "-threads", "1"]);
-    command.args(decode.arguments()).arg("-i").arg(url(path));
     // A single key frame would otherwise round to no frame at all.
     let end = if decode == Decode::Exact { "round" } else { "pass" };
     let pick = format!("fps={fps}:start_time=0:eof_action={end}");
@@ -125,9 +115,9 @@ fn command(path: &Path, sampling: &Sampling) -> Command {
         Decode::Keyframes => format!("{shape},format=rgb24,{pick}"),
         Decode::Exact | Decode::Fast => format!("{pick},{shape}"),
     };
-    command.args(["-map", "0:V:0", "-vf", &filters]);
-    command.args(["-pix_fmt", "rgb24", "-f", "rawvideo", "-"]);
-    command
+    let task = Task::ffmpeg().args(["-threads", "1"]).args(decode.arguments()).input(path);
+    let task = task.args(["-map", "0:V:0", "-vf", &filters]);
+    task.args(["-pix_fmt", "rgb24", "-f", "rawvideo", "-"])
 }
 
 /// The picture at `at_ms` as a JPEG of this width, for pages.
@@ -137,20 +127,17 @@ pub fn thumbnail(
     width: u32,
     progress: &dyn Progress,
 ) -> Result<Vec<u8>, MediaError> {
-    let mut command = Program::Ffmpeg.command();
     let at = format!("{:.3}", at_ms as f64 / 1000.0);
-    command.args(["-v", "error", "-nostdin", "-threads", "1", "-ss", &at, "-i"]).arg(url(path));
     let shape = format!(
         "scale=w={width}:h='max(2,trunc({width}/dar/2)*2)':flags=bicubic,setsar=1,format=yuvj420p"
     );
-    command.args(["-map", "0:V:0", "-frames:v", "1", "-vf", &shape, "-q:v", "5"]);
-    command.args(["-f", "image2pipe", "-c:v", "mjpeg", "-"]);
-    let jpeg = run(Program::Ffmpeg, command, progress)?;
-    if jpeg.is_empty() {
-        let reason = format!("has no picture at {at} s; index it again");
-        return Err(MediaError::Unusable { path: path.to_owned(), reason });
+    let task = Task::ffmpeg().args(["-threads", "1", "-ss", &at]).input(path);
+    let task = task.args(["-map", "0:V:0", "-frames:v", "1", "-vf", &shape, "-q:v", "5"]);
+    let jpeg = task.args(["-f", "image2pipe", "-c:v", "mjpeg", "-"]).run(progress)?;
+    match jpeg.is_empty() {
+        true => Err(unusable(path, format!("has no picture at {at} s; index it again"))),
+        false => Ok(jpeg),
     }
-    Ok(jpeg)
 }
 
 /// The text stream with this index in the file, as SRT.
@@ -159,8 +146,8 @@ pub fn text_stream(
     index: u32,
     progress: &dyn Progress,
 ) -> Result<Vec<u8>, MediaError> {
-    let mut command = Program::Ffmpeg.command();
-    command.args(["-v", "error", "-nostdin", "-i"]).arg(url(path));
-    command.args(["-map", &format!("0:{index}"), "-c:s", "srt", "-f", "srt", "-"]);
-    run(Program::Ffmpeg, command, progress)
+    let stream = format!("0:{index}");
+    let task = Task::ffmpeg().input(path).args(["-map", &stream, "-c:s", "srt", "-f", "srt"]);
+    // Every text at once, as a sign of life.
+    task.args(["-flush_packets", "1", "-"]).run(progress)
 }

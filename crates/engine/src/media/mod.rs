@@ -1,8 +1,8 @@
 //! ffmpeg, ffprobe and espeak-ng: the only place that starts processes.
 
 pub mod program;
+pub mod task;
 pub mod doctor;
-pub mod child;
 pub mod probe;
 pub mod frames;
 pub mod audio;

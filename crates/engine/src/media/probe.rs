@@ -3,11 +3,11 @@
 use std::io::Read;
 use std::path::Path;
 
-use serde::Deserialize;
+use serde_json::Value;
 use stitch_core::format::timecode;
 
-use super::child::{run, url};
-use super::program::{MediaError, Program};
+use super::program::MediaError;
+use super::task::Task;
 use crate::progress::Progress;
 
 /// The properties of a usable video file.
@@ -29,8 +29,8 @@ pub struct Probe {
 
 /// Codecs whose subtitles are text.
 const TEXT_CODECS: [&str; 7] = ["subrip", "srt", "ass", "ssa", "mov_text", "webvtt", "text"];
-/// Formats that ffmpeg reads but that are no videos: terminal text, single pictures.
-const NOT_VIDEO: [&str; 4] = ["tty", "image2", "_pipe", "bin"];
+/// A header that says more is broken.
+const MAX_HOURS: u64 = 48;
 /// A file whose data ends so much (or a twentieth) before the end in its header is cut off.
 const MAX_MISSING_S: f64 = 3.0;
 
@@ -50,20 +50,20 @@ pub fn probe(path: &Path, progress: &dyn Progress) -> Result<Probe, MediaError> 
 /// What the headers say, which is enough for a file that was probed before.
 pub fn describe(path: &Path, progress: &dyn Progress) -> Result<Probe, MediaError> {
     check_file(path)?;
-    let mut command = Program::Ffprobe.command();
-    command.args(["-v", "error", "-of", "json", "-show_format", "-show_streams"]).arg(url(path));
-    let json = match run(Program::Ffprobe, command, progress) {
-        Err(MediaError::Failed { message, .. }) => return Err(unreadable(path, &message)),
-        other => other?,
-    };
-    let report: Report = serde_json::from_slice(&json)
+    let task = Task::ffprobe().args(["-of", "json", "-show_format", "-show_streams"]);
+    let json = task.input(path).run(progress).map_err(|error| unreadable(path, error))?;
+    let report = serde_json::from_slice(&json)
         .map_err(|e| unusable(path, format!("ffprobe's report cannot be read: {e}")))?;
-    let mut probe = report.probe(path)?;
+    let mut probe = read_report(path, &report)?;
     if probe.duration_ms == 0 {
         probe.duration_ms = measure_duration(path, progress)?;
     }
-    match probe.duration_ms {
-        0 => Err(unusable(path, "the video lasts 0 seconds; leave it out of the library")),
+    match (probe.duration_ms, probe.duration_ms / 3_600_000) {
+        (0, _) => Err(unusable(path, "the video lasts 0 seconds; leave it out of the library")),
+        (_, hours @ MAX_HOURS..) => Err(unusable(
+            path,
+            format!("the video says it lasts {hours} hours; re-encode it, its header is broken"),
+        )),
         _ => Ok(probe),
     }
 }
@@ -83,12 +83,16 @@ fn check_file(path: &Path) -> Result<(), MediaError> {
     Ok(())
 }
 
-fn unusable(path: &Path, reason: impl Into<String>) -> MediaError {
+pub(super) fn unusable(path: &Path, reason: impl Into<String>) -> MediaError {
     MediaError::Unusable { path: path.to_owned(), reason: reason.into() }
 }
 
-/// Explains why ffprobe could not read a file.
-fn unreadable(path: &Path, message: &str) -> MediaError {
+/// Explains why ffmpeg or ffprobe could not read a file.
+pub(super) fn unreadable(path: &Path, error: MediaError) -> MediaError {
+    let MediaError::Failed { message, .. } = error else { return error };
+    if message.contains("Format not on whitelist") {
+        return unusable(path, "is a text, a playlist or a single picture, no video; leave it out");
+    }
     if message.contains("moov atom not found") && begins_as_mp4(path) {
         return unusable(path, "the file is cut off before its index; get it again");
     }
@@ -109,25 +113,18 @@ fn begins_as_mp4(path: &Path) -> bool {
 }
 
 fn first_picture(path: &Path, progress: &dyn Progress) -> Result<(), MediaError> {
-    let mut command = Program::Ffmpeg.command();
-    command.args(["-v", "error", "-threads", "1", "-i"]).arg(url(path));
-    command.args(["-map", "0:V:0", "-frames:v", "1", "-progress", "-", "-f", "null", "/dev/null"]);
-    let report = match run(Program::Ffmpeg, command, progress) {
+    let task = Task::ffmpeg().args(["-threads", "1"]).input(path);
+    let task = task.args(["-map", "0:V:0", "-frames:v", "1", "-progress", "-"]);
+    match task.args(["-f", "null", "/dev/null"]).run(progress) {
         Err(MediaError::Failed { message, .. }) => {
-            let last = message.lines().last().unwrap_or_default().to_owned();
-            return Err(unusable(
-                path,
-                format!("no picture can be decoded ({last}); get it again"),
-            ));
+            let last = message.lines().last().unwrap_or_default();
+            Err(unusable(path, format!("no picture can be decoded ({last}); get it again")))
         }
-        other => other?,
-    };
-    match last_value(&String::from_utf8_lossy(&report), "frame") {
-        Some(0) | None => Err(unusable(
-            path,
-            "has a header but no picture that can be decoded; get the file again",
-        )),
-        Some(_) => Ok(()),
+        Ok(report) if last_value(&report, "frame").unwrap_or(0) == 0 => {
+            let reason = "has a header but no picture that can be decoded; get the file again";
+            Err(unusable(path, reason))
+        }
+        other => other.map(drop),
     }
 }
 
@@ -147,17 +144,10 @@ fn end_is_there(path: &Path, claimed_s: f64, progress: &dyn Progress) -> Result<
 
 /// The time of the last picture at or after the key frame before `from_s`.
 fn last_packet_s(path: &Path, from_s: f64, progress: &dyn Progress) -> Result<f64, MediaError> {
-    let mut command = Program::Ffprobe.command();
-    command.args([
-        "-v",
-        "error",
-        "-select_streams",
-        "V:0",
-        "-show_entries",
-        "packet=pts_time,dts_time",
-    ]);
-    command.args(["-of", "csv=p=0", "-read_intervals", &format!("{from_s:.3}%")]).arg(url(path));
-    let csv = match run(Program::Ffprobe, command, progress) {
+    let packets = ["-select_streams", "V:0", "-show_entries", "packet=pts_time,dts_time"];
+    let from = format!("{from_s:.3}%");
+    let task = Task::ffprobe().args(packets).args(["-of", "csv=p=0", "-read_intervals", &from]);
+    let csv = match task.input(path).run(progress) {
         // A seek beyond the data is an error for some containers: then nothing is there.
         Err(MediaError::Failed { .. }) => Vec::new(),
         other => other?,
@@ -170,160 +160,92 @@ fn last_packet_s(path: &Path, from_s: f64, progress: &dyn Progress) -> Result<f6
 
 /// The duration in milliseconds by reading every packet, if the header does not say it.
 fn measure_duration(path: &Path, progress: &dyn Progress) -> Result<u64, MediaError> {
-    let mut command = Program::Ffmpeg.command();
-    command.args(["-v", "error", "-i"]).arg(url(path));
-    command.args(["-map", "0:V:0", "-c", "copy", "-progress", "-", "-f", "null", "/dev/null"]);
-    let report = match run(Program::Ffmpeg, command, progress) {
-        Err(MediaError::Failed { message, .. }) => return Err(unreadable(path, &message)),
-        other => other?,
-    };
-    let last = last_value(&String::from_utf8_lossy(&report), "out_time_us");
-    Ok(last.unwrap_or(0).max(0) as u64 / 1000)
+    let task = Task::ffmpeg().input(path).args(["-map", "0:V:0", "-c", "copy", "-progress", "-"]);
+    let report = task.args(["-f", "null", "/dev/null"]).run(progress);
+    let report = report.map_err(|error| unreadable(path, error))?;
+    Ok(last_value(&report, "out_time_us").unwrap_or(0).max(0) as u64 / 1000)
 }
 
 /// The last number that ffmpeg's `-progress` reported under this name.
-pub(super) fn last_value(report: &str, name: &str) -> Option<i64> {
+pub(super) fn last_value(report: &[u8], name: &str) -> Option<i64> {
+    let report = String::from_utf8_lossy(report);
     let mut pairs = report.lines().rev().filter_map(|line| line.split_once('='));
     pairs.find_map(|(key, value)| value.trim().parse().ok().filter(|_| key == name))
 }
 
-/// The fields of ffprobe's report that are needed.
-#[derive(Deserialize)]
-struct Report {
-    #[serde(default)]
-    streams: Vec<Stream>,
-    format: Format,
-}
-
-#[derive(Deserialize)]
-struct Format {
-    #[serde(default)]
-    format_name: String,
-    duration: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct Stream {
-    index: u32,
-    #[serde(default)]
-    codec_name: String,
-    #[serde(default)]
-    codec_type: String,
-    width: Option<u32>,
-    height: Option<u32>,
-    sample_aspect_ratio: Option<String>,
-    color_space: Option<String>,
-    r_frame_rate: Option<String>,
-    avg_frame_rate: Option<String>,
-    channels: Option<u32>,
-    sample_rate: Option<String>,
-    duration: Option<String>,
-    #[serde(default)]
-    disposition: Disposition,
-    #[serde(default)]
-    side_data_list: Vec<SideData>,
-    #[serde(default)]
-    tags: Tags,
-}
-
-#[derive(Default, Deserialize)]
-struct Disposition {
-    #[serde(default)]
-    attached_pic: u8,
-    #[serde(default)]
-    timed_thumbnails: u8,
-}
-
-#[derive(Deserialize)]
-struct SideData {
-    rotation: Option<f64>,
-}
-
-#[derive(Default, Deserialize)]
-struct Tags {
-    rotate: Option<String>,
-}
-
-impl Report {
-    fn probe(&self, path: &Path) -> Result<Probe, MediaError> {
-        let format = &self.format.format_name;
-        if NOT_VIDEO.iter().any(|name| format.split(',').any(|part| part.ends_with(name))) {
-            return Err(unusable(path, "is a text or a single picture, no video; leave it out"));
-        }
-        let Some(video) = self.streams.iter().find(|stream| stream.is_video()) else {
-            return Err(unusable(path, self.why_no_video()));
-        };
-        let (width, height) = video
-            .shown_size()
-            .ok_or_else(|| unusable(path, "has a picture of no size; get it again"))?;
-        let texts = self.streams.iter().filter(|stream| stream.is_text());
-        Ok(Probe {
-            duration_ms: self.duration_ms(video),
-            width,
-            height,
-            fps: video.fps(),
-            colours: video.color_space.clone().filter(|name| name != "unknown"),
-            has_audio: self.streams.iter().any(Stream::is_audio),
-            text_streams: texts.map(|stream| stream.index).collect(),
-        })
-    }
-
-    fn why_no_video(&self) -> String {
-        let sound = self.streams.iter().any(|stream| stream.codec_type == "audio");
+/// What ffprobe's report says of a usable video; an error for any other file.
+fn read_report(path: &Path, report: &Value) -> Result<Probe, MediaError> {
+    let streams = report["streams"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let Some(video) = streams.iter().find(|stream| is_video(stream)) else {
+        let sound = streams.iter().any(|stream| stream["codec_type"] == "audio");
         let what = if sound { "has sound but no video" } else { "has no video" };
-        format!("{what} stream; leave it out of the library")
-    }
-
-    fn duration_ms(&self, video: &Stream) -> u64 {
-        let said = [&video.duration, &self.format.duration];
-        let mut seconds = said.into_iter().flatten().filter_map(|text| text.parse::<f64>().ok());
-        let first = seconds.find(|s| s.is_finite() && *s > 0.0);
-        (first.unwrap_or(0.0) * 1000.0).round() as u64
-    }
+        return Err(unusable(path, format!("{what} stream; leave it out of the library")));
+    };
+    let (width, height) = shown_size(video)
+        .ok_or_else(|| unusable(path, "has a picture of no size; get it again"))?;
+    let said = [&video["duration"], &report["format"]["duration"]];
+    let seconds = said.into_iter().filter_map(number).find(|s| s.is_finite() && *s > 0.0);
+    let colours = video["color_space"].as_str().filter(|name| *name != "unknown");
+    let texts = streams.iter().filter(|stream| is_text(stream));
+    Ok(Probe {
+        duration_ms: (seconds.unwrap_or(0.0) * 1000.0).round() as u64,
+        width,
+        height,
+        fps: fps(video),
+        colours: colours.map(str::to_owned),
+        has_audio: streams.iter().any(is_audio),
+        text_streams: texts
+            .filter_map(|stream| stream["index"].as_u64()?.try_into().ok())
+            .collect(),
+    })
 }
 
-impl Stream {
-    fn is_video(&self) -> bool {
-        let picture = self.disposition.attached_pic + self.disposition.timed_thumbnails > 0;
-        self.codec_type == "video" && !picture
-    }
+/// Covers and thumbnails are no videos.
+fn is_video(stream: &Value) -> bool {
+    let is = |name: &str| stream["disposition"][name] == 1;
+    stream["codec_type"] == "video" && !is("attached_pic") && !is("timed_thumbnails")
+}
 
-    /// Width and height after the pixel shape and the rotation.
-    fn shown_size(&self) -> Option<(u32, u32)> {
-        let (width, height) = (self.width.filter(|w| *w > 0)?, self.height.filter(|h| *h > 0)?);
-        let shape = self.sample_aspect_ratio.as_deref().and_then(|text| ratio(text, ':'));
-        let width = (f64::from(width) * shape.filter(|s| (0.1..10.0).contains(s)).unwrap_or(1.0))
-            .round()
-            .max(1.0) as u32;
-        Some(if self.quarter_turned() { (height, width) } else { (width, height) })
-    }
+fn is_audio(stream: &Value) -> bool {
+    let is_above_0 = |name: &str| number(&stream[name]).is_some_and(|n| n > 0.0);
+    stream["codec_type"] == "audio" && is_above_0("channels") && is_above_0("sample_rate")
+}
 
-    fn quarter_turned(&self) -> bool {
-        let side = self.side_data_list.iter().find_map(|side| side.rotation);
-        let tag = || self.tags.rotate.as_ref().and_then(|text| text.parse().ok());
-        let degrees: f64 = side.or_else(tag).unwrap_or(0.0);
-        (degrees / 90.0).round() as i64 % 2 != 0
-    }
+fn is_text(stream: &Value) -> bool {
+    stream["codec_type"] == "subtitle"
+        && TEXT_CODECS.iter().any(|codec| stream["codec_name"] == *codec)
+}
 
-    fn fps(&self) -> f64 {
-        let rates = [&self.avg_frame_rate, &self.r_frame_rate].into_iter().flatten();
-        let mut rates = rates.filter_map(|text| ratio(text, '/'));
-        rates.find(|fps| (0.05..=1000.0).contains(fps)).unwrap_or(25.0)
-    }
+/// Width and height after the pixel shape and the rotation.
+fn shown_size(stream: &Value) -> Option<(u32, u32)> {
+    let side = |name: &str| u32::try_from(stream[name].as_u64()?).ok().filter(|side| *side > 0);
+    let (width, height) = (side("width")?, side("height")?);
+    let shape = ratio(&stream["sample_aspect_ratio"], ':').filter(|s| (0.1..10.0).contains(s));
+    let width = (f64::from(width) * shape.unwrap_or(1.0)).round().max(1.0) as u32;
+    Some(if is_quarter_turned(stream) { (height, width) } else { (width, height) })
+}
 
-    fn is_audio(&self) -> bool {
-        let rate: Option<u32> = self.sample_rate.as_ref().and_then(|rate| rate.parse().ok());
-        self.codec_type == "audio" && self.channels.is_some_and(|n| n > 0) && rate > Some(0)
-    }
+fn is_quarter_turned(stream: &Value) -> bool {
+    let mut sides = stream["side_data_list"].as_array().into_iter().flatten();
+    let degrees = sides.find_map(|side| number(&side["rotation"]));
+    let degrees = degrees.or_else(|| number(&stream["tags"]["rotate"]));
+    (degrees.unwrap_or(0.0) / 90.0).round() as i64 % 2 != 0
+}
 
-    fn is_text(&self) -> bool {
-        self.codec_type == "subtitle" && TEXT_CODECS.contains(&&*self.codec_name)
-    }
+fn fps(stream: &Value) -> f64 {
+    let rates = [&stream["avg_frame_rate"], &stream["r_frame_rate"]];
+    let mut rates = rates.into_iter().filter_map(|rate| ratio(rate, '/'));
+    rates.find(|fps| (0.05..=1000.0).contains(fps)).unwrap_or(25.0)
+}
+
+/// ffprobe writes some numbers as text.
+fn number(value: &Value) -> Option<f64> {
+    value.as_f64().or_else(|| value.as_str()?.parse().ok())
 }
 
 /// `a/b` or `a:b` as a number.
-fn ratio(text: &str, between: char) -> Option<f64> {
-    let (above, below) = text.split_once(between)?;
+fn ratio(value: &Value, between: char) -> Option<f64> {
+    let (above, below) = value.as_str()?.split_once(between)?;
     let (above, below): (f64, f64) = (above.parse().ok()?, below.parse().ok()?);
     (below != 0.0).then(|| above / below)
 }

@@ -1,8 +1,7 @@
-//! The programs that are started, and errors that say what is missing.
+//! The programs that are used, and errors that say what is missing.
 
-use std::ffi::OsStr;
+use std::io;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
 
 use crate::progress::Stopped;
 
@@ -39,29 +38,9 @@ impl Program {
         }
     }
 
-    /// A command that starts it, with nothing on standard input.
-    pub fn command(self) -> Command {
-        let name = std::env::var_os(self.variable()).unwrap_or_else(|| self.name().into());
-        let mut command = Command::new(name);
-        command.stdin(Stdio::null());
-        #[cfg(unix)] // Ctrl-C is for us: we end our programs when nothing is lost
-        std::os::unix::process::CommandExt::process_group(&mut command, 0);
-        command
-    }
-
-    /// Runs it to its end and returns what it wrote to standard output.
-    pub fn output<A: AsRef<OsStr>>(
-        self,
-        arguments: impl IntoIterator<Item = A>,
-    ) -> Result<Vec<u8>, MediaError> {
-        let done = self.command().args(arguments).output().map_err(|e| self.not_started(e))?;
-        if done.status.success() { Ok(done.stdout) } else { Err(self.failed(&done.stderr)) }
-    }
-
-    /// The error for a program that could not be started.
-    pub fn not_started(self, source: std::io::Error) -> MediaError {
+    pub(super) fn io_error(self, source: io::Error) -> MediaError {
         match source.kind() {
-            std::io::ErrorKind::NotFound => MediaError::Missing { program: self },
+            io::ErrorKind::NotFound => MediaError::Missing { program: self },
             _ => MediaError::NotStarted { program: self, source },
         }
     }
@@ -98,7 +77,7 @@ pub enum MediaError {
         program.name(), program.install(), program.variable())]
     Missing { program: Program },
     #[error("{} could not be started: {source}", program.name())]
-    NotStarted { program: Program, source: std::io::Error },
+    NotStarted { program: Program, source: io::Error },
     #[error("this {} was built without `{codec}`; install a full build with `{}`",
         program.name(), program.install())]
     CodecMissing { program: Program, codec: String },
@@ -107,6 +86,9 @@ pub enum MediaError {
     DiskFull { program: Program },
     #[error("{} failed: {message}", program.name())]
     Failed { program: Program, message: String },
+    #[error("{} made nothing of it in {seconds} seconds; copy it to a faster disk, or re-encode it",
+        program.name())]
+    TimedOut { program: Program, seconds: u64 },
     #[error("{}: {reason}", path.display())]
     Unusable { path: PathBuf, reason: String },
     #[error(transparent)]

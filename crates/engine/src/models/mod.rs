@@ -16,7 +16,8 @@ use crate::progress::Stopped;
 pub use card::Card;
 pub use fetch::sha256;
 pub use manifest::{Manifest, Model, Role};
-pub use stitch_nn::weights::{self, Weights, WeightsError};
+pub use stitch_nn::NnError;
+pub use stitch_nn::weights::{self, Weights};
 pub use store::{ModelInfo, Store, hash_of};
 
 #[derive(Debug, thiserror::Error)]

@@ -140,7 +140,10 @@ fn timed(text: String, node: &Value, number: usize) -> Result<GivenStep, TimeErr
 fn written(text: &str) -> Vec<String> {
     let text = markup::text_lines(text);
     let steps = draft(&lines::plain(&format!("Method:\n{text}"))).steps;
-    if steps.len() == 1 { sentences(&steps[0]) } else { steps }
+    match &steps[..] {
+        [one] => sentences(one).into_iter().map(str::to_owned).collect(),
+        _ => steps,
+    }
 }
 
 /// The clips of the node's video, in order.

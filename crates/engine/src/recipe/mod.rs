@@ -5,6 +5,7 @@ mod source;
 mod markup;
 mod outline;
 mod lines;
+mod labels;
 mod json;
 mod html;
 mod step_list;
@@ -12,6 +13,7 @@ mod step_list;
 use stitch_core::procedure::{Procedure, ProcedureError};
 
 pub use given::{GivenStep, StepList, TimeError};
+pub use labels::{Label, Labeller};
 pub use source::RecipeError;
 pub use step_list::read_step_list;
 
@@ -27,8 +29,13 @@ pub struct Reading {
 }
 
 /// Reads the query from a file's bytes. The form is told by the content; the name's extension
-/// decides where that is not enough.
-pub fn read_procedure(name: &str, bytes: &[u8]) -> Result<Reading, RecipeError> {
+/// decides where that is not enough. Text and Markdown are read by the labeller's labels, and by rules
+/// where there is none or it has no answer.
+pub fn read_procedure(
+    name: &str,
+    bytes: &[u8],
+    labeller: Option<&dyn Labeller>,
+) -> Result<Reading, RecipeError> {
     let text = readable(bytes)?;
     let form = form(name, &text);
     let (draft, found) = match form {
@@ -37,13 +44,16 @@ pub fn read_procedure(name: &str, bytes: &[u8]) -> Result<Reading, RecipeError> 
         Form::Markdown => (Some(outline::draft(&lines::markdown(&text))), "Markdown"),
         Form::Plain => (Some(outline::draft(&lines::plain(&text))), "text"),
     };
-    let draft = draft.unwrap_or_default();
+    let by_lines = matches!(form, Form::Markdown | Form::Plain);
+    let mut draft = draft.unwrap_or_default();
+    if let Some(labelled) = labeller.filter(|_| by_lines).and_then(|l| labels::draft(&text, l)) {
+        draft = labelled.with_title_of(draft);
+    }
     let steps: Vec<&str> = draft.steps.iter().map(|s| s.trim()).filter(|s| has_words(s)).collect();
     let procedure = match Procedure::new(&draft.title, steps) {
         Err(ProcedureError::Empty) => return Err(RecipeError::NoSteps { found: found.into() }),
         other => other.map_err(RecipeError::Procedure)?,
     };
-    let by_lines = matches!(form, Form::Markdown | Form::Plain);
     let left_out = if by_lines { left_out(&text, &procedure) } else { Vec::new() };
     Ok(Reading { procedure, left_out })
 }

@@ -32,6 +32,17 @@ pub struct Draft {
     pub steps: Vec<String>,
 }
 
+impl Draft {
+    /// With the title of another reading where this one has none and does not take it for a step.
+    pub fn with_title_of(self, other: Self) -> Self {
+        let is_step = |title: &str| self.steps.iter().any(|step| step.contains(title));
+        match self.title.is_empty() && !is_step(&other.title) {
+            true => Self { title: other.title, ..self },
+            false => self,
+        }
+    }
+}
+
 /// What a heading announces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Topic {
@@ -255,9 +266,12 @@ fn prose(paragraphs: Vec<Vec<String>>) -> Vec<String> {
     } else {
         paragraphs.into_iter().flatten().collect()
     };
-    let parts: Vec<String> = blocks.iter().flat_map(|block| sentences(block)).collect();
+    let parts: Vec<&str> = blocks.iter().flat_map(|block| sentences(block)).collect();
     let running = blocks.len() <= RUNNING_PARAGRAPHS && parts.len() >= 3 * blocks.len();
-    if blocks.len() == 1 || running { parts } else { blocks }
+    if blocks.len() == 1 || running {
+        return parts.into_iter().map(str::to_owned).collect();
+    }
+    blocks
 }
 
 /// At most so many paragraphs of several sentences each are running text, a step a sentence.
@@ -302,25 +316,22 @@ fn is_wrapped(lines: &[String]) -> bool {
 }
 
 /// The sentences of a text.
-pub fn sentences(text: &str) -> Vec<String> {
-    let mut sentences = vec![String::new()];
-    let words: Vec<&str> = text.split_whitespace().collect();
-    for (i, word) in words.iter().enumerate() {
-        if let Some(last) = sentences.last_mut() {
-            *last += if last.is_empty() { "" } else { " " };
-            *last += word;
-        }
-        let next = words.get(i + 1);
-        let begins = next.is_some_and(|next| next.starts_with(|c: char| !c.is_lowercase()));
-        if begins && closes(word) {
-            sentences.push(String::new());
+pub fn sentences(text: &str) -> Vec<&str> {
+    let (mut sentences, mut from, mut at) = (Vec::new(), 0, 0);
+    for piece in text.split_inclusive(char::is_whitespace) {
+        at += piece.len();
+        let next = text[at..].trim_start().chars().next();
+        if next.is_some_and(|next| !next.is_lowercase()) && closes(piece.trim_end()) {
+            sentences.push(text[from..at].trim());
+            from = at;
         }
     }
-    sentences.retain(|s| !s.is_empty());
+    sentences.push(text[from..].trim());
+    sentences.retain(|sentence| !sentence.is_empty());
     sentences
 }
 
-/// Whether a sentence may end with this word; not with `tbsp.` or `No.`
+/// Whether a sentence may end with this word; not with `tbsp.`, `No.` or the mark `2.` of a list.
 fn closes(word: &str) -> bool {
     const SHORT: [&str; 14] = [
         "tbsp", "tsp", "oz", "lb", "lbs", "approx", "no", "min", "mins", "hr", "hrs", "e.g", "i.e",
@@ -328,7 +339,9 @@ fn closes(word: &str) -> bool {
     ];
     let bare = word.trim_end_matches(['"', '\'', '”', '’', ')']);
     let Some(body) = bare.strip_suffix(['.', '!', '?', '…', '。']) else { return false };
-    !SHORT.iter().any(|short| body.eq_ignore_ascii_case(short))
+    let counts = body.len() <= 3
+        && body.trim_start_matches(['(', '[', '#']).bytes().all(|b| b.is_ascii_digit());
+    !counts && !SHORT.iter().any(|short| body.eq_ignore_ascii_case(short))
 }
 
 /// Whether the line says something about the procedure ("Serves 4") instead of being a step.

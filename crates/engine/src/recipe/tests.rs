@@ -4,6 +4,11 @@ use proptest::prelude::*;
 
 use super::*;
 
+/// By rules alone.
+fn read_procedure(name: &str, bytes: &[u8]) -> Result<Reading, RecipeError> {
+    super::read_procedure(name, bytes, None)
+}
+
 /// Title and steps, a line each.
 fn read(name: &str, text: &str) -> String {
     match read_procedure(name, text.as_bytes()) {
@@ -19,6 +24,45 @@ fn lines_that_are_no_steps_are_told() {
     let text = "Taco\nServes 4\n\nIngredients\n- 2 onions\n\nMethod\n1. Chop.\n2. Fry.\n\nEnjoy!";
     let reading = read_procedure("r.txt", text.as_bytes()).unwrap();
     assert_eq!(reading.left_out, ["Serves 4", "Ingredients", "- 2 onions", "Method", "Enjoy!"]);
+}
+
+/// Labels sentences by what they begin with, after their list mark.
+struct ByFirstWord;
+
+impl Labeller for ByFirstWord {
+    fn label(&self, lines: &[Vec<&str>]) -> Option<Vec<Vec<Label>>> {
+        let label = |sentence: &&str| {
+            let words = lines::item(sentence).map_or(*sentence, |(_, text)| text);
+            match words.split_whitespace().next()? {
+                "Soup" => Some(Label::Title),
+                "Chop" | "Fry" | "Stir" => Some(Label::Step),
+                "until" | "Twice." => Some(Label::More),
+                "illegible" => None,
+                _ => Some(Label::Other),
+            }
+        };
+        lines.iter().map(|line| line.iter().map(label).collect()).collect()
+    }
+}
+
+#[test]
+fn labels_decide_where_there_are_any() {
+    let cases = [
+        ("Soup\nNice. Chop it. Twice. Good. Fry it.", "Soup | Chop it. Twice. | Fry it."),
+        ("# Soup of mine\nFry it\nuntil **done**\n", "Soup of mine | Fry it until done"),
+        // A list is steps or not as a whole, and an item is one step.
+        ("1. Chop it. Fry it.\n2. Onions\n3. Stir", " | Chop it. Fry it. | Onions | Stir"),
+        ("- Chop\n- salt\n- oil\n\nFry it", " | Fry it"),
+        ("- salt\n- oil\n1. Chop\n2. Fry\n3. Serve", " | Chop | Fry | Serve"),
+        // Without a labelled title the rules find one; without labels they find all.
+        ("Pea stew\n\nWarm words.\nFry it", "Pea stew | Fry it"),
+        ("1. Chop\n2. illegible", " | Chop | illegible"),
+    ];
+    for (text, expected) in cases {
+        let reading = super::read_procedure("r.txt", text.as_bytes(), Some(&ByFirstWord)).unwrap();
+        let steps = reading.procedure.steps().join(" | ");
+        assert_eq!(format!("{} | {steps}", reading.procedure.title()), expected, "{text}");
+    }
 }
 
 #[test]

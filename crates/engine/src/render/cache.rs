@@ -1,19 +1,17 @@
 //! Encoded video parts and levelled audio, kept under a hash of what they are made of.
 
-use std::fs::{self, File};
-use std::io::{self, Read, Seek, SeekFrom};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use sha2::{Digest, Sha256};
 
-use crate::files::{FileError, UNFINISHED, hex, write_whole};
+use crate::files::{FileError, UNFINISHED, content_hash, hex, write_whole};
 use crate::fonts;
 
 /// Changes when the same description would give other bytes.
 const VERSION: &str = "stitch render 2";
-/// Bytes read at the beginning, the middle and the end of a file to identify it.
-const SAMPLE_BYTES: u64 = 64 * 1024;
 /// Unfinished files of a killed run are removed once they are this old.
 const MAX_UNFINISHED_AGE: Duration = Duration::from_secs(24 * 3600);
 
@@ -79,23 +77,14 @@ pub fn key(words: &[&str]) -> String {
     hex(&hash.finalize()[..16])
 }
 
-/// What identifies a source file: size, modification time, and samples of its bytes. Its name does
-/// not matter, so a library may move.
+/// What identifies a source file: modification time, size and bytes. Its name does not matter, so a
+/// library may move.
 pub fn identity(path: &Path) -> Result<String, FileError> {
     let read = || -> io::Result<String> {
-        let mut file = File::open(path)?;
-        let metadata = file.metadata()?;
-        let size = metadata.len();
+        let metadata = fs::metadata(path)?;
         let changed = metadata.modified()?.duration_since(SystemTime::UNIX_EPOCH);
-        let mut hash = Sha256::new();
-        for start in [0, size / 2, size.saturating_sub(SAMPLE_BYTES)] {
-            let mut sample = Vec::new();
-            file.seek(SeekFrom::Start(start))?;
-            file.by_ref().take(SAMPLE_BYTES).read_to_end(&mut sample)?;
-            hash.update(&sample);
-        }
         let changed = changed.map_or(0, |since| since.as_nanos());
-        Ok(format!("{size} {changed} {}", hex(&hash.finalize()[..16])))
+        Ok(format!("{changed} {}", content_hash(path, metadata.len())?))
     };
     read().map_err(FileError::at(path))
 }

@@ -21,11 +21,11 @@ pub use plan::{Entry, Plan, Shown};
 
 use crate::demonstrate::Demonstration;
 use crate::files::{FileError, UNFINISHED, persist, temporary};
-use crate::media::join::{Join, join};
+use crate::media::join::join;
 use crate::media::{MediaError, Program};
 use crate::progress::{Progress, Stopped};
 use cache::Cache;
-use parts::Renderer;
+use parts::{EncodedPart, Renderer};
 
 #[derive(Debug, thiserror::Error)]
 pub enum RenderError {
@@ -64,18 +64,19 @@ pub fn render(
     let plan = Plan::new(demonstration, options, progress)?;
     let cache = Cache::open(cache)?;
     let renderer = Renderer::new(demonstration, options, &plan, &cache)?;
-    let pictures = renderer.pictures(progress)?;
+    let parts = renderer.pictures(progress)?;
     let sounds = renderer.sounds(progress)?;
     progress.begin("joining", 1);
-    assemble(&renderer, &pictures.parts, &sounds, out, progress)?;
+    assemble(&renderer, &parts, &sounds, out, progress)?;
     progress.advance(1);
-    Ok(RenderReport { encoded: pictures.encoded, reused: pictures.reused, plan })
+    let encoded = parts.iter().filter(|part| part.is_new).count();
+    Ok(RenderReport { encoded, reused: parts.len() - encoded, plan })
 }
 
 /// Joins the parts with audio, captions and chapters.
 fn assemble(
     renderer: &Renderer,
-    parts: &[(String, u64)],
+    parts: &[EncodedPart],
     sounds: &[Option<std::path::PathBuf>],
     out: &Path,
     progress: &dyn Progress,
@@ -99,23 +100,16 @@ fn assemble(
     let track = folder.path().join("sound.s16");
     let mut file = std::fs::File::create(&track).map_err(FileError::at(&track))?;
     sound::assemble(plan, sounds, &mut file)?;
-    let whole = Join {
-        folder: folder.path(),
-        pieces: "pieces.txt",
-        sound: "sound.s16",
-        metadata: "metadata.txt",
-        captions: soft.then_some("captions.srt"),
-    };
     let file = temporary(cache.folder(), ".mp4").map_err(FileError::at(cache.folder()))?;
-    join(&whole, file.path(), progress)?;
+    join(folder.path(), soft, file.path(), progress)?;
     Ok(persist(file, out)?)
 }
 
 /// The list for the concat demuxer. The names are keys, relative to the list; the durations are
 /// exact, because what containers say is rounded.
-fn list(parts: &[(String, u64)], fps: u32) -> String {
+fn list(parts: &[EncodedPart], fps: u32) -> String {
     let mut list = String::from("ffconcat version 1.0\n");
-    for (key, frames) in parts {
+    for EncodedPart { key, frames, .. } in parts {
         let seconds = *frames as f64 / f64::from(fps);
         list.push_str(&format!("file '../pieces/{key}.mov'\nduration {seconds:.6}\n"));
     }

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
 
@@ -31,12 +30,11 @@ pub struct Renderer<'a> {
     ffmpeg: String,
 }
 
-/// The encoded video parts of a plan, in order.
-pub struct Pictures {
-    /// Key in the cache and number of frames.
-    pub parts: Vec<(String, u64)>,
-    pub encoded: usize,
-    pub reused: usize,
+/// A video part in the cache.
+pub struct EncodedPart {
+    pub key: String,
+    pub frames: u64,
+    pub is_new: bool,
 }
 
 /// An entry from one of its frames on.
@@ -47,25 +45,18 @@ struct Position {
 }
 
 /// A part to be encoded: of one entry, or of two that fade into each other.
-#[derive(Clone, Copy)]
 struct PlannedPart {
-    start: Position,
-    fade_to: Option<Position>,
+    positions: Vec<Position>,
     frames: u64,
 }
 
-/// What is seen at a position. `source` identifies the content in the cache's keys.
+/// What is seen at a position.
 struct Scene<'a> {
-    content: Content<'a>,
-    text: Option<String>,
+    layer: Layer<'a>,
+    /// The name of an ASS file.
     caption: Option<String>,
+    /// Identifies the layer in the cache's keys.
     source: String,
-}
-
-impl Scene<'_> {
-    fn describe(&self) -> String {
-        format!("{} {}", self.source, self.text.as_deref().unwrap_or_default())
-    }
 }
 
 impl<'a> Renderer<'a> {
@@ -83,19 +74,15 @@ impl<'a> Renderer<'a> {
         Ok(Self { demonstration, options, plan, cache, identities, ffmpeg })
     }
 
-    /// All video parts, encoded in parallel where they are missing.
-    pub fn pictures(&self, progress: &dyn Progress) -> Result<Pictures, RenderError> {
+    /// All video parts in order, encoded in parallel where they are missing.
+    pub fn pictures(&self, progress: &dyn Progress) -> Result<Vec<EncodedPart>, RenderError> {
         let planned = parts(&self.plan.entries);
         progress.begin("encoding", planned.len() as u64);
-        let encoded = AtomicUsize::new(0);
-        let parts = in_parallel(&planned, |part| {
-            let (key, made) = self.part(part, progress)?;
-            encoded.fetch_add(usize::from(made), Ordering::Relaxed);
+        in_parallel(&planned, |part| {
+            let encoded = self.part(part, progress)?;
             progress.advance(1);
-            Ok((key, part.frames))
-        })?;
-        let encoded = encoded.into_inner();
-        Ok(Pictures { reused: parts.len() - encoded, parts, encoded })
+            Ok(encoded)
+        })
     }
 
     /// The levelled audio of every entry; `None` is silence.
@@ -108,84 +95,58 @@ impl<'a> Renderer<'a> {
         })
     }
 
-    /// The key of a part, and whether it had to be encoded.
     fn part(
         &self,
         part: &PlannedPart,
         progress: &dyn Progress,
-    ) -> Result<(String, bool), RenderError> {
+    ) -> Result<EncodedPart, RenderError> {
         progress.check()?;
-        let scene = self.scene(part.start)?;
-        let next = part.fade_to.map(|position| self.scene(position)).transpose()?;
+        let scenes = part.positions.iter().map(|position| self.scene(*position));
+        let scenes = scenes.collect::<Result<Vec<_>, _>>()?;
         // While one clip fades into the next, the caption is already the next one's.
-        let caption = next.as_ref().unwrap_or(&scene).caption.as_deref();
-        let key = self.part_key(part.frames, &scene, next.as_ref(), caption);
-        let path = self.cache.piece(&key);
-        if path.exists() {
-            return Ok((key, false));
-        }
-        let text = self.script(scene.text.as_deref())?;
-        let next_text = self.script(next.as_ref().and_then(|scene| scene.text.as_deref()))?;
-        let caption = self.script(caption)?;
-        let video = VideoPart {
-            layer: Layer { content: scene.content, text: text.as_deref() },
-            fade_to: next
-                .as_ref()
-                .map(|scene| Layer { content: scene.content, text: next_text.as_deref() }),
-            caption: caption.as_deref(),
-            frames: part.frames,
-        };
-        let folder = self.cache.folder();
-        let file = temporary(folder, ".mov").map_err(FileError::at(folder))?;
-        let (canvas, aspect) = (self.plan.canvas, self.options.aspect);
-        encode_part(&video, canvas, aspect, folder, file.path(), progress)?;
-        persist(file, &path)?;
-        Ok((key, true))
-    }
-
-    fn part_key(
-        &self,
-        frames: u64,
-        scene: &Scene,
-        next: Option<&Scene>,
-        caption: Option<&str>,
-    ) -> String {
-        let (canvas, aspect) = (self.plan.canvas, self.options.aspect);
+        let caption = scenes.last().and_then(|scene| scene.caption.clone());
+        let (canvas, aspect, frames) = (self.plan.canvas, self.options.aspect, part.frames);
         let format = format!("{canvas:?} {aspect:?} {QUALITY:?} {frames}");
-        let next = next.map(Scene::describe).unwrap_or_default();
-        key(&[&self.ffmpeg, &format, &scene.describe(), &next, caption.unwrap_or_default()])
+        let mut words = vec![&*self.ffmpeg, &format, caption.as_deref().unwrap_or_default()];
+        words.extend(scenes.iter().map(|scene| &*scene.source));
+        let key = key(&words);
+        let path = self.cache.piece(&key);
+        let is_new = !path.exists();
+        if is_new {
+            let layers = scenes.into_iter().map(|scene| scene.layer).collect();
+            let video = VideoPart { layers, caption, frames };
+            let folder = self.cache.folder();
+            let file = temporary(folder, ".mov").map_err(FileError::at(folder))?;
+            encode_part(&video, canvas, aspect, folder, file.path(), progress)?;
+            persist(file, &path)?;
+        }
+        Ok(EncodedPart { key, frames, is_new })
     }
 
     /// Writes an ASS script, named by its content, and returns the name.
-    fn script(&self, text: Option<&str>) -> Result<Option<String>, RenderError> {
-        let Some(text) = text else { return Ok(None) };
+    fn script(&self, text: &str) -> Result<String, RenderError> {
         let name = format!("{}.ass", key(&[text]));
         let path = self.cache.folder().join(&name);
         if !path.exists() {
             write_whole(&path, text.as_bytes())?;
         }
-        Ok(Some(name))
+        Ok(name)
     }
 
     fn scene(&self, position: Position) -> Result<Scene<'_>, RenderError> {
         let entry = self.plan.entries.get(position.entry).ok_or(RenderError::Nothing)?;
-        let canvas = self.plan.canvas;
-        let card = |text: String| Scene {
-            content: Content::Colour(cards::BACKGROUND),
-            text: Some(text),
-            caption: None,
-            source: format!("card {:06x}", cards::BACKGROUND),
-        };
-        match entry.shown {
+        let (canvas, demonstration) = (self.plan.canvas, self.demonstration);
+        let card = match entry.shown {
+            Shown::Clip(step) => return self.clip_scene(step, position.frame),
+            Shown::Gap(step) => cards::gap(canvas, step + 1, demonstration.text(step)),
             Shown::Title => {
-                let (steps, videos) = (self.demonstration.steps.len(), self.plan.sources.len());
-                Ok(card(cards::title(canvas, &self.demonstration.title, steps, videos)))
+                let (steps, videos) = (demonstration.steps.len(), self.plan.sources.len());
+                cards::title(canvas, &demonstration.title, steps, videos)
             }
-            Shown::Gap(step) => {
-                Ok(card(cards::gap(canvas, step + 1, self.demonstration.text(step))))
-            }
-            Shown::Clip(step) => self.clip_scene(step, position.frame),
-        }
+        };
+        let (content, text) = (Content::Colour(cards::BACKGROUND), self.script(&card)?);
+        let source = format!("card {:06x} {text}", cards::BACKGROUND);
+        Ok(Scene { layer: Layer { content, text: Some(text) }, caption: None, source })
     }
 
     fn clip_scene(&self, step: usize, frame: u64) -> Result<Scene<'_>, RenderError> {
@@ -193,14 +154,16 @@ impl<'a> Renderer<'a> {
         let path = &choice.source.path;
         let probe = self.plan.sources.get(path).ok_or(RenderError::Nothing)?;
         let from_s = from_s(choice, frame, self.plan.canvas.fps);
-        let burnt = self.options.captions == Captions::Burnt;
-        let caption = || cards::caption(self.plan.canvas, step + 1, self.demonstration.text(step));
-        Ok(Scene {
-            content: Content::Video { path, probe, from_s, speed: choice.speed },
-            text: None,
-            caption: burnt.then(caption),
-            source: self.describe_cut(path, from_s, choice.speed),
-        })
+        let caption = match self.options.captions {
+            Captions::Burnt => {
+                let text = self.demonstration.text(step);
+                Some(self.script(&cards::caption(self.plan.canvas, step + 1, text))?)
+            }
+            Captions::Soft | Captions::None => None,
+        };
+        let content = Content::Video { path, probe, from_s, speed: choice.speed };
+        let source = self.describe_cut(path, from_s, choice.speed);
+        Ok(Scene { layer: Layer { content, text: None }, caption, source })
     }
 
     fn describe_cut(&self, path: &Path, from_s: f64, speed: f64) -> String {
@@ -252,13 +215,13 @@ fn parts(entries: &[Entry]) -> Vec<PlannedPart> {
     for (entry, &Entry { frames, overlap, .. }) in entries.iter().enumerate() {
         let own = frames - shared - overlap;
         if own > 0 {
-            let start = Position { entry, frame: shared };
-            parts.push(PlannedPart { start, fade_to: None, frames: own });
+            let positions = vec![Position { entry, frame: shared }];
+            parts.push(PlannedPart { positions, frames: own });
         }
         if overlap > 0 {
-            let start = Position { entry, frame: frames - overlap };
-            let fade_to = Some(Position { entry: entry + 1, frame: 0 });
-            parts.push(PlannedPart { start, fade_to, frames: overlap });
+            let end = Position { entry, frame: frames - overlap };
+            let positions = vec![end, Position { entry: entry + 1, frame: 0 }];
+            parts.push(PlannedPart { positions, frames: overlap });
         }
         shared = overlap;
     }

@@ -12,17 +12,11 @@ pub enum Weight {
 }
 
 impl Weight {
-    fn bytes(self) -> &'static [u8] {
+    /// The name of the font and its file.
+    fn family(self) -> (&'static str, &'static [u8]) {
         match self {
-            Self::Regular => fonts::REGULAR,
-            Self::SemiBold => fonts::SEMI_BOLD,
-        }
-    }
-
-    fn family(self) -> &'static str {
-        match self {
-            Self::Regular => "Inter Regular",
-            Self::SemiBold => "Inter SemiBold",
+            Self::Regular => ("Inter Regular", fonts::REGULAR),
+            Self::SemiBold => ("Inter SemiBold", fonts::SEMI_BOLD),
         }
     }
 }
@@ -40,7 +34,7 @@ const FALLBACK_WIDTH: f64 = 1.0;
 
 impl Font {
     pub fn new(weight: Weight, em: f64) -> Self {
-        Self { weight, em, face: Face::parse(weight.bytes(), 0).ok() }
+        Self { weight, em, face: Face::parse(weight.family().1, 0).ok() }
     }
 
     pub fn line_height(&self) -> f64 {
@@ -190,7 +184,7 @@ impl AssScript {
 
     /// Lines of text, the first with the top left corner of its box at `(x, y)`.
     pub fn lines(&mut self, font: &Font, (x, y): (f64, f64), lines: &[impl AsRef<str>], rgb: u32) {
-        let style = format!("\\fn{}\\fs{:.2}", font.weight.family(), font.ass_size());
+        let style = format!("\\fn{}\\fs{:.2}", font.weight.family().0, font.ass_size());
         let ink = paint(rgb, 1.0);
         for (i, line) in lines.iter().enumerate() {
             let y = y + i as f64 * font.line_height();

@@ -52,20 +52,17 @@ pub fn build(
     let mut report = BuildReport { videos: recipes.len(), ..BuildReport::default() };
     let mut examples = Vec::new();
     for split in [Split::Train, Split::HeldOut] {
-        let own: Vec<&Recipe> = recipes
-            .iter()
-            .filter(|r| Split::of(&r.content, with.held_out, with.seed) == split)
-            .collect();
+        let is_own = |r: &&Recipe| Split::of(&r.content, with.held_out, with.seed) == split;
+        let own: Vec<&Recipe> = recipes.iter().filter(is_own).collect();
         if split == Split::HeldOut {
             report.held_out = own.len();
         }
-        let before = examples.len();
-        with.build_part(split, &own, &pool, &mut examples, &mut report, progress)?;
-        if examples.len() == before {
+        let part = with.part(split, &own, &pool, &mut report, progress)?;
+        if part.is_empty() {
             let why = format!("{} videos: {:?}", own.len(), report.rejected);
-            let part = split.name();
-            return Err(DatasetError::EmptyPart { part, why });
+            return Err(DatasetError::EmptyPart { part: split.name(), why });
         }
+        examples.extend(part);
     }
     let groups: usize = report.groups.values().sum();
     if groups > 0 && report.rejected.get(&Rejected::NoAnswer) == Some(&groups) {
@@ -79,17 +76,18 @@ pub fn build(
 }
 
 impl Build<'_> {
-    fn build_part(
+    /// The real videos of a part, and mixtures of them.
+    fn part(
         &self,
         split: Split,
         recipes: &[&Recipe],
         pool: &Pool,
-        examples: &mut Vec<Example>,
         report: &mut BuildReport,
         progress: &dyn Progress,
-    ) -> Result<(), DatasetError> {
-        examples.extend(recipes.iter().filter_map(|recipe| self.real(recipe, split, pool)));
-        let Some(mixer) = self.mixer else { return Ok(()) };
+    ) -> Result<Vec<Example>, DatasetError> {
+        let real = recipes.iter().filter_map(|recipe| self.real(recipe, split, pool));
+        let mut examples: Vec<Example> = real.collect();
+        let Some(mixer) = self.mixer else { return Ok(examples) };
         let summaries: Vec<String> = recipes.iter().map(|r| r.summary(pool)).collect();
         progress.begin("encoding summaries", summaries.len() as u64);
         let rows = self.sentence.encode_with(&summaries, progress)?;
@@ -101,8 +99,9 @@ impl Build<'_> {
             *report.groups.entry(group.len()).or_default() += 1;
             let group: Vec<&Recipe> = group.iter().map(|at| recipes[*at]).collect();
             let seed = self.seed.wrapping_add(number as u64);
+            let clip = |s: &MixedStep| group[s.recipe].steps[s.step];
             match mixer.mix(&group, pool, seed) {
-                Ok(steps) if known.insert(clips(&steps, &group)) => {
+                Ok(steps) if known.insert(steps.iter().map(clip).collect::<Vec<_>>()) => {
                     examples.push(example(mixer.name(), split, seed, &steps, &group, pool));
                 }
                 Ok(_) => report.repeated += 1,
@@ -110,7 +109,7 @@ impl Build<'_> {
             }
             progress.advance(1);
         }
-        Ok(())
+        Ok(examples)
     }
 
     fn real(&self, recipe: &Recipe, split: Split, pool: &Pool) -> Option<Example> {
@@ -119,10 +118,6 @@ impl Build<'_> {
         (steps.len() >= MIN_STEPS)
             .then(|| example("real", split, self.seed, &steps, &[recipe], pool))
     }
-}
-
-fn clips(steps: &[MixedStep], group: &[&Recipe]) -> Vec<u32> {
-    steps.iter().map(|s| group[s.recipe].steps[s.step].0).collect()
 }
 
 fn example(

@@ -5,10 +5,12 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 use sha2::{Digest, Sha256};
 use stitch_core::clip::{ClipId, VideoId};
 use stitch_core::pool::Pool;
 use stitch_engine::files::{FileError, write_whole};
+use stitch_engine::library::VideoRecord;
 
 use super::DatasetError;
 
@@ -70,16 +72,8 @@ pub struct ExampleSource {
 }
 
 pub fn write(path: &Path, examples: &[Example]) -> Result<(), DatasetError> {
-    let mut lines = Vec::new();
-    for (number, example) in examples.iter().enumerate() {
-        serde_json::to_writer(&mut lines, example).map_err(|error| DatasetError::Line {
-            path: path.into(),
-            line: number + 1,
-            reason: error.to_string(),
-        })?;
-        lines.push(b'\n');
-    }
-    Ok(write_whole(path, &lines)?)
+    let lines: String = examples.iter().map(|example| format!("{}\n", json!(example))).collect();
+    Ok(write_whole(path, lines.as_bytes())?)
 }
 
 pub fn read(path: &Path) -> Result<Vec<Example>, DatasetError> {
@@ -102,9 +96,11 @@ pub fn read(path: &Path) -> Result<Vec<Example>, DatasetError> {
 pub struct Clips(HashMap<(String, u64, u64), ClipId>);
 
 impl Clips {
-    pub fn of(pool: &Pool, contents: &HashMap<VideoId, String>) -> Self {
+    pub fn of(pool: &Pool, videos: &[VideoRecord]) -> Self {
+        let contents: HashMap<VideoId, &String> =
+            videos.iter().map(|video| (VideoId(video.id), &video.content)).collect();
         let named = pool.clips().iter().enumerate().filter_map(|(row, clip)| {
-            let content = contents.get(&clip.video)?.clone();
+            let content = contents.get(&clip.video)?.to_string();
             Some(((content, clip.span.start(), clip.span.end()), ClipId(row as u32)))
         });
         Self(named.collect())

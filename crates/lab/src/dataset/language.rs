@@ -5,7 +5,7 @@ use stitch_core::pool::Pool;
 use stitch_engine::summarise::PromptDomain;
 use stitch_engine::summarise::chat::{Chat, Message};
 
-use super::mix::{MIN_STEPS, MixedStep, Mixer, Rejected, check, exists};
+use super::mix::{Fault, MixedStep, Mixer, Rejected, check};
 use super::recipes::Recipe;
 
 /// A language model behind an OpenAI-compatible endpoint.
@@ -37,13 +37,15 @@ fn converse(
     recipes: &[&Recipe],
 ) -> Result<Vec<MixedStep>, Rejected> {
     let said = ask(&messages)?;
-    let first = read(&said, recipes);
-    let Some(fault) = first.as_ref().err().and_then(|why| fault(*why, &said, recipes)) else {
-        return first;
-    };
-    let again = format!("{fault} Write the whole new recipe again, in the same form.");
-    messages.extend([Message::assistant(said), Message::user(again)]);
-    read(&ask(&messages)?, recipes)
+    match read(&said, recipes) {
+        Ok(steps) => Ok(steps),
+        Err((why @ (Rejected::NotPossible | Rejected::NoAnswer), _)) => Err(why),
+        Err((_, fault)) => {
+            let again = format!("{fault} Write the whole new recipe again, in the same form.");
+            messages.extend([Message::assistant(said), Message::user(again)]);
+            read(&ask(&messages)?, recipes).map_err(|fault| fault.0)
+        }
+    }
 }
 
 /// The instructions, an example, and the recipes to mix.
@@ -116,7 +118,8 @@ const EXAMPLE_MIX: [(usize, usize); 6] = [(0, 0), (0, 1), (1, 1), (1, 3), (1, 4)
 
 fn example_answer() -> String {
     let line = |(at, (recipe, step)): (usize, (usize, usize))| {
-        format!("Step {}: {} ({})", at + 1, EXAMPLE[recipe].1[step], place(recipe, step))
+        let place = MixedStep { recipe, step, text: None }.place();
+        format!("Step {}: {} ({place})", at + 1, EXAMPLE[recipe].1[step])
     };
     EXAMPLE_MIX.into_iter().enumerate().map(line).collect::<Vec<_>>().join("\n")
 }
@@ -124,28 +127,29 @@ fn example_answer() -> String {
 /// Titles and steps in the prompt: each step with its place, which the model has only to copy.
 fn listing(recipes: &[(String, Vec<&str>)]) -> String {
     let mut text = String::new();
-    for (number, (title, steps)) in recipes.iter().enumerate() {
-        text += &format!("Recipe {}: {title}\n", number + 1);
-        for (at, step) in steps.iter().enumerate() {
-            text += &format!("{step} ({})\n", place(number, at));
+    for (recipe, (title, steps)) in recipes.iter().enumerate() {
+        text += &format!("Recipe {}: {title}\n", recipe + 1);
+        for (step, words) in steps.iter().enumerate() {
+            let place = MixedStep { recipe, step, text: None }.place();
+            text += &format!("{words} ({place})\n");
         }
         text += "\n";
     }
     text
 }
 
-fn place(recipe: usize, step: usize) -> String {
-    format!("Step {} in Recipe {}", step + 1, recipe + 1)
-}
-
 /// The mixture of an answer. A small model may repeat the example, whose places may exist in these recipes
 /// too.
-fn read(answer: &str, recipes: &[&Recipe]) -> Result<Vec<MixedStep>, Rejected> {
+fn read(answer: &str, recipes: &[&Recipe]) -> Result<Vec<MixedStep>, Fault> {
     let steps = parse(answer)?;
-    if steps.iter().any(is_repeated) {
-        return Err(Rejected::UnknownStep);
+    match check(&steps, recipes) {
+        Err(unknown @ (Rejected::UnknownStep, _)) => Err(unknown),
+        _ if steps.iter().any(is_repeated) => {
+            let words = "These are steps of the example, not of the recipes above.";
+            Err((Rejected::UnknownStep, words.into()))
+        }
+        checked => checked.map(|()| steps),
     }
-    check(&steps, recipes).map(|()| steps)
 }
 
 fn is_repeated(step: &MixedStep) -> bool {
@@ -153,60 +157,19 @@ fn is_repeated(step: &MixedStep) -> bool {
     EXAMPLE.iter().any(|(_, steps)| steps.contains(&words))
 }
 
-/// What is wrong with an answer, in words for the model; none for a refusal.
-fn fault(why: Rejected, answer: &str, recipes: &[&Recipe]) -> Option<String> {
-    let steps: Vec<MixedStep> = lines(answer).filter_map(step).collect();
-    let place = |s: &MixedStep| place(s.recipe, s.step);
-    let earlier = |of: fn(&MixedStep, &MixedStep) -> bool| {
-        let pairs = steps.iter().enumerate();
-        let mut pairs = pairs.flat_map(|(at, b)| steps[..at].iter().map(move |a| (a, b)));
-        pairs.find(|(a, b)| a.recipe == b.recipe && of(a, b))
-    };
-    Some(match why {
-        Rejected::NotPossible | Rejected::NoAnswer => return None,
-        Rejected::BadLine => {
-            let line = lines(answer).find(|line| step(line).is_none())?;
-            format!("The line '{line}' is not of the form '{FORM}'.")
-        }
-        Rejected::UnknownStep => match steps.iter().find(|step| !exists(step, recipes)) {
-            Some(unknown) => format!("There is no {}: leave that line out.", place(unknown)),
-            None => "These are steps of the example, not of the recipes above.".into(),
-        },
-        Rejected::Repeated => {
-            format!("{} stands there twice.", place(earlier(|a, b| a.step == b.step)?.1))
-        }
-        Rejected::OutOfOrder => {
-            let (first, second) = earlier(|a, b| a.step > b.step)?;
-            format!("{} must come before {}.", place(second), place(first))
-        }
-        Rejected::SourceUnused => {
-            let used = |recipe: &usize| steps.iter().any(|step| step.recipe == *recipe);
-            let unused = (0..recipes.len()).find(|recipe| !used(recipe))? + 1;
-            format!(
-                "No step of Recipe {unused} is used: put one of its steps in the place of one that \
-                 does the same."
-            )
-        }
-        Rejected::TooShort => format!("These are fewer than {MIN_STEPS} steps."),
-    })
-}
-
-fn lines(answer: &str) -> impl Iterator<Item = &str> {
-    answer.lines().map(str::trim).filter(|line| !line.is_empty())
-}
-
 /// The steps of an answer. One line that is no step rejects it all: nothing is guessed.
-fn parse(answer: &str) -> Result<Vec<MixedStep>, Rejected> {
-    let lines: Vec<&str> = lines(answer).collect();
-    if let [only] = lines[..]
-        && only.trim_end_matches('.').eq_ignore_ascii_case("not possible")
-    {
-        return Err(Rejected::NotPossible);
+fn parse(answer: &str) -> Result<Vec<MixedStep>, Fault> {
+    let lines = answer.lines().map(str::trim).filter(|line| !line.is_empty());
+    let lines: Vec<&str> = lines.collect();
+    match lines[..] {
+        [] => return Err((Rejected::NoAnswer, String::new())),
+        [only] if only.trim_end_matches('.').eq_ignore_ascii_case("not possible") => {
+            return Err((Rejected::NotPossible, String::new()));
+        }
+        _ => {}
     }
-    if lines.is_empty() {
-        return Err(Rejected::NoAnswer);
-    }
-    lines.iter().map(|line| step(line).ok_or(Rejected::BadLine)).collect()
+    let bad = |line: &str| format!("The line '{line}' is not of the form '{FORM}'.");
+    lines.iter().map(|line| step(line).ok_or_else(|| (Rejected::BadLine, bad(line)))).collect()
 }
 
 /// `Step 1: what to do (Step 3 in Recipe 2)`
@@ -299,8 +262,8 @@ mod tests {
         let without_words = steps.iter().map(|s| mixed(s.recipe, s.step));
         assert!(without_words.eq(EXAMPLE_MIX.map(|(recipe, step)| mixed(recipe, step))));
         let recited = example_answer();
-        assert_eq!(read(&recited, &recipes), Err(Rejected::UnknownStep));
-        let words = fault(Rejected::UnknownStep, &recited, &recipes).unwrap();
+        let (why, words) = read(&recited, &recipes).unwrap_err();
+        assert_eq!(why, Rejected::UnknownStep);
         assert!(words.contains("steps of the example"), "{words}");
     }
 
@@ -314,8 +277,9 @@ mod tests {
             (0, 1, Some("Chop the onion"))
         );
         assert_eq!((steps[1].recipe, steps[1].step), (1, 3));
-        assert_eq!(parse("Not possible."), Err(Rejected::NotPossible));
-        assert_eq!(parse(" \n"), Err(Rejected::NoAnswer));
+        let why = |answer: &str| parse(answer).unwrap_err().0;
+        assert_eq!(why("Not possible."), Rejected::NotPossible);
+        assert_eq!(why(" \n"), Rejected::NoAnswer);
         for bad in [
             "Sure! Here is your recipe:\nStep 1: Chop (Step 2 in Recipe 1)",
             "Step 1: Chop (Recipe 1, Step 2)",
@@ -325,7 +289,7 @@ mod tests {
             "Step 1 Chop",
             "Stép 1: ü (",
         ] {
-            assert_eq!(parse(bad), Err(Rejected::BadLine), "{bad}");
+            assert_eq!(why(bad), Rejected::BadLine, "{bad}");
         }
     }
 }

@@ -1,7 +1,5 @@
 //! Mixing a group of recipes into one procedure, and checking the mixture.
 
-use std::collections::BTreeSet;
-
 use serde::Serialize;
 use stitch_core::pool::Pool;
 
@@ -40,30 +38,45 @@ pub trait Mixer: Sync {
 
 pub const MIN_STEPS: usize = 3;
 
-/// Every step must exist and come once, each recipe be used and keep its order.
-pub fn check(steps: &[MixedStep], recipes: &[&Recipe]) -> Result<(), Rejected> {
-    let distinct: BTreeSet<_> = steps.iter().map(|s| (s.recipe, s.step)).collect();
-    let in_order = |recipe: usize| {
-        let own: Vec<usize> = steps.iter().filter(|s| s.recipe == recipe).map(|s| s.step).collect();
-        own.is_sorted()
-    };
-    if !steps.iter().all(|step| exists(step, recipes)) {
-        Err(Rejected::UnknownStep)
-    } else if distinct.len() < steps.len() {
-        Err(Rejected::Repeated)
-    } else if !(0..recipes.len()).all(in_order) {
-        Err(Rejected::OutOfOrder)
-    } else if !(0..recipes.len()).all(|recipe| steps.iter().any(|s| s.recipe == recipe)) {
-        Err(Rejected::SourceUnused)
-    } else if steps.len() < MIN_STEPS {
-        Err(Rejected::TooShort)
-    } else {
-        Ok(())
+/// Why steps are no procedure, and the mistake in words for a language model.
+pub type Fault = (Rejected, String);
+
+impl MixedStep {
+    /// `Step 3 in Recipe 2`, as prompts have it.
+    pub fn place(&self) -> String {
+        format!("Step {} in Recipe {}", self.step + 1, self.recipe + 1)
     }
 }
 
-pub(super) fn exists(step: &MixedStep, recipes: &[&Recipe]) -> bool {
-    recipes.get(step.recipe).is_some_and(|recipe| step.step < recipe.steps.len())
+/// Every step must exist and come once, each recipe be used and keep its order.
+pub fn check(steps: &[MixedStep], recipes: &[&Recipe]) -> Result<(), Fault> {
+    let exists = |s: &MixedStep| recipes.get(s.recipe).is_some_and(|r| s.step < r.steps.len());
+    let earlier = |wrong: fn(usize, usize) -> bool| {
+        let pairs = steps.iter().enumerate();
+        let mut pairs = pairs.flat_map(|(at, b)| steps[..at].iter().map(move |a| (a, b)));
+        pairs.find(|(a, b)| a.recipe == b.recipe && wrong(a.step, b.step))
+    };
+    let unused = (1..=recipes.len()).find(|number| steps.iter().all(|s| s.recipe + 1 != *number));
+    let (why, words) = if let Some(unknown) = steps.iter().find(|step| !exists(step)) {
+        let words = format!("There is no {}: leave that line out.", unknown.place());
+        (Rejected::UnknownStep, words)
+    } else if let Some((_, twice)) = earlier(|a, b| a == b) {
+        (Rejected::Repeated, format!("{} stands there twice.", twice.place()))
+    } else if let Some((first, second)) = earlier(|a, b| a > b) {
+        let words = format!("{} must come before {}.", second.place(), first.place());
+        (Rejected::OutOfOrder, words)
+    } else if let Some(unused) = unused {
+        let words = format!(
+            "No step of Recipe {unused} is used: put one of its steps in the place of one that does \
+             the same."
+        );
+        (Rejected::SourceUnused, words)
+    } else if steps.len() < MIN_STEPS {
+        (Rejected::TooShort, format!("These are fewer than {MIN_STEPS} steps."))
+    } else {
+        return Ok(());
+    };
+    Err((why, words))
 }
 
 #[cfg(test)]
@@ -119,7 +132,7 @@ pub(super) mod tests {
             (vec![step(0, 0), step(1, 1)], Err(Rejected::TooShort)),
         ];
         for (steps, expected) in table {
-            assert_eq!(check(&steps, &recipes), expected, "{steps:?}");
+            assert_eq!(check(&steps, &recipes).map_err(|fault| fault.0), expected, "{steps:?}");
         }
     }
 }

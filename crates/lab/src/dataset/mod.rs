@@ -5,7 +5,6 @@ pub mod recipes;
 pub mod mine;
 pub mod mix;
 pub mod rules;
-pub mod sampled;
 pub mod language;
 pub mod examples;
 pub mod build;

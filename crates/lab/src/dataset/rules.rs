@@ -1,8 +1,8 @@
-//! Mixing by rules: follow one recipe, and change to the next where the two do nearly the same to different
-//! things.
+//! Mixing without a language model: by rules, and for the ablation by time.
 
 use std::collections::BTreeSet;
 
+use rand::RngExt;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
@@ -14,17 +14,12 @@ use stitch_engine::lexicon;
 use super::mix::{MixedStep, Mixer, Rejected, check};
 use super::recipes::Recipe;
 
-#[derive(Clone, Copy, Debug)]
-pub struct Rules {
-    /// The least similarity of the two steps of a change.
-    pub similarity: f32,
-}
+/// The least similarity of the two steps of a change.
+const MIN_SIMILARITY: f32 = 0.35;
 
-impl Default for Rules {
-    fn default() -> Self {
-        Self { similarity: 0.35 }
-    }
-}
+/// Follows one recipe, and changes to the next where the two do nearly the same to different things.
+#[derive(Clone, Copy, Debug)]
+pub struct Rules;
 
 impl Mixer for Rules {
     fn name(&self) -> &'static str {
@@ -40,7 +35,7 @@ impl Mixer for Rules {
             let left = order.len() - turn - 1;
             let change = order
                 .get(turn + 1)
-                .map(|&next| self.change(recipes[recipe], from, recipes[next], left, pool));
+                .map(|&next| change(recipes[recipe], from, recipes[next], left, pool));
             let (until, next_from) = match change {
                 None => (recipes[recipe].steps.len(), 0),
                 Some(change) => change.ok_or(Rejected::NotPossible)?,
@@ -49,35 +44,32 @@ impl Mixer for Rules {
             steps.extend(own.map(|step| MixedStep { recipe, step, text: None }));
             from = next_from;
         }
-        check(&steps, recipes).map(|()| steps)
+        check(&steps, recipes).map(|()| steps).map_err(|fault| fault.0)
     }
 }
 
-impl Rules {
-    /// The step of a recipe, begun at `from`, that is replaced by a step of the next, and that step: the
-    /// most similar two that handle different things. At least one step of each recipe is used, and
-    /// enough of the next are left for `left` changes.
-    fn change(
-        &self,
-        recipe: &Recipe,
-        from: usize,
-        next: &Recipe,
-        left: usize,
-        pool: &Pool,
-    ) -> Option<(usize, usize)> {
-        let mut best: Option<(f32, usize, usize)> = None;
-        for i in from + 1..recipe.steps.len() {
-            for j in 0..(next.steps.len() + 1).saturating_sub(left.max(1)) {
-                let (a, b) = (recipe.steps[i], next.steps[j]);
-                let near = text_similarity(a, b, pool);
-                let better = best.is_none_or(|(most, ..)| near > most);
-                if near >= self.similarity && better && things(a, pool) != things(b, pool) {
-                    best = Some((near, i, j));
-                }
+/// The step of a recipe, begun at `from`, that is replaced by a step of the next, and that step: the most
+/// similar two that handle different things. At least one step of each recipe is used, and enough of the
+/// next are left for `left` changes.
+fn change(
+    recipe: &Recipe,
+    from: usize,
+    next: &Recipe,
+    left: usize,
+    pool: &Pool,
+) -> Option<(usize, usize)> {
+    let mut best: Option<(f32, usize, usize)> = None;
+    for i in from + 1..recipe.steps.len() {
+        for j in 0..(next.steps.len() + 1).saturating_sub(left.max(1)) {
+            let (a, b) = (recipe.steps[i], next.steps[j]);
+            let near = text_similarity(a, b, pool);
+            let better = best.is_none_or(|(most, ..)| near > most);
+            if near >= MIN_SIMILARITY && better && things(a, pool) != things(b, pool) {
+                best = Some((near, i, j));
             }
         }
-        best.map(|(_, i, j)| (i, j))
     }
+    best.map(|(_, i, j)| (i, j))
 }
 
 fn text_similarity(a: ClipId, b: ClipId, pool: &Pool) -> f32 {
@@ -89,6 +81,31 @@ fn things(step: ClipId, pool: &Pool) -> BTreeSet<String> {
     let words = pool.clip(step).text.split(|c: char| !c.is_alphanumeric());
     let words = words.filter(|word| word.len() > 3).map(str::to_lowercase);
     words.filter(|word| lexicon::verb(word).is_none()).collect()
+}
+
+/// At each moment of a procedure the step that a random video of the group shows at that relative time.
+#[derive(Clone, Copy, Debug)]
+pub struct TemporallySampled;
+
+impl Mixer for TemporallySampled {
+    fn name(&self) -> &'static str {
+        "temporally-sampled"
+    }
+
+    fn mix(&self, recipes: &[&Recipe], _: &Pool, seed: u64) -> Result<Vec<MixedStep>, Rejected> {
+        let mut random = ChaCha8Rng::seed_from_u64(seed);
+        let length = recipes.iter().map(|recipe| recipe.steps.len()).sum::<usize>() / recipes.len();
+        let mut steps: Vec<MixedStep> = Vec::with_capacity(length);
+        for place in 0..length {
+            let recipe = random.random_range(0..recipes.len());
+            let step = place * recipes[recipe].steps.len() / length;
+            let again = steps.iter().any(|s| s.recipe == recipe && s.step == step);
+            if !again {
+                steps.push(MixedStep { recipe, step, text: None });
+            }
+        }
+        check(&steps, recipes).map(|()| steps).map_err(|fault| fault.0)
+    }
 }
 
 #[cfg(test)]
@@ -105,8 +122,7 @@ mod tests {
             &["mix batter", "chop onion", "bake bread", "yield"],
         ]);
         let recipes: Vec<&Recipe> = recipes.iter().collect();
-        let mixes: Vec<_> =
-            (0..8).map(|seed| Rules::default().mix(&recipes, &pool, seed)).collect();
+        let mixes: Vec<_> = (0..8).map(|seed| Rules.mix(&recipes, &pool, seed)).collect();
         let first = mixes.iter().flatten().find(|steps| steps[0].recipe == 0).unwrap();
         let numbers: Vec<_> = first.iter().map(|s| (s.recipe, s.step)).collect();
         assert_eq!(numbers, [(0, 0), (1, 1), (1, 2), (1, 3)]);
@@ -116,7 +132,21 @@ mod tests {
     fn recipes_that_share_no_action_do_not_mix() {
         let (recipes, pool) = kitchen(&[&["ab", "bc", "cd"], &["wx", "xy", "yz"]]);
         let recipes: Vec<&Recipe> = recipes.iter().collect();
-        assert_eq!(Rules::default().mix(&recipes, &pool, 1), Err(Rejected::NotPossible));
+        assert_eq!(Rules.mix(&recipes, &pool, 1), Err(Rejected::NotPossible));
+    }
+
+    #[test]
+    fn steps_stand_near_their_own_time() {
+        let (recipes, pool) = kitchen(&[&["a", "b", "c", "d", "e", "f"], &["g", "h", "i"]]);
+        let recipes: Vec<&Recipe> = recipes.iter().collect();
+        let made = (0..20).filter_map(|seed| TemporallySampled.mix(&recipes, &pool, seed).ok());
+        let mut count = 0;
+        for steps in made {
+            count += 1;
+            assert!(steps.iter().filter(|s| s.recipe == 0).map(|s| s.step).is_sorted());
+            assert!(steps.len() >= 3);
+        }
+        assert!(count > 5, "{count} of 20");
     }
 
     proptest! {
@@ -130,8 +160,8 @@ mod tests {
             let slices: Vec<&[&str]> = texts.iter().map(Vec::as_slice).collect();
             let (recipes, pool) = kitchen(&slices);
             let recipes: Vec<&Recipe> = recipes.iter().collect();
-            let mixed = Rules::default().mix(&recipes, &pool, seed);
-            prop_assert_eq!(&mixed, &Rules::default().mix(&recipes, &pool, seed));
+            let mixed = Rules.mix(&recipes, &pool, seed);
+            prop_assert_eq!(&mixed, &Rules.mix(&recipes, &pool, seed));
             if let Ok(steps) = mixed {
                 prop_assert_eq!(check(&steps, &recipes), Ok(()));
                 let changes = steps.windows(2).filter(|w| w[0].recipe != w[1].recipe).count();

@@ -18,65 +18,46 @@ pub fn pairwise(units: &Units) -> Option<f64> {
 /// Fleiss' κ; units may have different numbers of raters, those with fewer than two do not count. None where
 /// chance agreement is 1, or no unit has two ratings.
 pub fn fleiss(units: &Units) -> Option<f64> {
-    let counts = counts(units);
-    let rated: Vec<&Vec<usize>> = counts.iter().filter(|c| c.iter().sum::<usize>() > 1).collect();
-    let total: usize = rated.iter().flat_map(|unit| unit.iter()).sum();
-    if total == 0 {
-        return None;
-    }
-    let agreement = |unit: &&Vec<usize>| {
-        let raters: usize = unit.iter().sum();
-        let squares: usize = unit.iter().map(|n| n * n).sum();
-        (squares - raters) as f64 / (raters * (raters - 1)) as f64
+    let rated: Vec<&Vec<usize>> = units.iter().filter(|said| said.len() > 1).collect();
+    let all: Vec<usize> = rated.iter().flat_map(|said| said.iter().copied()).collect();
+    let agreement = |said: &&Vec<usize>| {
+        let squares: usize = counts(said).iter().map(|n| n * n).sum();
+        (squares - said.len()) as f64 / (said.len() * (said.len() - 1)) as f64
     };
-    let observed = rated.iter().map(agreement).sum::<f64>() / rated.len() as f64;
-    let categories = rated.first().map_or(0, |unit| unit.len());
-    let share = |category: usize| {
-        rated.iter().map(|unit| unit[category]).sum::<usize>() as f64 / total as f64
-    };
-    let chance: f64 = (0..categories).map(|category| share(category).powi(2)).sum();
-    (chance < 1.0).then(|| (observed - chance) / (1.0 - chance))
+    let observed = rated.iter().map(agreement).sum::<f64>() / rated.len().max(1) as f64;
+    let share = |count: usize| count as f64 / all.len() as f64;
+    let chance: f64 = counts(&all).into_iter().map(|count| share(count).powi(2)).sum();
+    (!all.is_empty() && chance < 1.0).then(|| (observed - chance) / (1.0 - chance))
 }
 
-/// How far apart two categories are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Distance {
-    Nominal,
-    /// The square of the difference of their numbers.
-    Interval,
+/// How far apart two categories are: the same or not.
+pub fn nominal(a: usize, b: usize) -> f64 {
+    f64::from(a != b)
 }
 
-impl Distance {
-    fn between(self, a: usize, b: usize) -> f64 {
-        match self {
-            Self::Nominal => f64::from(a != b),
-            Self::Interval => (a as f64 - b as f64).powi(2),
-        }
-    }
+/// How far apart two categories are: the square of the difference of their numbers.
+pub fn interval(a: usize, b: usize) -> f64 {
+    (a as f64 - b as f64).powi(2)
 }
 
 /// Krippendorff's α: 1 less observed over expected disagreement. None where no unit has two ratings, or all
 /// ratings are the same.
-pub fn krippendorff(units: &Units, distance: Distance) -> Option<f64> {
+pub fn krippendorff(units: &Units, distance: fn(usize, usize) -> f64) -> Option<f64> {
     let paired: Vec<&Vec<usize>> = units.iter().filter(|said| said.len() > 1).collect();
     let all: Vec<usize> = paired.iter().flat_map(|said| said.iter().copied()).collect();
     let between = |values: &[usize]| -> f64 {
-        values.iter().flat_map(|a| values.iter().map(|b| distance.between(*a, *b))).sum()
+        values.iter().flat_map(|a| values.iter().map(|b| distance(*a, *b))).sum()
     };
     let seen: f64 = paired.iter().map(|said| between(said) / (said.len() - 1) as f64).sum();
     let expected = between(&all) / (all.len().max(2) - 1) as f64;
     (expected > 0.0).then(|| 1.0 - seen / expected)
 }
 
-/// The number of ratings of each category, by unit.
-fn counts(units: &Units) -> Vec<Vec<usize>> {
-    let categories = units.iter().flatten().max().map_or(0, |most| most + 1);
-    let count = |said: &Vec<usize>| {
-        let mut counts = vec![0; categories];
-        said.iter().for_each(|category| counts[*category] += 1);
-        counts
-    };
-    units.iter().map(count).collect()
+/// The number of ratings of each category.
+fn counts(said: &[usize]) -> Vec<usize> {
+    let mut counts = vec![0; said.iter().max().map_or(0, |most| most + 1)];
+    said.iter().for_each(|category| counts[*category] += 1);
+    counts
 }
 
 #[cfg(test)]
@@ -96,9 +77,9 @@ mod tests {
     #[test]
     fn alpha_of_the_textbook() {
         let units = textbook();
-        let nominal = krippendorff(&units, Distance::Nominal).unwrap();
-        let interval = krippendorff(&units, Distance::Interval).unwrap();
-        assert_eq!(format!("{nominal:.3} {interval:.3}"), "0.691 0.811");
+        let by_name = krippendorff(&units, nominal).unwrap();
+        let by_number = krippendorff(&units, interval).unwrap();
+        assert_eq!(format!("{by_name:.3} {by_number:.3}"), "0.691 0.811");
     }
 
     #[test]
@@ -127,14 +108,11 @@ mod tests {
     fn one_word_and_nothing_at_all() {
         let same = vec![vec![1, 1, 1], vec![1, 1]];
         assert_eq!(pairwise(&same), Some(1.0));
-        assert_eq!((fleiss(&same), krippendorff(&same, Distance::Nominal)), (None, None));
+        assert_eq!((fleiss(&same), krippendorff(&same, nominal)), (None, None));
         let alone = vec![vec![0], vec![]];
         assert_eq!((pairwise(&alone), fleiss(&alone)), (None, None));
         let perfect = vec![vec![0, 0], vec![1, 1]];
-        assert_eq!(
-            (fleiss(&perfect), krippendorff(&perfect, Distance::Nominal)),
-            (Some(1.0), Some(1.0))
-        );
+        assert_eq!((fleiss(&perfect), krippendorff(&perfect, nominal)), (Some(1.0), Some(1.0)));
     }
 
     proptest! {
@@ -145,7 +123,7 @@ mod tests {
             let mut turned = units.clone();
             turned.iter_mut().for_each(|said| said.reverse());
             turned.reverse();
-            for distance in [Distance::Nominal, Distance::Interval] {
+            for distance in [nominal, interval as fn(usize, usize) -> f64] {
                 let (one, other) = (krippendorff(&units, distance), krippendorff(&turned, distance));
                 prop_assert!(one.is_none_or(|alpha| alpha <= 1.0 + 1e-9));
                 prop_assert_eq!(one.map(|a| (a * 1e6).round()), other.map(|a| (a * 1e6).round()));

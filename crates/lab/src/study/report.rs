@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::Serialize;
 
-use super::agreement::{self, Distance};
+use super::agreement;
 use crate::suite::metrics::{Estimate, ratio};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -19,19 +19,7 @@ pub enum Preference {
 impl Preference {
     /// Of the first method: a tie is half a win.
     fn score(self) -> f64 {
-        match self {
-            Self::A => 1.0,
-            Self::Tie => 0.5,
-            Self::B => 0.0,
-        }
-    }
-
-    fn category(self) -> usize {
-        match self {
-            Self::A => 0,
-            Self::Tie => 1,
-            Self::B => 2,
-        }
+        1.0 - self as usize as f64 / 2.0
     }
 }
 
@@ -147,7 +135,7 @@ fn units<'a>(
     let mut units: BTreeMap<_, Vec<usize>> = BTreeMap::new();
     for one in judgements {
         let unit = (one.sample.as_str(), one.a.as_str(), one.b.as_str(), one.question.as_str());
-        units.entry(unit).or_default().push(one.preference.category());
+        units.entry(unit).or_default().push(one.preference as usize);
     }
     units
 }
@@ -160,8 +148,8 @@ fn agree(judgements: &[Judgement], question: &str) -> Agreement {
         units: said.iter().filter(|said| said.len() > 1).count(),
         pairwise: agreement::pairwise(&said),
         fleiss_kappa: agreement::fleiss(&said),
-        krippendorff_alpha: agreement::krippendorff(&said, Distance::Nominal),
-        krippendorff_alpha_interval: agreement::krippendorff(&said, Distance::Interval),
+        krippendorff_alpha: agreement::krippendorff(&said, agreement::nominal),
+        krippendorff_alpha_interval: agreement::krippendorff(&said, agreement::interval),
     }
 }
 
@@ -169,8 +157,7 @@ fn agree(judgements: &[Judgement], question: &str) -> Agreement {
 fn disputes(judgements: &[Judgement]) -> Vec<Dispute> {
     let dispute = |((sample, a, b, question), said): ((&str, &str, &str, &str), Vec<usize>)| {
         let votes = [0, 1, 2].map(|category| said.iter().filter(|one| **one == category).count());
-        let names = [sample, a, b, question].map(str::to_owned);
-        let [sample, a, b, question] = names;
+        let [sample, a, b, question] = [sample, a, b, question].map(str::to_owned);
         Dispute { sample, a, b, question, votes }
     };
     let mut all: Vec<Dispute> = units(judgements.iter()).into_iter().map(dispute).collect();

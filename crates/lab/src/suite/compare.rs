@@ -4,12 +4,11 @@
 //! else the procedures are divided into folds by their source videos, and each fold is measured by what
 //! was trained on the others.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, HashSet};
 
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use stitch_core::clip::{ClipId, VideoId};
 use stitch_core::cover::Sequence;
@@ -17,12 +16,12 @@ use stitch_engine::calibration::Calibration;
 use stitch_engine::progress::Progress;
 use stitch_engine::scorer::Scorer;
 
-use super::MeasureError;
 use super::baselines::{self, Training};
 use super::distractors::{Distractors, Kind, KindCounts, Question};
 use super::metrics::Estimate;
-use super::ranks::{Clusters, RESAMPLES, Rank, RankMetrics, TieBounds};
+use super::ranks::{Bootstrap, Clusters, RESAMPLES, Rank, RankMetrics, TieBounds};
 use super::test_set::{TestSet, query};
+use super::{MeasureError, par_map};
 use crate::collection::Instance;
 use crate::dataset::Split;
 
@@ -122,26 +121,27 @@ pub fn compare(
     let calibration = Calibration::of(&set.encoder.name);
     let distractors = Distractors::new(&set.collection, calibration, options.seed);
     let questions = distractors.questions(&measured, progress)?;
-    let mut run = Run { set, questions: &questions, columns: BTreeMap::new(), progress };
+    let source = |question: &Question| set.source(&set.collection.instances[question.instance]);
+    let clusters = Clusters::of(questions.iter().map(source));
+    let (columns, sources) = (Vec::new(), clusters.0.len());
+    let mut run = Run { set, questions: &questions, clusters, columns, progress };
     let mut absent = BTreeMap::new();
     for (name, scorer) in extra {
         match scorer {
-            Ok(scorer) => run.measure(name, *scorer, &run.all())?,
+            Ok(scorer) => run.measure_all(name, *scorer)?,
             Err(why) => drop(absent.insert((*name).to_owned(), why.clone())),
         }
     }
-    for scorer in baselines::untrained(&set.seen) {
-        run.measure(scorer.name(), scorer.as_ref(), &run.all())?;
+    for scorer in baselines::untrained() {
+        run.measure_all(scorer.name(), scorer.as_ref())?;
     }
     let trained_on = run.measure_trained(&distractors, options, &mut absent)?;
-    let columns = run.columns;
-    let methods = summarise(set, &questions, columns, options);
-    let sources = measured.iter().map(|at| set.source(&set.collection.instances[*at]));
+    let methods = summarise(&run.clusters, run.columns, options);
     Ok(Comparison {
         set: set.name.clone(),
         encoder: set.encoder.name.clone(),
         procedures: questions.len(),
-        sources: sources.collect::<BTreeSet<VideoId>>().len(),
+        sources,
         clips: set.collection.pool.len(),
         trained_on,
         methods,
@@ -162,6 +162,7 @@ fn sample(mut all: Vec<usize>, most: usize, seed: u64) -> Vec<usize> {
 
 /// The outcomes of a method so far, by question.
 struct Column {
+    name: String,
     outcomes: Vec<Option<Outcome>>,
     seconds: f64,
 }
@@ -169,45 +170,42 @@ struct Column {
 struct Run<'a> {
     set: &'a TestSet,
     questions: &'a [Question],
-    /// By method.
-    columns: BTreeMap<String, Column>,
+    clusters: Clusters,
+    /// In the order of tables.
+    columns: Vec<Column>,
     progress: &'a dyn Progress,
 }
 
-impl<'a> Run<'a> {
-    fn instances(&self) -> &'a [Instance] {
-        &self.set.collection.instances
-    }
-
-    fn all(&self) -> Vec<usize> {
-        (0..self.questions.len()).collect()
-    }
-
+impl Run<'_> {
     fn measure(
         &mut self,
         name: &str,
         scorer: &dyn Scorer,
         questions: &[usize],
     ) -> Result<(), MeasureError> {
-        let (set, progress) = (self.set, self.progress);
-        progress.begin(&format!("scoring by {name}"), questions.len() as u64);
         let begun = std::time::Instant::now();
         let one = |at: &usize| {
-            progress.check()?;
             let question = &self.questions[*at];
-            let query = query(&set.collection.instances[question.instance]);
-            let scores = scorer.score(&query, &set.seen, &question.candidates);
-            let scores =
-                scores.map_err(|source| MeasureError::Method { name: name.into(), source })?;
-            progress.advance(1);
-            Ok((*at, outcome(question, &scores)))
+            let query = query(&self.set.collection.instances[question.instance]);
+            let scores = scorer.score(&query, &self.set.seen, &question.candidates);
+            let failed = |source| MeasureError::Method { name: name.into(), source };
+            Ok((*at, outcome(question, &scores.map_err(failed)?)))
         };
-        let found: Result<Vec<_>, MeasureError> = questions.par_iter().map(one).collect();
-        let none = Column { outcomes: vec![None; self.questions.len()], seconds: 0.0 };
-        let column = self.columns.entry(name.into()).or_insert(none);
+        let found = par_map(&format!("scoring by {name}"), questions, self.progress, one)?;
+        let known = self.columns.iter().position(|column| column.name == name);
+        let at = known.unwrap_or_else(|| {
+            let outcomes = vec![None; self.questions.len()];
+            self.columns.push(Column { name: name.into(), outcomes, seconds: 0.0 });
+            self.columns.len() - 1
+        });
+        let column = &mut self.columns[at];
         column.seconds += begun.elapsed().as_secs_f64();
-        found?.into_iter().for_each(|(at, outcome)| column.outcomes[at] = outcome);
+        found.into_iter().for_each(|(at, outcome)| column.outcomes[at] = outcome);
         Ok(())
+    }
+
+    fn measure_all(&mut self, name: &str, scorer: &dyn Scorer) -> Result<(), MeasureError> {
+        self.measure(name, scorer, &Vec::from_iter(0..self.questions.len()))
     }
 
     /// Trains and measures the baselines that learn; returns what they were trained on.
@@ -220,52 +218,54 @@ impl<'a> Run<'a> {
         if !options.trained {
             return Ok("nothing".into());
         }
-        let instances = self.instances();
+        let (set, questions) = (self.set, self.questions);
+        let instances = &set.collection.instances;
         let train: Vec<usize> =
             (0..instances.len()).filter(|at| instances[*at].split == Split::Train).collect();
         if train.len() >= MIN_TRAINING_PROCEDURES {
             let some = sample(train.clone(), MAX_TRAINING_QUESTIONS, options.seed);
-            let questions = distractors.questions(&some, self.progress)?;
-            self.fold(train, questions.iter().collect(), &self.all(), options)?;
+            let some = distractors.questions(&some, self.progress)?;
+            let train = train.iter().map(|at| &instances[*at]).collect();
+            self.fold(train, some.iter().collect(), &Vec::from_iter(0..questions.len()), options)?;
             return Ok("the training part of the set".into());
         }
-        let folds = folds(self.set, self.questions, options);
-        let own: &'a [Question] = self.questions;
-        for (number, fold) in folds.iter().enumerate() {
-            let others = disjoint(self.set, own, fold);
-            if others.len() < MIN_TRAINING_PROCEDURES {
-                let why = format!(
-                    "part {} of {} leaves {} procedures of other videos to learn from; \
-                     {MIN_TRAINING_PROCEDURES} are needed",
-                    number + 1,
-                    folds.len(),
-                    others.len()
-                );
-                for name in baselines::TRAINED {
-                    absent.insert(name.to_owned(), why.clone());
-                    self.columns.remove(name);
-                }
-                return Ok("nothing".into());
-            }
-            let learnt = others.iter().map(|at| own[*at].instance).collect();
-            let questions = others.iter().map(|at| &own[*at]).collect();
-            self.fold(learnt, questions, fold, options)?;
+        let folds = folds(self.clusters.clone(), options);
+        let others: Vec<_> = folds.iter().map(|fold| disjoint(set, questions, fold)).collect();
+        let few = others.iter().position(|others| others.len() < MIN_TRAINING_PROCEDURES);
+        if let Some(number) = few {
+            let why = format!(
+                "part {} of {} leaves {} procedures of other videos to learn from; \
+                 {MIN_TRAINING_PROCEDURES} are needed",
+                number + 1,
+                folds.len(),
+                others[number].len()
+            );
+            absent.extend(baselines::TRAINED.map(|name| (name.to_owned(), why.clone())));
+            return Ok("nothing".into());
+        }
+        for (fold, others) in folds.iter().zip(&others) {
+            let others: Vec<&Question> = others.iter().map(|at| &questions[*at]).collect();
+            let train = others.iter().map(|question| &instances[question.instance]).collect();
+            self.fold(train, others, fold, options)?;
         }
         Ok(format!("the other parts of {}, divided by video", folds.len()))
     }
 
     fn fold(
         &mut self,
-        instances: Vec<usize>,
+        instances: Vec<&Instance>,
         questions: Vec<&Question>,
         measured: &[usize],
         options: &CompareOptions,
     ) -> Result<(), MeasureError> {
         self.progress.begin("training baselines", 0);
         self.progress.check()?;
-        let (pool, all) = (&self.set.seen, self.instances());
-        let training = Training { pool, all, instances, questions, seed: options.seed };
-        for scorer in baselines::trained(&training)? {
+        let all = &self.set.collection.instances;
+        let questions = questions.into_iter().map(|question| (&all[question.instance], question));
+        let (pool, questions) = (&self.set.seen, questions.collect());
+        for scorer in
+            baselines::trained(&Training { pool, instances, questions, seed: options.seed })?
+        {
             self.measure(scorer.name(), scorer.as_ref(), measured)?;
         }
         Ok(())
@@ -285,13 +285,7 @@ fn outcome(question: &Question, scores: &[f32]) -> Option<Outcome> {
 }
 
 /// The questions in parts, those of one source video together.
-fn folds(set: &TestSet, questions: &[Question], options: &CompareOptions) -> Vec<Vec<usize>> {
-    let mut by_source: BTreeMap<VideoId, Vec<usize>> = BTreeMap::new();
-    for (at, question) in questions.iter().enumerate() {
-        let source = set.source(&set.collection.instances[question.instance]);
-        by_source.entry(source).or_default().push(at);
-    }
-    let mut sources: Vec<Vec<usize>> = by_source.into_values().collect();
+fn folds(Clusters(mut sources): Clusters, options: &CompareOptions) -> Vec<Vec<usize>> {
     sources.shuffle(&mut ChaCha8Rng::seed_from_u64(options.seed));
     let count = options.folds.clamp(2, sources.len().max(2));
     let mut folds = vec![Vec::new(); count];
@@ -314,42 +308,28 @@ fn disjoint(set: &TestSet, questions: &[Question], fold: &[usize]) -> Vec<usize>
 }
 
 /// Metrics with intervals and differences, over the same bootstrap samples for all methods.
-fn summarise(
-    set: &TestSet,
-    questions: &[Question],
-    columns: BTreeMap<String, Column>,
-    options: &CompareOptions,
-) -> Vec<Method> {
-    let sources = questions.iter().map(|q| set.source(&set.collection.instances[q.instance]));
-    let clusters = Clusters::of(sources);
-    let complete = |(name, column): (String, Column)| {
-        let outcomes: Option<Vec<Outcome>> = column.outcomes.into_iter().collect();
-        Some((name, column.seconds, outcomes?))
+fn summarise(clusters: &Clusters, columns: Vec<Column>, options: &CompareOptions) -> Vec<Method> {
+    let complete = |Column { name, outcomes, seconds }: Column| {
+        let outcomes: Option<Vec<Outcome>> = outcomes.into_iter().collect();
+        Some((name, seconds, outcomes?))
     };
-    let mut columns: Vec<_> = columns.into_iter().filter_map(complete).collect();
-    columns.sort_by_key(|(name, ..)| baselines::order(name));
+    let columns: Vec<_> = columns.into_iter().filter_map(complete).collect();
     let ranks = |outcomes: &[Outcome]| outcomes.iter().map(|o| o.rank).collect::<Vec<Rank>>();
-    let sampled: Vec<_> = columns
+    let samples: Vec<Bootstrap> = columns
         .iter()
-        .map(|(_, _, outcomes)| {
-            let ranks = ranks(outcomes);
-            (RankMetrics::of(&ranks), clusters.resample(&ranks, options.resamples, options.seed))
-        })
+        .map(|(.., outcomes)| clusters.resample(&ranks(outcomes), options.resamples, options.seed))
         .collect();
-    let named = |wanted: &str| columns.iter().position(|(name, ..)| name == wanted);
-    let (average, evaluator) = (named("average-similarity"), named("evaluator"));
-    let against = |own: usize, other: Option<usize>| {
-        let other = other.filter(|other| *other != own)?;
-        let ((own, own_samples), (other, other_samples)) = (&sampled[own], &sampled[other]);
-        Some(other_samples.difference(other, own_samples, own))
+    let against = |own: usize, other: &str| {
+        let other = columns.iter().position(|(name, ..)| name == other)?;
+        (other != own).then(|| samples[own].minus(&samples[other]))
     };
     let methods = columns.iter().enumerate().map(|(at, (name, seconds, outcomes))| Method {
         name: name.clone(),
-        figures: sampled[at].0,
-        intervals: sampled[at].1.intervals(),
+        figures: samples[at].metrics,
+        intervals: samples[at].intervals(),
         ties: TieBounds::of(&ranks(outcomes)),
-        against_average_similarity: against(at, average),
-        against_evaluator: against(at, evaluator),
+        against_average_similarity: against(at, "average-similarity"),
+        against_evaluator: against(at, "evaluator"),
         alone: alone(outcomes),
         seconds: *seconds,
         outcomes: outcomes.clone(),
@@ -409,23 +389,12 @@ fn miss(set: &TestSet, question: &Question, outcome: &Outcome) -> Miss {
 
 #[cfg(test)]
 mod tests {
-    use stitch_core::features::Features;
     use stitch_core::pool::Pool;
-    use stitch_engine::encoder::EncoderId;
     use stitch_engine::progress::Silent;
     use stitch_engine::scorer::{Query, ScorerError};
 
     use super::*;
-    use crate::suite::fixture::{DIM, Made, collection};
-
-    fn set(made: &Made) -> TestSet {
-        let made = collection(made);
-        let count = made.pool.len();
-        let said =
-            (vec![String::new(); count], Features::new(DIM, vec![0.0; DIM * count]).unwrap());
-        let encoder = EncoderId { name: "x".into(), dim: DIM, weights: String::new() };
-        TestSet::new("made", made, said, encoder).unwrap()
-    }
+    use crate::suite::fixture::{Made, test_set};
 
     struct Fixed(fn(usize) -> f32);
 
@@ -445,7 +414,7 @@ mod tests {
 
     #[test]
     fn every_method_is_measured_and_the_strong_beat_the_blind() {
-        let set = set(&Made { tasks: 6, videos: 12, steps: 4, seed: 1 });
+        let set = test_set(&Made { tasks: 6, videos: 12, steps: 4, seed: 1 });
         let oracle = Fixed(|at| f32::from(u8::from(at == 0)));
         let extra: [Extra; 1] = [("evaluator", Ok(&oracle))];
         let found = compare(&set, &extra, &quick(), &Silent).unwrap();
@@ -478,7 +447,7 @@ mod tests {
 
     #[test]
     fn a_constant_scorer_stands_in_the_middle() {
-        let set = set(&Made { tasks: 4, videos: 12, steps: 4, seed: 2 });
+        let set = test_set(&Made { tasks: 4, videos: 12, steps: 4, seed: 2 });
         let options = CompareOptions { trained: false, ..quick() };
         let found =
             compare(&set, &[("evaluator", Ok(&Fixed(|_| 0.5)))], &options, &Silent).unwrap();
@@ -491,7 +460,7 @@ mod tests {
 
     #[test]
     fn a_set_too_small_to_learn_from_says_so() {
-        let set = set(&Made { tasks: 1, videos: 3, steps: 3, seed: 3 });
+        let set = test_set(&Made { tasks: 1, videos: 3, steps: 3, seed: 3 });
         let extra: [Extra; 1] = [("evaluator", Err("there is none".into()))];
         let found = compare(&set, &extra, &quick(), &Silent).unwrap();
         assert_eq!(found.methods.len(), 2);
@@ -501,10 +470,11 @@ mod tests {
 
     #[test]
     fn folds_share_no_video_with_what_is_learnt_from() {
-        let set = set(&Made { tasks: 3, videos: 5, steps: 3, seed: 4 });
+        let set = test_set(&Made { tasks: 3, videos: 5, steps: 3, seed: 4 });
         let making = Distractors::new(&set.collection, Calibration::of("x"), 1);
         let questions = making.questions(&set.measured(), &Silent).unwrap();
-        let folds = folds(&set, &questions, &quick());
+        let sources = questions.iter().map(|q| set.source(&set.collection.instances[q.instance]));
+        let folds = folds(Clusters::of(sources), &quick());
         assert_eq!(folds.iter().map(Vec::len).sum::<usize>(), questions.len());
         for fold in &folds {
             let apart = disjoint(&set, &questions, fold);

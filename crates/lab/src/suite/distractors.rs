@@ -9,7 +9,6 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use rand::seq::{IndexedRandom, SliceRandom};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use stitch_core::belief::Belief;
 use stitch_core::clip::{ClipId, VideoId};
@@ -20,7 +19,7 @@ use stitch_engine::calibration::Calibration;
 use stitch_engine::demonstrate::Options;
 use stitch_engine::progress::Progress;
 
-use super::MeasureError;
+use super::{MeasureError, par_map};
 use crate::collection::{Collection, Instance};
 
 /// What makes a sequence a distractor.
@@ -87,11 +86,6 @@ pub struct Question {
 }
 
 impl Question {
-    /// Distractors of a kind, filled in or not.
-    pub fn count(&self, kind: Kind) -> usize {
-        self.kinds.iter().filter(|found| **found == kind).count()
-    }
-
     /// Distractors of a kind within its quota.
     pub fn made(&self, kind: Kind) -> usize {
         self.kinds[..self.own].iter().filter(|found| **found == kind).count()
@@ -117,17 +111,18 @@ pub struct KindCounts {
 
 impl KindCounts {
     pub fn of(questions: &[Question]) -> Self {
-        let mut counts = Self::default();
+        let distractors = Kind::ALL.map(|kind| (kind, 0)).into();
+        let mut counts = Self { distractors, ..Self::default() };
         for question in questions {
+            for kind in &question.kinds {
+                *counts.distractors.entry(*kind).or_default() += 1;
+            }
             for kind in Kind::ALL {
-                *counts.distractors.entry(kind).or_default() += question.count(kind);
-                let short = kind.quota() - question.made(kind);
-                if short > 0 {
-                    *counts.short.entry(kind).or_default() += short;
-                }
+                *counts.short.entry(kind).or_default() += kind.quota() - question.made(kind);
             }
             counts.fewer_than_499 += usize::from(question.kinds.len() < DISTRACTORS);
         }
+        counts.short.retain(|_, short| *short > 0);
         counts
     }
 }
@@ -155,25 +150,21 @@ impl<'a> Distractors<'a> {
         instances: &[usize],
         progress: &dyn Progress,
     ) -> Result<Vec<Question>, MeasureError> {
-        progress.begin("making distractors", instances.len() as u64);
-        let question = |instance: &usize| {
-            progress.check()?;
-            let question = self.question(*instance)?;
-            progress.advance(1);
-            Ok(question)
-        };
-        instances.par_iter().map(question).collect()
+        par_map("making distractors", instances, progress, |at| Ok(self.question(*at)?))
     }
 
     pub fn question(&self, instance: usize) -> Result<Question, MapError> {
-        let step_map = self.step_map(&self.collection.instances[instance])?;
-        let mut made = Candidates::new(self, instance, step_map);
-        Kind::ALL.into_iter().for_each(|kind| made.add(kind, kind.quota()));
-        let own = made.kinds.len();
-        made.fill();
-        let Candidates { sequences, kinds, .. } = made;
-        let whole = |clips: Vec<ClipId>| Sequence(clips.into_iter().map(Some).collect());
-        let candidates = sequences.into_iter().map(whole).collect();
+        let mut sources = Sources::new(self, instance)?;
+        let truth = &sources.instance.truth;
+        let (sequences, seen) = (vec![truth.clone()], HashSet::from([truth.clone()]));
+        let mut kept = Kept { collection: self.collection, sequences, kinds: Vec::new(), seen };
+        for kind in Kind::ALL {
+            kept.add(kind, kind.quota(), &mut sources);
+        }
+        let own = kept.kinds.len();
+        kept.fill(&mut sources);
+        let Kept { sequences, kinds, .. } = kept;
+        let candidates = sequences.iter().map(|clips| Sequence::from(&clips[..])).collect();
         Ok(Question { instance, candidates, kinds, own })
     }
 
@@ -186,175 +177,161 @@ impl<'a> Distractors<'a> {
 }
 
 /// The truth and the distractors of one procedure so far.
-struct Candidates<'a> {
-    of: &'a Distractors<'a>,
-    instance: &'a Instance,
-    number: usize,
-    step_map: StepMap,
-    /// For each step the most similar clips by F_M, best first.
-    similar: Vec<Vec<ClipId>>,
-    random: ChaCha8Rng,
+struct Kept<'a> {
+    collection: &'a Collection,
     /// The truth first.
     sequences: Vec<Vec<ClipId>>,
     kinds: Vec<Kind>,
     seen: HashSet<Vec<ClipId>>,
 }
 
-impl<'a> Candidates<'a> {
-    fn new(of: &'a Distractors<'a>, number: usize, step_map: StepMap) -> Self {
-        let instance = &of.collection.instances[number];
-        let seed = of.seed ^ (number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let truth = instance.truth.clone();
-        Self {
-            of,
-            instance,
-            number,
-            step_map,
-            similar: most_similar(of.collection, instance),
-            random: ChaCha8Rng::seed_from_u64(seed),
-            seen: HashSet::from([truth.clone()]),
-            sequences: vec![truth],
-            kinds: Vec::new(),
+impl Kept<'_> {
+    /// Keeps the first `most` of a kind that are new and not as right as the truth.
+    fn add(&mut self, kind: Kind, most: usize, sources: &mut Sources<'_>) {
+        // The truth may be among the sequences, and those of the first round come again when filling.
+        let known = 1 + self.kinds.iter().filter(|found| **found == kind).count();
+        let end = self.kinds.len() + most;
+        if kind == Kind::SimMatch {
+            self.keep(kind, most, std::iter::once(sources.most_similar()));
         }
-    }
-
-    fn steps(&self) -> usize {
-        self.instance.truth.len()
-    }
-
-    /// Keeps a sequence that is new and not as right as the truth; returns whether it did.
-    fn keep(&mut self, kind: Kind, clips: Vec<ClipId>) -> bool {
-        let apart = |clips: &[ClipId]| self.of.collection.tells_apart(&self.instance.truth, clips);
-        let new = clips.len() == self.steps() && apart(&clips) && self.seen.insert(clips.clone());
-        if new {
-            self.sequences.push(clips);
-            self.kinds.push(kind);
-        }
-        new
-    }
-
-    /// Keeps the first `most` that are new.
-    fn keep_some(&mut self, kind: Kind, most: usize, found: impl Iterator<Item = Vec<ClipId>>) {
-        let mut left = most;
-        for clips in found {
-            if left == 0 {
-                break;
-            }
-            left -= usize::from(self.keep(kind, clips));
-        }
-    }
-
-    fn add(&mut self, kind: Kind, most: usize) {
-        match kind {
-            Kind::Rs => self.add_covers(most),
-            Kind::Full => self.add_whole_videos(most),
-            Kind::OtherPos => self.add_other_truths(most),
-            Kind::RandMatch => {
-                let clips = self.clips_of_task();
-                self.add_drawn(kind, most, |candidates| candidates.draw_distinct(&clips));
-            }
-            Kind::SimMatch => self.add_similar(most),
-        }
+        let left = end - self.kinds.len();
+        let found = match kind {
+            Kind::Rs => sources.covers(most + known),
+            Kind::Full => sources.whole_videos(),
+            // Alignment takes time: no more than can be needed, some of which may come twice.
+            Kind::OtherPos => sources.other_truths(4 * (most + self.kinds.len())),
+            Kind::RandMatch => sources.random_of_task(most * MAX_DRAWS),
+            Kind::SimMatch => sources.similar(left * MAX_DRAWS),
+        };
+        self.keep(kind, left, found);
     }
 
     /// Fills up with the kinds that can give more, at last with clips of any task.
-    fn fill(&mut self) {
+    fn fill(&mut self, sources: &mut Sources<'_>) {
         let kinds = [Kind::Rs, Kind::SimMatch, Kind::RandMatch, Kind::OtherPos];
         for (number, kind) in kinds.into_iter().enumerate() {
             let missing = DISTRACTORS - self.kinds.len();
-            self.add(kind, missing.div_ceil(kinds.len() - number));
+            self.add(kind, missing.div_ceil(kinds.len() - number), sources);
         }
-        let all: Vec<ClipId> = (0..self.of.collection.pool.len() as u32).map(ClipId).collect();
+        let all = (0..self.collection.pool.len() as u32).map(ClipId).collect();
         let missing = DISTRACTORS - self.kinds.len();
-        self.add_drawn(Kind::RandMatch, missing, |candidates| candidates.draw_distinct(&all));
+        self.keep(Kind::RandMatch, missing, sources.random(all, missing * MAX_DRAWS));
     }
 
-    fn add_covers(&mut self, most: usize) {
-        // One may be the truth, and the covers of the first round come again when filling.
-        let known = 1 + self.kinds.iter().filter(|kind| **kind == Kind::Rs).count();
-        let Distractors { collection, costs, .. } = self.of;
-        let covers = greedy(&self.step_map, &collection.pool, most + known, costs);
-        let whole = covers.into_iter().filter_map(|Sequence(clips)| clips.into_iter().collect());
-        self.keep_some(Kind::Rs, most, whole);
+    fn keep(&mut self, kind: Kind, most: usize, mut found: impl Iterator<Item = Vec<ClipId>>) {
+        let end = self.kinds.len() + most;
+        while self.kinds.len() < end
+            && let Some(clips) = found.next()
+        {
+            let truth = &self.sequences[0];
+            if clips.len() == truth.len()
+                && self.collection.tells_apart(truth, &clips)
+                && self.seen.insert(clips.clone())
+            {
+                self.sequences.push(clips);
+                self.kinds.push(kind);
+            }
+        }
+    }
+}
+
+type Found<'a> = Box<dyn Iterator<Item = Vec<ClipId>> + 'a>;
+
+/// Makes sequences of each kind for one procedure.
+struct Sources<'a> {
+    collection: &'a Collection,
+    costs: &'a KBestOptions,
+    number: usize,
+    instance: &'a Instance,
+    /// The videos of its task.
+    videos: &'a [VideoId],
+    step_map: StepMap,
+    /// For each step the most similar clips by F_M, best first.
+    similar: Vec<Vec<ClipId>>,
+    random: ChaCha8Rng,
+}
+
+impl<'a> Sources<'a> {
+    fn new(of: &'a Distractors<'a>, number: usize) -> Result<Self, MapError> {
+        let instance = &of.collection.instances[number];
+        let seed = of.seed ^ (number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        Ok(Self {
+            collection: of.collection,
+            costs: &of.costs,
+            number,
+            instance,
+            videos: of.tasks.get(instance.task.as_str()).map_or(&[], Vec::as_slice),
+            step_map: of.step_map(instance)?,
+            similar: most_similar(of.collection, instance),
+            random: ChaCha8Rng::seed_from_u64(seed),
+        })
+    }
+
+    fn covers(&self, most: usize) -> Found<'_> {
+        let covers = greedy(&self.step_map, &self.collection.pool, most, self.costs);
+        Box::new(covers.into_iter().filter_map(|Sequence(clips)| clips.into_iter().collect()))
     }
 
     /// Each other video of the task, its clips aligned with the steps in order.
-    fn add_whole_videos(&mut self, most: usize) {
-        let Collection { pool, videos, .. } = self.of.collection;
-        let from =
-            |video: VideoId| self.instance.truth.iter().all(|c| pool.clip(*c).video == video);
-        let of_task = self.of.tasks.get(self.instance.task.as_str()).into_iter().flatten();
-        let mut others: Vec<VideoId> = of_task.copied().filter(|video| !from(*video)).collect();
+    fn whole_videos(&mut self) -> Found<'_> {
+        let Collection { pool, videos, .. } = self.collection;
+        let is_own =
+            |video: &VideoId| self.instance.truth.iter().all(|c| pool.clip(*c).video == *video);
+        let mut others: Vec<VideoId> =
+            self.videos.iter().copied().filter(|video| !is_own(video)).collect();
         others.shuffle(&mut self.random);
-        let clips = others.iter().filter_map(|video| videos.get(video));
-        let aligned: Vec<_> = clips.filter_map(|video| self.aligned(&video.clips)).collect();
-        self.keep_some(Kind::Full, most, aligned.into_iter());
+        Box::new(others.into_iter().filter_map(|video| self.aligned(&videos.get(&video)?.clips)))
     }
 
-    fn add_other_truths(&mut self, most: usize) {
-        let instances = &self.of.collection.instances;
+    fn other_truths(&mut self, most: usize) -> Found<'_> {
+        let instances = &self.collection.instances;
         let mut others: Vec<usize> = (0..instances.len()).filter(|at| *at != self.number).collect();
         others.shuffle(&mut self.random);
-        // Alignment takes time: no more than can be needed, some of which may come twice.
-        others.truncate(4 * (most + self.kinds.len()));
-        let aligned: Vec<_> = others.iter().map(|at| self.aligned(&instances[*at].truth)).collect();
-        self.keep_some(Kind::OtherPos, most, aligned.into_iter().flatten());
+        let others = others.into_iter().take(most);
+        Box::new(others.filter_map(|at| self.aligned(&instances[at].truth)))
     }
 
-    /// The most similar clip of each step; then random draws from the most similar ones, weighted by
-    /// rank.
-    fn add_similar(&mut self, most: usize) {
-        let before = self.kinds.len();
-        let best: Vec<ClipId> = self.similar.iter().filter_map(|c| c.first().copied()).collect();
-        if most > 0 {
-            self.keep(Kind::SimMatch, best);
-        }
-        let left = most - (self.kinds.len() - before).min(most);
-        self.add_drawn(Kind::SimMatch, left, |candidates| {
-            let Self { similar, random, .. } = candidates;
-            similar.iter().filter_map(|clips| draw_by_rank(clips, random)).collect()
-        });
-    }
-
-    fn add_drawn(
-        &mut self,
-        kind: Kind,
-        most: usize,
-        mut draw: impl FnMut(&mut Self) -> Vec<ClipId>,
-    ) {
-        let (mut left, mut draws) = (most, most * MAX_DRAWS);
-        while left > 0 && draws > 0 {
-            let clips = draw(self);
-            left -= usize::from(self.keep(kind, clips));
-            draws -= 1;
-        }
-    }
-
-    fn clips_of_task(&self) -> Vec<ClipId> {
-        let videos = self.of.tasks.get(self.instance.task.as_str()).into_iter().flatten();
-        let videos = videos.filter_map(|video| self.of.collection.videos.get(video));
-        videos.flat_map(|video| video.clips.iter().copied()).collect()
+    fn random_of_task(&mut self, draws: usize) -> Found<'_> {
+        let videos = self.videos.iter().filter_map(|video| self.collection.videos.get(video));
+        self.random(videos.flat_map(|video| video.clips.iter().copied()).collect(), draws)
     }
 
     /// A random clip for each step, all different where there are enough.
-    fn draw_distinct(&mut self, clips: &[ClipId]) -> Vec<ClipId> {
-        let steps = self.steps();
-        if clips.len() >= steps {
-            let mut chosen: Vec<ClipId> = clips.sample(&mut self.random, steps).copied().collect();
-            chosen.shuffle(&mut self.random);
-            return chosen;
-        }
-        (0..steps).filter_map(|_| clips.choose(&mut self.random).copied()).collect()
+    fn random(&mut self, clips: Vec<ClipId>, draws: usize) -> Found<'_> {
+        let (steps, random) = (self.instance.truth.len(), &mut self.random);
+        Box::new((0..draws).map(move |_| {
+            if clips.len() < steps {
+                return (0..steps).filter_map(|_| clips.choose(random).copied()).collect();
+            }
+            let mut chosen: Vec<ClipId> = clips.sample(random, steps).copied().collect();
+            chosen.shuffle(random);
+            chosen
+        }))
+    }
+
+    /// The most similar clip of each step.
+    fn most_similar(&self) -> Vec<ClipId> {
+        self.similar.iter().filter_map(|clips| clips.first().copied()).collect()
+    }
+
+    /// Random draws from the most similar clips of each step, weighted by rank.
+    fn similar(&mut self, draws: usize) -> Found<'_> {
+        let Self { similar, random, .. } = self;
+        Box::new(
+            (0..draws).map(move |_| {
+                similar.iter().filter_map(|clips| draw_by_rank(clips, random)).collect()
+            }),
+        )
     }
 
     /// A clip for each step, in the order of the clips, with the largest sum of similarities; each at
     /// most once where there are enough.
     fn aligned(&self, clips: &[ClipId]) -> Option<Vec<ClipId>> {
-        let features = self.of.collection.pool.clip_features();
+        let features = self.collection.pool.clip_features();
         let value = |step: usize, at: usize| {
             f64::from(similarity(self.instance.clip.row(step), features.row(clips[at].row())))
         };
-        let places = align(self.steps(), clips.len(), value)?;
+        let places = align(self.instance.truth.len(), clips.len(), value)?;
         Some(places.into_iter().map(|at| clips[at]).collect())
     }
 }
@@ -362,9 +339,6 @@ impl<'a> Candidates<'a> {
 /// For each of `steps` one of `count` places, ascending, with the largest sum of values; a place is used
 /// twice only where there are fewer than steps. By dynamic programming.
 fn align(steps: usize, count: usize, value: impl Fn(usize, usize) -> f64) -> Option<Vec<usize>> {
-    if steps == 0 || count == 0 {
-        return None;
-    }
     let apart = usize::from(count >= steps);
     let mut best: Vec<Vec<f64>> = Vec::with_capacity(steps);
     for step in 0..steps {

@@ -25,9 +25,16 @@ impl EvaluatorSource<'_> {
         domain: Option<&str>,
         encoder: &EncoderId,
     ) -> Result<Box<dyn Scorer>, String> {
+        let stored = |domain| {
+            let found = Evaluators::find(self.store, encoder, domain, self.sentence)?;
+            Ok(found.map(|found| Box::new(found) as Box<dyn Scorer>))
+        };
         let found = match self.folder {
             Some(folder) => named(folder, encoder).map(Some),
-            None => self.stored(domain, encoder),
+            None => match stored(domain) {
+                Err(EvaluatorError::NoDomain { .. }) => stored(None),
+                found => found,
+            },
         };
         found.map_err(|error| error.to_string())?.ok_or_else(|| {
             format!(
@@ -35,19 +42,6 @@ impl EvaluatorSource<'_> {
                  --evaluator"
             )
         })
-    }
-
-    fn stored(
-        &self,
-        domain: Option<&str>,
-        encoder: &EncoderId,
-    ) -> Result<Option<Box<dyn Scorer>>, EvaluatorError> {
-        let find = |domain| Evaluators::find(self.store, encoder, domain, self.sentence);
-        let found = match find(domain) {
-            Err(EvaluatorError::NoDomain { .. }) => find(None),
-            found => found,
-        };
-        Ok(found?.map(|found| Box::new(found) as Box<dyn Scorer>))
     }
 
     /// Identifies a choice of evaluators: the sizes and times of the models' files.

@@ -7,24 +7,33 @@ use rand_chacha::ChaCha8Rng;
 use stitch_core::clip::{Clip, ClipId, Span, VideoId};
 use stitch_core::features::Features;
 use stitch_core::pool::Pool;
+use stitch_engine::encoder::EncoderId;
 
 use crate::collection::{Collection, Instance, VideoInfo};
 use crate::dataset::Split;
+use crate::suite::test_set::TestSet;
 
 /// How large a collection is.
 pub struct Made {
-    /// How many tasks there are.
     pub tasks: usize,
-    /// Of how many videos each.
+    /// Of each task.
     pub videos: usize,
-    /// About how many steps a video has.
+    /// About how many a video has.
     pub steps: usize,
-    /// Of everything random.
     pub seed: u64,
 }
 
 /// The length of the vectors.
-pub const DIM: usize = 16;
+const DIM: usize = 16;
+
+/// A [`collection`] without narration.
+pub fn test_set(made: &Made) -> TestSet {
+    let collection = collection(made);
+    let count = collection.pool.len();
+    let narration = Features::new(DIM, vec![0.0; DIM * count]).unwrap();
+    let encoder = EncoderId { name: "x".into(), dim: DIM, weights: String::new() };
+    TestSet::new("made", collection, (vec![String::new(); count], narration), encoder).unwrap()
+}
 
 /// Whole videos as procedures. A clip's picture is its step's, and its video's, and noise.
 pub fn collection(made: &Made) -> Collection {

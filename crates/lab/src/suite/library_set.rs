@@ -1,7 +1,6 @@
 //! The videos of a library as a test set: procedures mixed from them, and whole videos.
 
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
+use std::collections::{BTreeSet, HashMap};
 
 use stitch_core::clip::{Clip, Span, VideoId};
 use stitch_core::pool::Pool;
@@ -68,16 +67,11 @@ fn label_of<'a>(clip: &Clip, video: &'a VideoSteps) -> Option<&'a str> {
 }
 
 fn narration(library: &Library, pool: &Pool) -> Result<Vec<String>, LibraryError> {
-    let mut sentences: HashMap<VideoId, Vec<Sentence>> = HashMap::new();
-    let mut texts = Vec::with_capacity(pool.len());
-    for clip in pool.clips() {
-        let spoken = match sentences.entry(clip.video) {
-            Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(new) => new.insert(library.sentences(clip.video)?),
-        };
-        texts.push(within(spoken, clip.span));
-    }
-    Ok(texts)
+    let videos: BTreeSet<VideoId> = pool.clips().iter().map(|clip| clip.video).collect();
+    let sentences: Result<HashMap<VideoId, Vec<Sentence>>, LibraryError> =
+        videos.into_iter().map(|video| Ok((video, library.sentences(video)?))).collect();
+    let sentences = sentences?;
+    Ok(pool.clips().iter().map(|clip| within(&sentences[&clip.video], clip.span)).collect())
 }
 
 fn within(sentences: &[Sentence], span: Span) -> String {

@@ -3,14 +3,11 @@
 use std::path::Path;
 
 use serde::Serialize;
-use stitch_core::procedure::{Procedure, ProcedureError};
-use stitch_engine::demonstrate::{
-    Choice, DemonstrateError, Demonstration, Demonstrator, Options, demonstrate,
-};
-use stitch_engine::library::LibraryError;
-use stitch_engine::progress::{Progress, Stopped};
-use stitch_engine::recipe::RecipeError;
+use stitch_core::procedure::Procedure;
+use stitch_engine::demonstrate::{Choice, Demonstration, Demonstrator, Options, demonstrate};
+use stitch_engine::progress::Progress;
 
+use super::MeasureError;
 use super::metrics::{Estimate, count_ratio};
 use stitch_world::library::{MixedProcedure, MixedStep, Source, fewest_changes};
 
@@ -44,28 +41,13 @@ pub struct WrongStep {
     pub shown: Option<(String, String)>,
 }
 
-/// Why answers could not be checked.
-#[derive(Debug, thiserror::Error)]
-pub enum EvaluateError {
-    #[error(transparent)]
-    Demonstrate(#[from] DemonstrateError),
-    #[error(transparent)]
-    Library(#[from] LibraryError),
-    #[error(transparent)]
-    Recipe(#[from] RecipeError),
-    #[error(transparent)]
-    Procedure(#[from] ProcedureError),
-    #[error(transparent)]
-    Stopped(#[from] Stopped),
-}
-
 /// Answers every procedure and checks every step.
 pub fn evaluate(
     with: &Demonstrator<'_>,
     procedures: &[MixedProcedure],
     options: &Options,
     progress: &dyn Progress,
-) -> Result<AnswerReport, EvaluateError> {
+) -> Result<AnswerReport, MeasureError> {
     progress.begin("answering procedures", procedures.len() as u64);
     let mut answers = Vec::new();
     for mixed in procedures {

@@ -28,7 +28,7 @@ pub fn mixed(collection: &Collection, split: Split, mine: &MineOptions) -> Vec<I
         .collect();
     let recipes: Vec<Recipe> = whole.iter().map(|instance| recipe(instance, collection)).collect();
     let summaries = summaries(&whole);
-    let steps = ClipSteps::of(&whole);
+    let steps = clip_steps(&whole);
     let (mut known, mut found) = (HashSet::new(), Vec::new());
     for (number, group) in groups(&summaries, mine).into_iter().enumerate() {
         if found.len() == mine.most {
@@ -37,12 +37,12 @@ pub fn mixed(collection: &Collection, split: Split, mine: &MineOptions) -> Vec<I
         let first = whole[group[0]];
         let group: Vec<&Recipe> = group.into_iter().map(|at| &recipes[at]).collect();
         let seed = mine.seed ^ number as u64;
-        let Ok(mixed) = Rules::default().mix(&group, &collection.pool, seed) else { continue };
+        let Ok(mixed) = Rules.mix(&group, &collection.pool, seed) else { continue };
         let clip = |step: &MixedStep| group[step.recipe].steps[step.step];
         let truth: Vec<ClipId> = mixed.iter().map(clip).collect();
         if known.insert(truth.clone()) {
             let titles: Vec<&str> = group.iter().map(|recipe| recipe.title.as_str()).collect();
-            let instance = steps.instance(titles.join(" + "), truth, first);
+            let instance = instance(titles.join(" + "), truth, first, &steps);
             found.extend(instance.filter(|instance| !collection.is_whole(instance)));
         }
     }
@@ -64,27 +64,31 @@ fn summaries(whole: &[&Instance]) -> Features {
 }
 
 /// The procedure and step of every clip.
-struct ClipSteps<'a>(HashMap<ClipId, (&'a Instance, usize)>);
+type ClipSteps<'a> = HashMap<ClipId, (&'a Instance, usize)>;
 
-impl<'a> ClipSteps<'a> {
-    fn of(whole: &[&'a Instance]) -> Self {
-        let steps = whole.iter().flat_map(|instance| {
-            instance.truth.iter().enumerate().map(|(step, clip)| (*clip, (*instance, step)))
-        });
-        Self(steps.collect())
-    }
+fn clip_steps<'a>(whole: &[&'a Instance]) -> ClipSteps<'a> {
+    let steps = |instance: &&'a Instance| {
+        let instance = *instance;
+        instance.truth.iter().enumerate().map(move |(step, clip)| (*clip, (instance, step)))
+    };
+    whole.iter().flat_map(steps).collect()
+}
 
-    fn instance(&self, title: String, truth: Vec<ClipId>, like: &Instance) -> Option<Instance> {
-        let (mut text, mut clip) =
-            (Features::empty(like.text.dim()), Features::empty(like.clip.dim()));
-        let mut texts = Vec::new();
-        for shown in &truth {
-            let (instance, step) = self.0.get(shown)?;
-            text.push(instance.text.row(*step));
-            clip.push(instance.clip.row(*step));
-            texts.push(instance.texts[*step].clone());
-        }
-        let (split, task) = (like.split, like.task.clone());
-        Some(Instance { title, text, clip, texts, truth, split, builder: "rules".into(), task })
+/// A procedure of these clips in the words of their own, of the split and task of another.
+fn instance(
+    title: String,
+    truth: Vec<ClipId>,
+    like: &Instance,
+    steps: &ClipSteps<'_>,
+) -> Option<Instance> {
+    let (mut text, mut clip) = (Features::empty(like.text.dim()), Features::empty(like.clip.dim()));
+    let mut texts = Vec::new();
+    for shown in &truth {
+        let (instance, step) = steps.get(shown)?;
+        text.push(instance.text.row(*step));
+        clip.push(instance.clip.row(*step));
+        texts.push(instance.texts[*step].clone());
     }
+    let (split, task) = (like.split, like.task.clone());
+    Some(Instance { title, text, clip, texts, truth, split, builder: "rules".into(), task })
 }

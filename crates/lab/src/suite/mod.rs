@@ -24,12 +24,22 @@ pub mod encoder;
 pub mod reliability;
 pub mod natural;
 
-use stitch_core::map::MapError;
-use stitch_engine::files::FileError;
-use stitch_engine::progress::Stopped;
-use stitch_engine::scorer::ScorerError;
+use std::io;
+use std::path::{Path, PathBuf};
 
-/// Why methods could not be compared.
+use rayon::prelude::*;
+use stitch_core::map::MapError;
+use stitch_core::procedure::ProcedureError;
+use stitch_engine::demonstrate::DemonstrateError;
+use stitch_engine::files::FileError;
+use stitch_engine::library::LibraryError;
+use stitch_engine::listen::ListenError;
+use stitch_engine::progress::{Progress, Stopped};
+use stitch_engine::recipe::RecipeError;
+use stitch_engine::scorer::ScorerError;
+use stitch_engine::transcript::TranscriptError;
+
+/// Why something could not be measured.
 #[derive(Debug, thiserror::Error)]
 pub enum MeasureError {
     #[error("the set has no procedure to measure; videos with two steps or more make one")]
@@ -38,13 +48,62 @@ pub enum MeasureError {
     Method { name: String, source: ScorerError },
     #[error("a baseline's network failed: {0}")]
     Network(#[from] candle_core::Error),
+    #[error("{}: holds no media file with a .srt beside it", folder.display())]
+    NoSubtitles { folder: PathBuf },
+    #[error("{}: {source}; give a file or folder of natural procedures (.jsonl)", path.display())]
+    Natural { path: PathBuf, source: io::Error },
+    #[error(
+        "{}, line {line} is no natural procedure ({source}); give a .jsonl file like \
+             crates/lab/data/natural/development.jsonl", path.display()
+    )]
+    NaturalLine { path: PathBuf, line: usize, source: serde_json::Error },
+    #[error("{} holds no procedure; give a file or folder of natural procedures (.jsonl)", .0.display())]
+    NoNatural(PathBuf),
     /// Steps and clips do not belong together.
     #[error(transparent)]
     Map(#[from] MapError),
     #[error(transparent)]
     Scorer(#[from] ScorerError),
     #[error(transparent)]
+    Demonstrate(#[from] DemonstrateError),
+    #[error(transparent)]
+    Library(#[from] LibraryError),
+    #[error(transparent)]
+    Recipe(#[from] RecipeError),
+    #[error(transparent)]
+    Procedure(#[from] ProcedureError),
+    #[error(transparent)]
+    Listen(#[from] ListenError),
+    #[error(transparent)]
+    Transcript(#[from] TranscriptError),
+    #[error(transparent)]
     File(#[from] FileError),
     #[error(transparent)]
     Stopped(#[from] Stopped),
+}
+
+/// Does something with every item, on all cores, until told to stop.
+fn par_map<T: Sync, R: Send>(
+    what: &str,
+    items: &[T],
+    progress: &dyn Progress,
+    of: impl Fn(&T) -> Result<R, MeasureError> + Sync,
+) -> Result<Vec<R>, MeasureError> {
+    progress.begin(what, items.len() as u64);
+    let one = |item: &T| {
+        progress.check()?;
+        let result = of(item)?;
+        progress.advance(1);
+        Ok(result)
+    };
+    items.par_iter().map(one).collect()
+}
+
+/// The files of a folder with this extension, by name.
+fn with_extension(folder: &Path, extension: &str) -> io::Result<Vec<PathBuf>> {
+    let mut paths: Vec<PathBuf> =
+        std::fs::read_dir(folder)?.flatten().map(|entry| entry.path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|found| found == extension));
+    paths.sort();
+    Ok(paths)
 }

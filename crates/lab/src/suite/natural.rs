@@ -11,32 +11,26 @@ use stitch_engine::demonstrate::{
 };
 use stitch_engine::progress::Progress;
 use stitch_engine::recipe::{RecipeError, read_procedure};
-use stitch_world::truth::{StepTruth, Truth};
+use stitch_world::truth::Truth;
 use stitch_world::vocabulary::{Domain, Kind, Verb};
 
-use super::made_up::{EvaluateError, file_name};
-use super::metrics::{Estimate, ratio};
+use super::made_up::{RESAMPLES, file_name, same_place};
+use super::metrics::{Estimate, count_ratio};
 use super::reliability::{calibration_error, reliability};
-
-/// How many bootstrap samples an interval takes.
-const RESAMPLES: usize = 10_000;
+use super::{MeasureError, with_extension};
 
 /// A text with its truth; one line of a set.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct NaturalProcedure {
-    /// Its name in reports.
     pub id: String,
-    /// What it is about.
     pub domain: Domain,
     /// What it makes.
     pub title: String,
     /// The whole text as pasted.
     pub text: String,
-    /// Its steps.
     pub steps: Vec<NaturalStep>,
 }
 
-/// A step of a natural procedure.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct NaturalStep {
     /// Its text inside the whole.
@@ -47,138 +41,85 @@ pub struct NaturalStep {
     pub context: bool,
 }
 
-/// Why there is no report.
-#[derive(Debug, thiserror::Error)]
-pub enum NaturalError {
-    /// The set cannot be read.
-    #[error("{path}: {source}; give a file or folder of natural procedures (.jsonl)")]
-    Read {
-        /// The file or folder.
-        path: String,
-        /// What the system said.
-        source: std::io::Error,
-    },
-    /// A line is not a procedure.
-    #[error(
-        "{path}, line {line} is no natural procedure ({source}); give a .jsonl file like \
-             crates/lab/data/natural/development.jsonl"
-    )]
-    Line {
-        /// The file.
-        path: String,
-        /// Counted from 1.
-        line: usize,
-        /// What is wrong with it.
-        source: serde_json::Error,
-    },
-    /// There is nothing to measure.
-    #[error("{0} holds no procedure; give a file or folder of natural procedures (.jsonl)")]
-    Empty(String),
-    /// A procedure could not be answered.
-    #[error(transparent)]
-    Evaluate(#[from] EvaluateError),
-}
-
-/// How a step was answered.
+/// How a step was answered: by a clip that shows it, by another, or as a gap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// By a clip that shows it.
     Right,
-    /// By another.
     Wrong,
-    /// As a gap.
     Gap,
 }
 
-/// One step, judged.
 #[derive(Clone, Debug, Serialize)]
 pub struct JudgedStep {
     /// The procedure's id.
     pub id: String,
-    /// The procedure's domain.
     pub domain: Domain,
-    /// The step's text.
     pub line: String,
     /// Whether the library shows it.
     pub shown: bool,
-    /// Whether it needs context.
     pub context: bool,
-    /// How it was answered.
     pub verdict: Verdict,
-    /// Why it is not right, for looking at.
+    /// Why it is not right.
     pub reason: Option<&'static str>,
-    /// The text of the clip that was chosen.
+    /// The text of the clip that decided the verdict,
     pub clip: Option<String>,
-    /// The probability that was told for it.
+    /// its probability,
     pub probability: Option<f32>,
-    /// What the decision about gaps went by, before it.
+    /// what the decision about gaps went by,
     pub features: Option<[f32; FEATURES]>,
-    /// Whether the clip that was the best before that decision is right.
+    /// and whether the clip that was the best before that decision is right.
     pub best_right: Option<bool>,
 }
 
-/// A set, judged.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct NaturalReport {
-    /// How many procedures.
     pub procedures: usize,
-    /// Every step.
     pub steps: Vec<JudgedStep>,
     /// Lines that are no steps and were read as one, with the procedure's id.
     pub extra_steps: Vec<(String, String)>,
     /// Steps that were not read as one.
     pub missed_steps: usize,
-    /// Shares by group of steps, each with its name.
+    /// Those of them that nothing shows; they count as gaps.
+    pub missed_unshown: usize,
     pub groups: Vec<Group>,
     /// Expected calibration error of the probabilities of chosen clips.
     pub calibration_error: f64,
 }
 
-/// How a group of steps fared.
+/// Shares of the verdicts in a group of steps.
 #[derive(Clone, Debug, Serialize)]
 pub struct Group {
-    /// Which steps.
     pub name: String,
-    /// How many.
     pub steps: usize,
-    /// Share answered by a right clip.
     pub right: Estimate,
-    /// Share answered by a wrong one.
     pub wrong: Estimate,
-    /// Share called a gap.
     pub gap: Estimate,
 }
 
 /// Reads one file, or every `.jsonl` file of a folder in the order of names.
-pub fn read(path: &Path) -> Result<Vec<NaturalProcedure>, NaturalError> {
-    let failed = |source| NaturalError::Read { path: path.display().to_string(), source };
+pub fn read(path: &Path) -> Result<Vec<NaturalProcedure>, MeasureError> {
+    let failed = |path: &Path| {
+        let path = path.to_owned();
+        |source| MeasureError::Natural { path, source }
+    };
     let mut files = vec![path.to_owned()];
     if path.is_dir() {
-        let entries = std::fs::read_dir(path).map_err(failed)?;
-        files = entries.flatten().map(|entry| entry.path()).collect();
-        files.retain(|file| file.extension().is_some_and(|extension| extension == "jsonl"));
-        files.sort();
+        files = with_extension(path, "jsonl").map_err(failed(path))?;
     }
     let mut procedures = Vec::new();
-    for file in files {
-        let name = file.display().to_string();
-        let text = std::fs::read_to_string(&file)
-            .map_err(|source| NaturalError::Read { path: name.clone(), source })?;
-        for (at, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-            let read = serde_json::from_str(line);
-            let read = read.map_err(|source| NaturalError::Line {
-                path: name.clone(),
-                line: at + 1,
-                source,
-            })?;
-            procedures.push(read);
+    for path in files {
+        let text = std::fs::read_to_string(&path).map_err(failed(&path))?;
+        let lines = text.lines().zip(1..).filter(|(line, _)| !line.trim().is_empty());
+        for (text, line) in lines {
+            let failed = |source| MeasureError::NaturalLine { path: path.clone(), line, source };
+            procedures.push(serde_json::from_str(text).map_err(failed)?);
         }
     }
-    if procedures.is_empty() {
-        return Err(NaturalError::Empty(path.display().to_string()));
+    match procedures.is_empty() {
+        true => Err(MeasureError::NoNatural(path.into())),
+        false => Ok(procedures),
     }
-    Ok(procedures)
 }
 
 /// Reads and answers every procedure and judges every step.
@@ -188,37 +129,51 @@ pub fn evaluate(
     procedures: &[NaturalProcedure],
     options: &Options,
     progress: &dyn Progress,
-) -> Result<NaturalReport, NaturalError> {
+) -> Result<NaturalReport, MeasureError> {
     progress.begin("answering procedures", procedures.len() as u64);
-    let stock = Stock::load(with.library).map_err(EvaluateError::from)?;
-    let mut report = NaturalReport {
-        procedures: procedures.len(),
-        steps: Vec::new(),
-        extra_steps: Vec::new(),
-        missed_steps: 0,
-        groups: Vec::new(),
-        calibration_error: 0.0,
-    };
+    let stock = Stock::load(with.library)?;
+    let mut report = NaturalReport { procedures: procedures.len(), ..NaturalReport::default() };
     for natural in procedures {
-        progress.check().map_err(EvaluateError::from)?;
-        judge(with, &stock, truth, natural, options, &mut report)?;
+        progress.check()?;
+        judge(natural, &answer(with, &stock, natural, options)?, truth, &mut report);
         progress.advance(1);
     }
     report.groups = groups(&report.steps, procedures, options.seed);
-    let told = report
+    let predicted = report
         .steps
         .iter()
         .filter_map(|step| Some((f64::from(step.probability?), step.verdict == Verdict::Right)));
-    report.calibration_error = calibration_error(&reliability(told));
+    report.calibration_error = calibration_error(&reliability(predicted));
     Ok(report)
 }
 
-/// An answered step of what was read: its text, its clip, and what decided about it.
+/// A step that was read, with its answer.
+#[derive(Clone, Debug, Default)]
 struct Answered {
     text: String,
-    chosen: Option<Choice>,
+    chosen: Option<ChosenClip>,
     features: Option<[f32; FEATURES]>,
-    best: Option<Choice>,
+    /// Before the decision about gaps.
+    best: Option<ChosenClip>,
+}
+
+#[derive(Clone, Debug)]
+struct ChosenClip {
+    file: String,
+    span_ms: (u64, u64),
+    text: String,
+    probability: f32,
+}
+
+impl From<Choice> for ChosenClip {
+    fn from(choice: Choice) -> Self {
+        Self {
+            file: file_name(&choice.source.path),
+            span_ms: (choice.span.start_ms, choice.span.end_ms),
+            text: choice.text,
+            probability: choice.similarity.probability,
+        }
+    }
 }
 
 fn answer(
@@ -226,11 +181,12 @@ fn answer(
     stock: &Stock,
     natural: &NaturalProcedure,
     options: &Options,
-) -> Result<Vec<Answered>, EvaluateError> {
-    let reading = match read_procedure("natural.txt", natural.text.as_bytes()) {
+) -> Result<Vec<Answered>, MeasureError> {
+    let reading = match read_procedure("natural.txt", natural.text.as_bytes(), Some(with.sentence))
+    {
         Ok(reading) => reading,
         Err(RecipeError::NoSteps { .. } | RecipeError::Empty) => return Ok(Vec::new()),
-        Err(error) => return Err(EvaluateError::Recipe(error)),
+        Err(error) => return Err(error.into()),
     };
     let asked = Asked::encode(with, &reading.procedure)?;
     let features = gap_features(with, stock, &asked, options)?;
@@ -240,42 +196,42 @@ fn answer(
     let steps = answer.steps.into_iter().zip(before.steps).zip(features);
     let answered = steps.map(|((step, before), features)| Answered {
         text: step.text,
-        chosen: step.chosen,
+        chosen: step.chosen.map(ChosenClip::from),
         features,
-        best: before.chosen,
+        best: before.chosen.map(ChosenClip::from),
     });
     Ok(answered.collect())
 }
 
+/// Judges the steps of a procedure. A step may be read as several; one right clip makes it right.
 fn judge(
-    with: &Demonstrator<'_>,
-    stock: &Stock,
-    truth: &Truth,
     natural: &NaturalProcedure,
-    options: &Options,
+    answered: &[Answered],
+    truth: &Truth,
     report: &mut NaturalReport,
-) -> Result<(), NaturalError> {
-    let answered = answer(with, stock, natural, options)?;
+) {
     let texts: Vec<String> = answered.iter().map(|step| letters(&step.text)).collect();
     let mut used = BTreeSet::new();
     for step in &natural.steps {
         let line = letters(&step.line);
-        let is_this = |text: &String| {
-            !text.is_empty() && (line.contains(text.as_str()) || text.contains(&line))
-        };
+        let is_this =
+            |text: &str| !text.is_empty() && (line.contains(text) || text.contains(&line));
         let hits: Vec<usize> = (0..texts.len()).filter(|at| is_this(&texts[*at])).collect();
         used.extend(hits.iter().copied());
         report.missed_steps += usize::from(hits.is_empty());
-        let right = |choice: &Choice| is_accepted(choice, truth, &step.accept);
-        let chosen: Vec<&Choice> =
-            hits.iter().filter_map(|at| answered[*at].chosen.as_ref()).collect();
-        let verdict = match &chosen[..] {
-            [] => Verdict::Gap,
-            some if some.iter().any(|choice| right(choice)) => Verdict::Right,
-            _ => Verdict::Wrong,
+        report.missed_unshown += usize::from(hits.is_empty() && step.accept.is_empty());
+        let hits: Vec<&Answered> = hits.into_iter().map(|at| &answered[at]).collect();
+        let right = |clip: &ChosenClip| is_accepted(clip, truth, &step.accept);
+        let is_right = |step: &&&Answered| step.chosen.as_ref().is_some_and(right);
+        let shown = hits.iter().find(|step| step.chosen.is_some());
+        let decided = hits.iter().find(is_right).or(shown).or(hits.first()).copied();
+        let chosen = decided.and_then(|decided| decided.chosen.as_ref());
+        let verdict = match chosen.map(right) {
+            Some(true) => Verdict::Right,
+            Some(false) => Verdict::Wrong,
+            None => Verdict::Gap,
         };
-        let first = hits.first().map(|at| &answered[*at]);
-        let best_right = first.and_then(|first| first.best.as_ref()).map(right);
+        let best_right = decided.and_then(|decided| decided.best.as_ref()).map(right);
         report.steps.push(JudgedStep {
             id: natural.id.clone(),
             domain: natural.domain,
@@ -283,32 +239,30 @@ fn judge(
             shown: !step.accept.is_empty(),
             context: step.context,
             verdict,
-            reason: reason(verdict, step, first, truth),
-            clip: chosen.first().map(|choice| choice.text.clone()),
-            probability: chosen.first().map(|choice| choice.similarity.probability),
-            features: first.and_then(|first| first.features),
+            reason: reason(verdict, !step.accept.is_empty(), decided.is_some(), best_right),
+            clip: chosen.map(|clip| clip.text.clone()),
+            probability: chosen.map(|clip| clip.probability),
+            features: decided.and_then(|decided| decided.features),
             best_right,
         });
     }
-    let extra = answered.into_iter().enumerate().filter(|(at, _)| !used.contains(at));
-    report.extra_steps.extend(extra.map(|(_, step)| (natural.id.clone(), step.text)));
-    Ok(())
+    let extra = answered.iter().enumerate().filter(|(at, _)| !used.contains(at));
+    report.extra_steps.extend(extra.map(|(_, step)| (natural.id.clone(), step.text.clone())));
 }
 
 /// Why a step is not answered rightly.
 fn reason(
     verdict: Verdict,
-    step: &NaturalStep,
-    answered: Option<&Answered>,
-    truth: &Truth,
+    shown: bool,
+    read: bool,
+    best_right: Option<bool>,
 ) -> Option<&'static str> {
-    let right = |choice: &Choice| is_accepted(choice, truth, &step.accept);
-    let Some(answered) = answered else { return Some("not read as a step") };
-    match (step.accept.is_empty(), verdict) {
-        (false, Verdict::Right) | (true, Verdict::Gap) => None,
-        (true, _) => Some("shown though nothing shows it"),
-        (false, Verdict::Gap) if answered.best.as_ref().is_some_and(right) => Some("called a gap"),
-        (false, _) => Some("outranked"),
+    match (shown, verdict) {
+        _ if !read => Some("not read as a step"),
+        (true, Verdict::Right) | (false, Verdict::Gap) => None,
+        (false, _) => Some("shown though nothing shows it"),
+        (true, Verdict::Gap) if best_right == Some(true) => Some("called a gap"),
+        (true, _) => Some("outranked"),
     }
 }
 
@@ -317,51 +271,45 @@ fn letters(text: &str) -> String {
     text.to_lowercase().chars().filter(|c| c.is_alphanumeric()).collect()
 }
 
-/// Whether the clip shows one of the accepted actions: half of the shorter of the two spans is common.
-fn is_accepted(choice: &Choice, truth: &Truth, accept: &[(Verb, Kind)]) -> bool {
-    let file = file_name(&choice.source.path);
-    let span = choice.span;
-    let shows = |step: &&StepTruth| {
-        let both = step.end_ms.min(span.end_ms).saturating_sub(step.start_ms.max(span.start_ms));
-        both * 2 >= (step.end_ms - step.start_ms).min(span.length_ms())
-    };
-    let videos = truth.videos.iter().filter(|video| video.file == file);
-    let mut shown = videos.flat_map(|video| &video.steps).filter(shows);
-    shown.any(|step| {
-        step.things.first().is_some_and(|thing| accept.contains(&(step.verb, thing.kind)))
+/// Whether the clip shows one of the accepted actions.
+fn is_accepted(clip: &ChosenClip, truth: &Truth, accept: &[(Verb, Kind)]) -> bool {
+    let videos = truth.videos.iter().filter(|video| video.file == clip.file);
+    let mut steps = videos.flat_map(|video| &video.steps);
+    steps.any(|step| {
+        let subject = step.things.first();
+        same_place((step.start_ms, step.end_ms), clip.span_ms)
+            && subject.is_some_and(|thing| accept.contains(&(step.verb, thing.kind)))
     })
 }
 
 /// Shares for all shown steps, by context and domain, and for the unshown ones.
 fn groups(steps: &[JudgedStep], procedures: &[NaturalProcedure], seed: u64) -> Vec<Group> {
-    let mut groups = Vec::new();
-    let mut add = |name: &str, of: &dyn Fn(&JudgedStep) -> bool| {
+    let group = |name: &str, of: &dyn Fn(&JudgedStep) -> bool| {
         let share = |verdict: Verdict| {
-            let cluster = |procedure: &NaturalProcedure| {
-                let own = steps.iter().filter(|step| step.id == procedure.id && of(step));
-                own.fold((0.0, 0.0), |(part, all), step| {
-                    (part + f64::from(u8::from(step.verdict == verdict)), all + 1.0)
-                })
+            let counts = |procedure: &NaturalProcedure| {
+                let own = || steps.iter().filter(|step| step.id == procedure.id && of(step));
+                (own().filter(|step| step.verdict == verdict).count(), own().count())
             };
-            let clusters: Vec<(f64, f64)> = procedures.iter().map(cluster).collect();
-            ratio(&clusters, RESAMPLES, seed)
+            count_ratio(procedures, counts, RESAMPLES, seed)
         };
-        groups.push(Group {
+        Group {
             name: name.to_owned(),
             steps: steps.iter().filter(|step| of(step)).count(),
             right: share(Verdict::Right),
             wrong: share(Verdict::Wrong),
             gap: share(Verdict::Gap),
-        });
+        }
     };
-    add("shown steps", &|step| step.shown);
-    add("  that stand alone", &|step| step.shown && !step.context);
-    add("  that need context", &|step| step.shown && step.context);
+    let mut groups = vec![
+        group("shown steps", &|step| step.shown),
+        group("  that stand alone", &|step| step.shown && !step.context),
+        group("  that need context", &|step| step.shown && step.context),
+    ];
     for domain in [Domain::Cooking, Domain::Woodworking, Domain::Gardening] {
         let name = format!("  {domain:?}").to_lowercase();
-        add(&name, &|step| step.shown && step.domain == domain);
+        groups.push(group(&name, &|step| step.shown && step.domain == domain));
     }
-    add("steps that nothing shows", &|step| !step.shown);
+    groups.push(group("steps that nothing shows", &|step| !step.shown));
     groups
 }
 
@@ -379,7 +327,10 @@ mod tests {
             set.iter().flat_map(|p| &p.steps).map(|step| letters(&step.line)).collect()
         };
         assert_eq!(lines(&development).intersection(&lines(&reporting)).count(), 0);
-        for procedure in development.iter().chain(&reporting) {
+        let all = || development.iter().chain(&reporting);
+        let ids: BTreeSet<&str> = all().map(|procedure| procedure.id.as_str()).collect();
+        assert_eq!(ids.len(), all().count(), "an id twice");
+        for procedure in all() {
             let text = letters(&procedure.text);
             assert!((4..=10).contains(&procedure.steps.len()), "{}", procedure.id);
             for step in &procedure.steps {
@@ -391,10 +342,110 @@ mod tests {
     #[test]
     fn what_is_no_set_is_told() {
         let folder = tempfile::tempdir().unwrap();
-        assert!(matches!(read(folder.path()), Err(NaturalError::Empty(_))));
-        assert!(matches!(read(&folder.path().join("none")), Err(NaturalError::Read { .. })));
+        assert!(matches!(read(folder.path()), Err(MeasureError::NoNatural(_))));
+        assert!(matches!(read(&folder.path().join("none")), Err(MeasureError::Natural { .. })));
         let file = folder.path().join("a.jsonl");
         std::fs::write(&file, "\n{}\n").unwrap();
-        assert!(matches!(read(&file), Err(NaturalError::Line { line: 2, .. })));
+        assert!(matches!(read(&file), Err(MeasureError::NaturalLine { line: 2, .. })));
+    }
+
+    /// One video that chops an onion until 4 s and fries mince until 8 s.
+    fn truth() -> Truth {
+        let mut truth = Truth::new(1, &stitch_world::library::scripts(1, 1));
+        let video = &mut truth.videos[0];
+        video.file = "a.mp4".into();
+        video.steps.truncate(2);
+        for (step, ((verb, kind), start)) in video.steps.iter_mut().zip([(CHOP, 0), (FRY, 4000)]) {
+            (step.verb, step.start_ms, step.end_ms) = (verb, start, start + 4000);
+            step.things[0].kind = kind;
+        }
+        truth
+    }
+
+    fn procedure(steps: &[(&str, &[(Verb, Kind)])]) -> NaturalProcedure {
+        let step = |(line, accept): &(&str, &[(Verb, Kind)])| NaturalStep {
+            line: (*line).into(),
+            accept: accept.to_vec(),
+            context: accept.len() > 1,
+        };
+        NaturalProcedure {
+            id: "p".into(),
+            domain: Domain::Cooking,
+            title: String::new(),
+            text: String::new(),
+            steps: steps.iter().map(step).collect(),
+        }
+    }
+
+    fn clip(text: &str, start_ms: u64, probability: f32) -> Option<ChosenClip> {
+        let (file, text) = ("a.mp4".into(), text.into());
+        Some(ChosenClip { file, span_ms: (start_ms, start_ms + 3000), text, probability })
+    }
+
+    fn answered(text: &str, chosen: Option<ChosenClip>, best: Option<ChosenClip>) -> Answered {
+        Answered { text: text.into(), chosen, features: None, best }
+    }
+
+    const CHOP: (Verb, Kind) = (Verb::Chop, Kind::Onion);
+    const FRY: (Verb, Kind) = (Verb::Fry, Kind::Mince);
+
+    #[test]
+    fn the_clip_that_decides_is_the_one_that_is_reported() {
+        let natural = procedure(&[("Chop the onion, then peel it.", &[CHOP]), ("Fry.", &[FRY])]);
+        let steps = [
+            answered("Chop the onion", clip("wrong", 5000, 0.9), clip("wrong", 5000, 0.9)),
+            answered("then peel it", clip("right", 0, 0.6), clip("right", 0, 0.6)),
+            answered("Fry", None, clip("right", 4500, 0.2)),
+            answered("Enjoy!", None, None),
+        ];
+        let mut report = NaturalReport::default();
+        judge(&natural, &steps, &truth(), &mut report);
+        let [chop, fry] = &report.steps[..] else { panic!("{:?}", report.steps) };
+        assert_eq!((chop.verdict, chop.reason), (Verdict::Right, None));
+        assert_eq!((chop.clip.as_deref(), chop.probability), (Some("right"), Some(0.6)));
+        assert_eq!((fry.verdict, fry.reason), (Verdict::Gap, Some("called a gap")));
+        assert_eq!((&fry.clip, fry.probability, fry.best_right), (&None, None, Some(true)));
+        assert_eq!(report.extra_steps, [("p".to_owned(), "Enjoy!".to_owned())]);
+        assert_eq!((report.missed_steps, report.missed_unshown), (0, 0));
+    }
+
+    #[test]
+    fn unshown_and_unread_steps_are_counted_apart() {
+        let natural =
+            procedure(&[("Rest.", &[]), ("Cool.", &[]), ("Wait.", &[]), ("Fry.", &[FRY])]);
+        let steps = [answered("Rest", clip("x", 0, 0.5), None), answered("Cool", None, None)];
+        let mut report = NaturalReport::default();
+        judge(&natural, &steps, &truth(), &mut report);
+        let found: Vec<_> = report.steps.iter().map(|step| (step.verdict, step.reason)).collect();
+        let expected = [
+            (Verdict::Wrong, Some("shown though nothing shows it")),
+            (Verdict::Gap, None),
+            (Verdict::Gap, Some("not read as a step")),
+            (Verdict::Gap, Some("not read as a step")),
+        ];
+        assert_eq!(found, expected);
+        assert_eq!((report.missed_steps, report.missed_unshown), (2, 1));
+    }
+
+    #[test]
+    fn groups_hold_their_steps_and_shares_of_verdicts() {
+        let natural = procedure(&[("Chop.", &[CHOP]), ("Fry.", &[FRY, CHOP]), ("Rest.", &[])]);
+        let steps = [
+            answered("Chop", clip("right", 0, 0.9), None),
+            answered("Fry", clip("another video's end", 9000, 0.9), None),
+            answered("Rest", None, None),
+        ];
+        let mut report = NaturalReport::default();
+        judge(&natural, &steps, &truth(), &mut report);
+        let groups = groups(&report.steps, &[natural], 1);
+        let of = |name: &str| {
+            let group = groups.iter().find(|group| group.name.trim() == name).unwrap();
+            (group.steps, group.right.value, group.wrong.value, group.gap.value)
+        };
+        assert_eq!(of("shown steps"), (2, 0.5, 0.5, 0.0));
+        assert_eq!(of("that stand alone"), (1, 1.0, 0.0, 0.0));
+        assert_eq!(of("that need context"), (1, 0.0, 1.0, 0.0));
+        assert_eq!((of("cooking").0, of("gardening").0), (2, 0));
+        assert_eq!(of("steps that nothing shows"), (1, 0.0, 0.0, 1.0));
     }
 }

@@ -113,12 +113,12 @@ impl RankMetrics {
     }
 }
 
-/// Which ranks are resampled together: those of one source video.
+/// What is resampled together: the rows of one source video.
 #[derive(Clone, Debug)]
-pub struct Clusters(Vec<Vec<usize>>);
+pub struct Clusters(pub Vec<Vec<usize>>);
 
 impl Clusters {
-    /// Rank i belongs to video i.
+    /// Row i belongs to video i; in the order of videos.
     pub fn of<T: Ord>(videos: impl IntoIterator<Item = T>) -> Self {
         let mut clusters: BTreeMap<T, Vec<usize>> = BTreeMap::new();
         for (at, video) in videos.into_iter().enumerate() {
@@ -127,9 +127,9 @@ impl Clusters {
         Self(clusters.into_values().collect())
     }
 
-    /// The metrics of bootstrap samples of whole clusters. The same seed gives the same samples, so that
-    /// methods can be compared pair by pair.
-    pub fn resample(&self, ranks: &[Rank], resamples: usize, seed: u64) -> BootstrapSamples {
+    /// The metrics of the ranks, and of bootstrap samples of whole clusters. The same seed gives the same
+    /// samples, so that methods can be compared pair by pair.
+    pub fn resample(&self, ranks: &[Rank], resamples: usize, seed: u64) -> Bootstrap {
         let terms: Vec<[f64; 5]> = ranks.iter().map(|rank| rank.terms()).collect();
         let sample = |number: usize| {
             let mut random = ChaCha8Rng::seed_from_u64(seed ^ (number as u64) << 20);
@@ -137,29 +137,28 @@ impl Clusters {
             let chosen = (0..count).flat_map(|_| &self.0[random.random_range(0..count)]);
             RankMetrics::of_terms(chosen.map(|at| terms[*at]))
         };
-        BootstrapSamples((0..resamples).into_par_iter().map(sample).collect())
+        let samples = (0..resamples).into_par_iter().map(sample).collect();
+        Bootstrap { metrics: RankMetrics::of(ranks), samples }
     }
 }
 
 #[derive(Clone, Debug)]
-pub struct BootstrapSamples(Vec<RankMetrics>);
+pub struct Bootstrap {
+    pub metrics: RankMetrics,
+    samples: Vec<RankMetrics>,
+}
 
-impl BootstrapSamples {
+impl Bootstrap {
     /// The 95 % interval of each metric.
     pub fn intervals(&self) -> RankMetrics<[f64; 2]> {
-        RankMetrics::from_array(intervals(self.0.iter().map(RankMetrics::array)))
+        RankMetrics::from_array(intervals(self.samples.iter().map(RankMetrics::array)))
     }
 
-    /// By how much the metrics of the other method exceed these, sample by sample; `own` and
-    /// `other_metrics` are the metrics of all ranks.
-    pub fn difference(
-        &self,
-        own: &RankMetrics,
-        other: &Self,
-        other_metrics: &RankMetrics,
-    ) -> RankMetrics<Estimate> {
-        let ends = intervals(self.0.iter().zip(&other.0).map(|(own, other)| other.minus(own)));
-        let values = other_metrics.minus(own);
+    /// By how much these metrics exceed those of the other method, sample by sample.
+    pub fn minus(&self, other: &Self) -> RankMetrics<Estimate> {
+        let pairs = self.samples.iter().zip(&other.samples);
+        let ends = intervals(pairs.map(|(own, other)| own.minus(other)));
+        let values = self.metrics.minus(&other.metrics);
         let estimate =
             |at: usize| Estimate { value: values[at], low: ends[at][0], high: ends[at][1] };
         RankMetrics::from_array(std::array::from_fn(estimate))
@@ -249,8 +248,7 @@ mod tests {
             ours.iter().map(|rank| Rank { better: rank.better - 1, ties: 0 }).collect();
         let clusters = Clusters::of(0..100);
         let (a, b) = (clusters.resample(&ours, 1000, 5), clusters.resample(&theirs, 1000, 5));
-        let difference = a.difference(&RankMetrics::of(&ours), &b, &RankMetrics::of(&theirs));
-        let mean = difference.mean_rank;
+        let mean = b.minus(&a).mean_rank;
         assert!(close(mean.value, -1.0) && close(mean.low, -1.0) && close(mean.high, -1.0));
     }
 

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
+use stitch_engine::calibration::Calibration;
 use stitch_engine::files::{FileError, hex, write_whole};
 use stitch_engine::progress::Progress;
 
@@ -76,7 +77,8 @@ pub fn section(
     })
 }
 
-/// A key for [`ResultCache`]: the clips, features and procedures of a set, and whatever else matters.
+/// A key for [`ResultCache`]: the clips, features and procedures of a set, the calibration of its encoder,
+/// the program's version, and whatever else matters.
 pub fn fingerprint(set: &TestSet, also: &[&str]) -> String {
     let mut hash = Sha256::new();
     for clip in set.collection.pool.clips() {
@@ -93,26 +95,19 @@ pub fn fingerprint(set: &TestSet, also: &[&str]) -> String {
         instance.truth.iter().for_each(|clip| hash.update(clip.0.to_le_bytes()));
     }
     set.collection.labels.iter().for_each(|label| hash.update(label));
-    also.iter().for_each(|word| hash.update(word));
+    let calibration = format!("{:?}", Calibration::of(&set.encoder.name));
+    [env!("CARGO_PKG_VERSION"), &calibration].iter().chain(also).for_each(|word| hash.update(word));
     hex(&hash.finalize())
 }
 
 #[cfg(test)]
 mod tests {
-    use stitch_core::features::Features;
-    use stitch_engine::encoder::EncoderId;
-
     use super::*;
-    use crate::suite::fixture::{DIM, Made, collection};
+    use crate::suite::fixture::{Made, test_set};
 
     #[test]
     fn other_labels_make_another_part() {
-        let made = collection(&Made { tasks: 1, videos: 2, steps: 2, seed: 1 });
-        let count = made.pool.len();
-        let said =
-            (vec![String::new(); count], Features::new(DIM, vec![0.0; DIM * count]).unwrap());
-        let encoder = EncoderId { name: "x".into(), dim: DIM, weights: String::new() };
-        let mut set = TestSet::new("all", made, said, encoder).unwrap();
+        let mut set = test_set(&Made { tasks: 1, videos: 2, steps: 2, seed: 1 });
         let before = fingerprint(&set, &[]);
         assert_eq!(fingerprint(&set, &[]), before);
         set.collection.labels[0] = "cut".into();

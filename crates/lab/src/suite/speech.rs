@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use stitch_engine::files::FileError;
 use stitch_engine::index;
-use stitch_engine::listen::{ListenError, Listener};
+use stitch_engine::listen::Listener;
 use stitch_engine::progress::{Progress, Within};
-use stitch_engine::transcript::{self, Sentence, TranscriptError};
+use stitch_engine::transcript::{self, Sentence};
 
+use super::MeasureError;
 use super::made_up::RESAMPLES;
 use super::metrics::{Estimate, count_ratio};
 
@@ -31,19 +32,6 @@ pub struct SpeechReport {
     pub confusions: Vec<(String, String, usize)>,
 }
 
-/// Why transcripts could not be compared.
-#[derive(Debug, thiserror::Error)]
-pub enum SpeechError {
-    #[error("{}: holds no media file with a .srt beside it", folder.display())]
-    NoSubtitles { folder: PathBuf },
-    #[error(transparent)]
-    File(#[from] FileError),
-    #[error(transparent)]
-    Listen(#[from] ListenError),
-    #[error(transparent)]
-    Transcript(#[from] TranscriptError),
-}
-
 #[derive(Clone, Copy, Debug)]
 pub struct SpeechOptions {
     /// Whether the recogniser gets the file's title as a prompt, as when indexing.
@@ -57,7 +45,7 @@ pub fn evaluate(
     folder: &Path,
     options: &SpeechOptions,
     progress: &dyn Progress,
-) -> Result<SpeechReport, SpeechError> {
+) -> Result<SpeechReport, MeasureError> {
     let files = with_subtitles(folder)?;
     progress.begin("listening", files.len() as u64);
     let (mut files_errors, mut seconds) = (Vec::new(), 0.0);
@@ -65,8 +53,7 @@ pub fn evaluate(
         let truth = transcript::read(subtitles)?;
         let hint = if options.titles { index::hint(media) } else { String::new() };
         let listened = listener.listen(media, &hint, &Within(progress))?;
-        let heard = listened.sentences;
-        files_errors.push(FileErrors::of(&truth, &heard));
+        files_errors.push(FileErrors::of(&truth, &listened.sentences));
         seconds += listened.length_ms as f64 / 1000.0;
         progress.advance(1);
     }
@@ -74,23 +61,22 @@ pub fn evaluate(
 }
 
 /// The media files of a folder that have a `.srt` beside them, by name.
-fn with_subtitles(folder: &Path) -> Result<Vec<(PathBuf, PathBuf)>, SpeechError> {
+fn with_subtitles(folder: &Path) -> Result<Vec<(PathBuf, PathBuf)>, MeasureError> {
     let entries = std::fs::read_dir(folder).map_err(FileError::at(folder))?.flatten();
-    let paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
-    let is_text = |path: &Path| {
-        let name = path.extension().unwrap_or_default().to_string_lossy();
-        ["srt", "json", "vtt", "txt"].contains(&&*name)
+    let is_text = |path: &PathBuf| {
+        path.extension().is_some_and(|end| ["srt", "json", "vtt", "txt"].iter().any(|e| end == *e))
     };
-    let media = paths.iter().filter(|path| !is_text(path));
-    let mut pairs: Vec<(PathBuf, PathBuf)> = media
-        .map(|path| (path.clone(), path.with_extension("srt")))
-        .filter(|(_, subtitles)| subtitles.is_file())
-        .collect();
+    let media = entries.map(|entry| entry.path()).filter(|path| !is_text(path));
+    let pair = |path: PathBuf| {
+        let subtitles = path.with_extension("srt");
+        subtitles.is_file().then_some((path, subtitles))
+    };
+    let mut pairs: Vec<(PathBuf, PathBuf)> = media.filter_map(pair).collect();
     pairs.sort();
-    if pairs.is_empty() {
-        return Err(SpeechError::NoSubtitles { folder: folder.into() });
+    match pairs.is_empty() {
+        true => Err(MeasureError::NoSubtitles { folder: folder.into() }),
+        false => Ok(pairs),
     }
-    Ok(pairs)
 }
 
 struct FileErrors {
@@ -110,16 +96,14 @@ impl FileErrors {
     fn of(truth: &[Sentence], heard: &[Sentence]) -> Self {
         let (truth, heard) = (words(truth), words(heard));
         let (mut errors, mut in_time) = (Vec::new(), 0);
-        for (right, found) in aligned(&truth, &heard) {
-            let text =
-                |word: Option<&Word>| word.map_or_else(String::new, |word| word.text.clone());
-            if text(right) != text(found) {
-                errors.push((text(right), text(found)));
+        for pair in aligned(&truth, &heard) {
+            let [right, found] = pair.map(|word| word.map_or("", |word| word.text.as_str()));
+            if right != found {
+                errors.push((right.to_owned(), found.to_owned()));
             }
-            let times = right
-                .and_then(|word| word.sentence_start_ms)
-                .zip(found.and_then(|w| w.sentence_start_ms));
-            in_time += usize::from(times.is_some_and(|(a, b)| a.abs_diff(b) <= TOLERANCE_MS));
+            let [right, found] = pair.map(|word| word?.sentence_start_ms);
+            let off_ms = right.zip(found).map(|(right, found)| right.abs_diff(found));
+            in_time += usize::from(off_ms.is_some_and(|off| off <= TOLERANCE_MS));
         }
         let sentences = truth.iter().filter(|word| word.sentence_start_ms.is_some()).count();
         Self { words: truth.len(), errors, sentences, in_time }
@@ -129,13 +113,9 @@ impl FileErrors {
 /// The words of sentences, normalised.
 fn words(sentences: &[Sentence]) -> Vec<Word> {
     let of = |sentence: &Sentence| {
-        let words = normalised(&sentence.text).into_iter().enumerate();
-        let start_ms = sentence.start_ms;
-        let word = move |(i, text): (usize, String)| Word {
-            text,
-            sentence_start_ms: (i == 0).then_some(start_ms),
-        };
-        words.map(word).collect::<Vec<_>>()
+        let starts = std::iter::once(Some(sentence.start_ms)).chain(std::iter::repeat(None));
+        let words = normalised(&sentence.text).into_iter().zip(starts);
+        words.map(|(text, sentence_start_ms)| Word { text, sentence_start_ms })
     };
     sentences.iter().flat_map(of).collect()
 }
@@ -183,31 +163,33 @@ fn number_in_words(number: usize) -> String {
 }
 
 /// The two sequences of words aligned with the fewest errors (Levenshtein).
-fn aligned<'a>(truth: &'a [Word], heard: &'a [Word]) -> Vec<(Option<&'a Word>, Option<&'a Word>)> {
-    let width = heard.len() + 1;
-    let mut costs: Vec<usize> =
-        (0..(truth.len() + 1) * width).map(|i| i / width + i % width).collect();
+fn aligned<'a>(truth: &'a [Word], heard: &'a [Word]) -> Vec<[Option<&'a Word>; 2]> {
+    let mut costs = vec![vec![0; heard.len() + 1]; truth.len() + 1];
     let differs = |i: usize, j: usize| usize::from(truth[i].text != heard[j].text);
-    for i in 1..=truth.len() {
-        for j in 1..=heard.len() {
-            let both = costs[(i - 1) * width + j - 1] + differs(i - 1, j - 1);
-            let one = costs[(i - 1) * width + j].min(costs[i * width + j - 1]) + 1;
-            costs[i * width + j] = both.min(one);
+    for i in 0..=truth.len() {
+        for j in 0..=heard.len() {
+            costs[i][j] = match (i, j) {
+                (0, _) | (_, 0) => i + j,
+                _ => {
+                    let one = costs[i - 1][j].min(costs[i][j - 1]) + 1;
+                    one.min(costs[i - 1][j - 1] + differs(i - 1, j - 1))
+                }
+            };
         }
     }
     let (mut i, mut j) = (truth.len(), heard.len());
     let mut pairs = Vec::new();
     while i > 0 || j > 0 {
-        let here = costs[i * width + j];
-        if i > 0 && j > 0 && here == costs[(i - 1) * width + j - 1] + differs(i - 1, j - 1) {
+        let here = costs[i][j];
+        if i > 0 && j > 0 && here == costs[i - 1][j - 1] + differs(i - 1, j - 1) {
             (i, j) = (i - 1, j - 1);
-            pairs.push((Some(&truth[i]), Some(&heard[j])));
-        } else if i > 0 && here == costs[(i - 1) * width + j] + 1 {
+            pairs.push([Some(&truth[i]), Some(&heard[j])]);
+        } else if i > 0 && here == costs[i - 1][j] + 1 {
             i -= 1;
-            pairs.push((Some(&truth[i]), None));
+            pairs.push([Some(&truth[i]), None]);
         } else {
             j -= 1;
-            pairs.push((None, Some(&heard[j])));
+            pairs.push([None, Some(&heard[j])]);
         }
     }
     pairs.reverse();

@@ -5,11 +5,12 @@ use std::collections::{BTreeMap, HashMap};
 use serde::Serialize;
 use stitch_core::clip::VideoId;
 use stitch_core::procedure::Procedure;
-use stitch_engine::demonstrate::{Choice, Demonstration, Demonstrator, Options, Step, demonstrate};
+use stitch_engine::demonstrate::{Demonstrator, Options, Step, demonstrate};
 use stitch_engine::library::{Library, LibraryError};
 use stitch_engine::progress::Progress;
 
-use super::made_up::{EvaluateError, RESAMPLES, file_name, is_right, same_place};
+use super::MeasureError;
+use super::made_up::{RESAMPLES, file_name, is_right, same_place};
 use super::metrics::{Estimate, count_ratio, ratio};
 use stitch_world::library::{MixedProcedure, MixedStep};
 
@@ -62,26 +63,22 @@ pub fn compare(
     procedures: &[MixedProcedure],
     options: &Options,
     progress: &dyn Progress,
-) -> Result<LibraryComparison, EvaluateError> {
+) -> Result<LibraryComparison, MeasureError> {
     progress.begin("answering procedures", procedures.len() as u64);
     let found = also_found(&places(one.library)?, &places(other.library)?);
     let (mut counts, mut different) = (Vec::new(), Vec::new());
     for mixed in procedures {
         progress.check()?;
         let ask = |steps: &[MixedStep]| {
-            let procedure = Procedure::new(&mixed.title, steps.iter().map(|step| &step.text))?;
-            let answers = [one, other].map(|library| demonstrate(library, &procedure, options));
-            let [one, other] = answers;
-            Ok::<_, EvaluateError>(pairs(steps, &one?, &other?))
+            let of = |library| answer(library, &mixed.title, steps, options);
+            Ok::<_, MeasureError>(of(one)?.into_iter().zip(of(other)?))
         };
         let mut count = StepCounts::default();
-        for (step, pair) in mixed.steps.iter().zip(ask(&mixed.steps)?) {
-            let alone = ask(std::slice::from_ref(step))?;
-            let same = |(a, b): &Pair| agree(a.as_ref(), b.as_ref());
-            count.same_alone += usize::from(alone.iter().all(same));
-            if !count.add(&pair) {
+        for (step, (shown, shown_by_other)) in mixed.steps.iter().zip(ask(&mixed.steps)?) {
+            let mut alone = ask(std::slice::from_ref(step))?;
+            count.same_alone += usize::from(alone.all(|(a, b)| agree(a.as_ref(), b.as_ref())));
+            if !count.add(shown.as_ref(), shown_by_other.as_ref()) {
                 let (procedure, step) = (mixed.title.clone(), step.text.clone());
-                let (shown, shown_by_other) = pair;
                 different.push(DifferentStep { procedure, step, shown, shown_by_other });
             }
         }
@@ -89,6 +86,28 @@ pub fn compare(
         progress.advance(1);
     }
     Ok(comparison(&found, &counts, different, options.seed))
+}
+
+/// What a library shows for each step.
+fn answer(
+    with: &Demonstrator<'_>,
+    title: &str,
+    steps: &[MixedStep],
+    options: &Options,
+) -> Result<Vec<Option<ShownClip>>, MeasureError> {
+    let procedure = Procedure::new(title, steps.iter().map(|step| &step.text))?;
+    let answered = demonstrate(with, &procedure, options)?.steps;
+    let shown = |(step, answered): (&MixedStep, Step)| {
+        let choice = answered.chosen?;
+        Some(ShownClip {
+            file: file_name(&choice.source.path),
+            start_ms: choice.span.start_ms,
+            end_ms: choice.span.end_ms,
+            right: is_right(&choice, step),
+            text: choice.text,
+        })
+    };
+    Ok(steps.iter().zip(answered).map(shown).collect())
 }
 
 /// The spans of every file's clips, by start.
@@ -119,17 +138,6 @@ fn also_found(one: &Places, other: &Places) -> Vec<(f64, f64)> {
     other.iter().map(of_file).collect()
 }
 
-/// What the two libraries show for a step.
-type Pair = (Option<ShownClip>, Option<ShownClip>);
-
-fn pairs(steps: &[MixedStep], one: &Demonstration, other: &Demonstration) -> Vec<Pair> {
-    let chosen = one.steps.iter().zip(&other.steps);
-    let pair = |(step, (a, b)): (&MixedStep, (&Step, &Step))| {
-        (shown(a.chosen.as_ref(), step), shown(b.chosen.as_ref(), step))
-    };
-    steps.iter().zip(chosen).map(pair).collect()
-}
-
 #[derive(Default)]
 struct StepCounts {
     steps: usize,
@@ -142,14 +150,14 @@ struct StepCounts {
 
 impl StepCounts {
     /// Counts a step; returns whether both show the same.
-    fn add(&mut self, (a, b): &Pair) -> bool {
-        let right = |shown: &Option<ShownClip>| shown.as_ref().is_some_and(|shown| shown.right);
-        let same = agree(a.as_ref(), b.as_ref());
+    fn add(&mut self, a: Option<&ShownClip>, b: Option<&ShownClip>) -> bool {
+        let [right, right_of_other] = [a, b].map(|shown| shown.is_some_and(|shown| shown.right));
+        let same = agree(a, b);
         self.steps += 1;
         self.same += usize::from(same);
-        self.as_good += usize::from(same || right(a) && right(b));
-        self.right += usize::from(right(a));
-        self.right_of_other += usize::from(right(b));
+        self.as_good += usize::from(same || right && right_of_other);
+        self.right += usize::from(right);
+        self.right_of_other += usize::from(right_of_other);
         same
     }
 }
@@ -174,17 +182,6 @@ fn comparison(
         right_of_other: share(|count| count.right_of_other),
         different,
     }
-}
-
-fn shown(choice: Option<&Choice>, step: &MixedStep) -> Option<ShownClip> {
-    let choice = choice?;
-    Some(ShownClip {
-        file: file_name(&choice.source.path),
-        start_ms: choice.span.start_ms,
-        end_ms: choice.span.end_ms,
-        text: choice.text.clone(),
-        right: is_right(choice, step),
-    })
 }
 
 fn agree(a: Option<&ShownClip>, b: Option<&ShownClip>) -> bool {
@@ -212,11 +209,13 @@ mod tests {
             Some(ShownClip { file, start_ms, end_ms: start_ms + 4000, text, right })
         };
         let mut count = StepCounts::default();
-        assert!(count.add(&(clip("a", 0, true), clip("a", 2000, true))));
-        assert!(!count.add(&(clip("a", 0, true), clip("a", 2001, true))));
-        assert!(!count.add(&(clip("a", 0, true), clip("b", 0, false))));
-        assert!(!count.add(&(None, clip("b", 0, true))));
-        assert!(count.add(&(None, None)));
+        let mut add =
+            |a: Option<ShownClip>, b: Option<ShownClip>| count.add(a.as_ref(), b.as_ref());
+        assert!(add(clip("a", 0, true), clip("a", 2000, true)));
+        assert!(!add(clip("a", 0, true), clip("a", 2001, true)));
+        assert!(!add(clip("a", 0, true), clip("b", 0, false)));
+        assert!(!add(None, clip("b", 0, true)));
+        assert!(add(None, None));
         assert_eq!((count.steps, count.same, count.as_good), (5, 2, 3));
         assert_eq!((count.right, count.right_of_other), (3, 3));
     }

@@ -110,17 +110,11 @@ fn select(pool: &Pool, kept: &[usize]) -> Result<Pool, PoolError> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::suite::fixture::{DIM, Made, collection};
+    use crate::suite::fixture::{Made, test_set};
 
     #[test]
     fn a_part_keeps_whole_procedures_with_their_clips() {
-        let made = collection(&Made { tasks: 2, videos: 3, steps: 3, seed: 1 });
-        let count = made.pool.len();
-        let said =
-            (vec![String::new(); count], Features::new(DIM, vec![0.0; DIM * count]).unwrap());
-        let encoder = EncoderId { name: "x".into(), dim: DIM, weights: String::new() };
-        let set = TestSet::new("all", made, said, encoder).unwrap();
+        let set = test_set(&Made { tasks: 2, videos: 3, steps: 3, seed: 1 });
         assert_eq!(set.narrated(), 0);
         let part = set.part("some", |video| video.0 % 2 == 1).unwrap();
         assert_eq!(part.collection.instances.len(), 3);

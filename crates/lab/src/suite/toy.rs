@@ -2,7 +2,7 @@
 //! vector, and the picture of a clip is the sum of its step's text, its place and noise. It shows in seconds
 //! whether measuring works; what it says of methods holds for the toy alone.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -14,11 +14,12 @@ use stitch_core::words::stems;
 use stitch_engine::encoder::EncoderId;
 
 use super::mixing::mixed;
+use super::plain::load::instance_of_clips;
 use super::test_set::TestSet;
 use crate::collection::{Collection, Instance, VideoInfo};
 use crate::dataset::{MineOptions, Split};
 use stitch_world::library::scripts;
-use stitch_world::truth::{Truth, VideoTruth};
+use stitch_world::truth::Truth;
 use stitch_world::vocabulary::Domain;
 
 const DIM: usize = 64;
@@ -37,20 +38,34 @@ pub fn toy_set(domain: Domain, videos: usize, seed: u64) -> Result<TestSet, Pool
     let mut truth = Truth::new(seed, &scripts(seed, videos));
     truth.videos.retain(|video| video.domain == domain);
     let mut random = ChaCha8Rng::seed_from_u64(seed);
-    let mut toy = Toy {
-        clips: Vec::new(),
-        pictures: Features::empty(DIM),
-        narration: Vec::new(),
-        videos: BTreeMap::new(),
-        instances: Vec::new(),
-    };
-    for (number, video) in truth.videos.iter().enumerate() {
-        toy.add(VideoId(number as u32), video, &mut random);
+    let (mut clips, mut pictures) = (Vec::new(), Features::empty(DIM));
+    let (mut narration, mut videos) = (Vec::new(), BTreeMap::new());
+    for (video, id) in truth.videos.iter().zip((0..).map(VideoId)) {
+        let place = random_vector(&format!("place {}", video.place_seed));
+        let mut own = Vec::new();
+        for step in &video.steps {
+            let Some(span) = Span::new(step.start_ms, step.end_ms) else { continue };
+            own.push(ClipId(clips.len() as u32));
+            let noise: Vec<f32> = (0..DIM).map(|_| random.random_range(-0.2..0.2)).collect();
+            pictures.push(&sum(&[
+                (STEP_WEIGHT, &text_vector(&step.text)),
+                (PLACE_WEIGHT, &place),
+                (NOISE_WEIGHT, &noise),
+            ]));
+            narration.push(step.narration.clone());
+            clips.push(Clip { video: id, span, text: step.text.clone() });
+        }
+        let (title, task) = (video.title.clone(), video.task.clone());
+        videos.insert(id, VideoInfo { title, task, split: Some(split_of(id)), clips: own });
     }
-    let texts = features(toy.clips.iter().map(|clip| text_vector(&clip.text)));
-    let narration_rows = features(toy.narration.iter().map(|text| text_vector(text)));
-    let pool = Pool::new(toy.clips, texts, toy.pictures)?;
-    let mut collection = Collection::new(pool, toy.videos, toy.instances);
+    let texts = features(clips.iter().map(|clip| clip.text.as_str()));
+    let pool = Pool::new(clips, texts, pictures)?;
+    let whole = |(id, video): (&VideoId, &VideoInfo)| Instance {
+        split: split_of(*id),
+        ..instance_of_clips(&video.title, &video.task, &video.clips, &pool, pool.text_features())
+    };
+    let instances = videos.iter().filter(|(_, video)| video.clips.len() >= 2).map(whole).collect();
+    let mut collection = Collection::new(pool, videos, instances);
     let mine = MineOptions { similarity: 0.5, largest: 3, most: MAX_MIXED, seed };
     for split in [Split::Train, Split::HeldOut] {
         let mixed = mixed(&collection, split, &mine);
@@ -58,70 +73,25 @@ pub fn toy_set(domain: Domain, videos: usize, seed: u64) -> Result<TestSet, Pool
     }
     let name = format!("{domain:?}").to_lowercase();
     let encoder = EncoderId { name: "made-up".into(), dim: DIM, weights: String::new() };
-    TestSet::new(&name, collection, (toy.narration, narration_rows), encoder)
+    let rows = features(narration.iter().map(String::as_str));
+    TestSet::new(&name, collection, (narration, rows), encoder)
 }
 
 fn split_of(video: VideoId) -> Split {
     if video.0.is_multiple_of(3) { Split::HeldOut } else { Split::Train }
 }
 
-struct Toy {
-    clips: Vec<Clip>,
-    pictures: Features,
-    narration: Vec<String>,
-    videos: BTreeMap<VideoId, VideoInfo>,
-    /// The whole videos of two steps or more.
-    instances: Vec<Instance>,
-}
-
-impl Toy {
-    fn add(&mut self, id: VideoId, video: &VideoTruth, random: &mut ChaCha8Rng) {
-        let place = random_vector(&format!("place {}", video.place_seed));
-        let (mut own, mut texts) = (Vec::new(), Vec::new());
-        for step in &video.steps {
-            let Some(span) = Span::new(step.start_ms, step.end_ms) else { continue };
-            own.push(ClipId(self.clips.len() as u32));
-            let noise: Vec<f32> = (0..DIM).map(|_| random.random_range(-0.2..0.2)).collect();
-            self.pictures.push(&sum(&[
-                (STEP_WEIGHT, &text_vector(&step.text)),
-                (PLACE_WEIGHT, &place),
-                (NOISE_WEIGHT, &noise),
-            ]));
-            self.narration.push(step.narration.clone());
-            self.clips.push(Clip { video: id, span, text: step.text.clone() });
-            texts.push(step.text.clone());
-        }
-        let (title, task) = (video.title.clone(), video.task.clone());
-        if own.len() >= 2 {
-            let rows = features(texts.iter().map(|text| text_vector(text)));
-            self.instances.push(Instance {
-                title: title.clone(),
-                text: rows.clone(),
-                clip: rows,
-                texts,
-                truth: own.clone(),
-                split: split_of(id),
-                builder: "real".into(),
-                task: task.clone(),
-            });
-        }
-        self.videos.insert(id, VideoInfo { title, task, split: Some(split_of(id)), clips: own });
-    }
-}
-
-fn features(rows: impl Iterator<Item = Vec<f32>>) -> Features {
+fn features<'a>(texts: impl Iterator<Item = &'a str>) -> Features {
     let mut features = Features::empty(DIM);
-    rows.for_each(|row| features.push(&row));
+    texts.for_each(|text| features.push(&text_vector(text)));
     features
 }
 
 /// The sum of the vectors of its words.
 fn text_vector(text: &str) -> Vec<f32> {
-    let mut words: Vec<String> = stems(text).into_iter().collect();
-    words.sort_unstable();
-    let rows: HashMap<&String, Vec<f32>> = words.iter().map(|w| (w, random_vector(w))).collect();
-    let parts: Vec<(f32, &Vec<f32>)> = words.iter().map(|word| (1.0, &rows[word])).collect();
-    sum(&parts)
+    let words: BTreeSet<String> = stems(text).into_iter().collect();
+    let rows: Vec<Vec<f32>> = words.iter().map(|word| random_vector(word)).collect();
+    sum(&rows.iter().map(|row| (1.0, row)).collect::<Vec<_>>())
 }
 
 /// A random vector that depends on the word alone.

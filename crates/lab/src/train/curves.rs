@@ -22,32 +22,26 @@ struct Panel {
 }
 
 pub fn svg(events: &[TrainEvent]) -> String {
-    let epoch = |event: &TrainEvent| match event {
-        TrainEvent::Epoch(epoch) => Some(*epoch),
-        TrainEvent::Steps(_) => None,
-    };
-    let loss = |event: &TrainEvent| match event {
-        TrainEvent::Steps(steps) => Some((steps.epoch, steps.loss)),
-        TrainEvent::Epoch(_) => None,
-    };
-    let epochs: Vec<Epoch> = events.iter().filter_map(epoch).collect();
+    let (mut epochs, mut losses): (Vec<Epoch>, _) = (Vec::new(), Vec::new());
+    for event in events {
+        match event {
+            TrainEvent::Epoch(epoch) => epochs.push(*epoch),
+            TrainEvent::Steps(steps) => losses.push((steps.epoch, steps.loss)),
+        }
+    }
     let best = epochs.iter().reduce(|best, next| if next.is_better(best) { next } else { best });
     let best = best.map(|epoch| epoch.epoch as f64);
-    let panel = |title, colour, logarithmic, of: fn(&Epoch) -> f64| {
-        let points = epochs.iter().map(|epoch| (epoch.epoch as f64, of(epoch))).collect();
-        Panel { title, colour, points, logarithmic, best }
+    let points = |of: fn(&Epoch) -> f64| -> Vec<(f64, f64)> {
+        epochs.iter().map(|epoch| (epoch.epoch as f64, of(epoch))).collect()
     };
-    let loss = Panel {
-        points: events.iter().filter_map(loss).collect(),
-        best: None,
-        ..panel("loss (train)", "#b4532a", false, |_| 0.0)
-    };
-    let medr = "median rank of 500 (held out; lower is better)";
+    let panel =
+        |title, colour, logarithmic, points| Panel { title, colour, points, logarithmic, best };
+    let median_rank = "median rank of 500 (held out; lower is better)";
     let r50 = "R@50 (held out; higher is better)";
     draw(&[
-        loss,
-        panel(medr, "#1f6f8b", true, |epoch| epoch.medr),
-        panel(r50, "#3c7a3b", false, |epoch| epoch.r50),
+        Panel { best: None, ..panel("loss (train)", "#b4532a", false, losses) },
+        panel(median_rank, "#1f6f8b", true, points(|epoch| epoch.medr)),
+        panel(r50, "#3c7a3b", false, points(|epoch| epoch.r50)),
     ])
 }
 
@@ -119,24 +113,21 @@ impl Panel {
 
     /// The range of the vertical axis, never empty.
     fn bounds(&self) -> (f64, f64) {
-        let values = self.points.iter().map(|point| point.1);
-        let low = values.clone().fold(f64::INFINITY, f64::min);
-        let high = values.fold(f64::NEG_INFINITY, f64::max);
-        match (low.is_finite() && high.is_finite(), self.logarithmic) {
-            (false, _) => (if self.logarithmic { 1.0 } else { 0.0 }, 10.0),
-            (true, true) => (1.0, high.max(10.0) * 1.2),
-            (true, false) => (0.0, (high * 1.15).max(1e-3)),
+        let high = self.points.iter().map(|point| point.1).reduce(f64::max);
+        match (high, self.logarithmic) {
+            (None, false) => (0.0, 10.0),
+            (None, true) => (1.0, 10.0),
+            (Some(high), false) => (0.0, (high * 1.15).max(1e-3)),
+            (Some(high), true) => (1.0, high.max(10.0) * 1.2),
         }
     }
 
     fn ticks(&self, low: f64, high: f64) -> Vec<f64> {
-        match self.logarithmic {
-            true => [1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0]
-                .into_iter()
-                .filter(|tick| (low..=high).contains(tick))
-                .collect(),
-            false => ticks(low, high, 5),
+        if !self.logarithmic {
+            return ticks(low, high, 5);
         }
+        let round = [1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0];
+        round.into_iter().filter(|tick| (low..=high).contains(tick)).collect()
     }
 }
 

@@ -6,7 +6,7 @@ use stitch_core::cover::Sequence;
 use stitch_engine::calibration::Calibration;
 use stitch_engine::evaluator::{Evaluator, PlattScaling, SequenceStats};
 use stitch_engine::progress::Progress;
-use stitch_engine::scorer::{Query, Scorer, ScorerError};
+use stitch_engine::scorer::{AverageSimilarity, Query, Scorer, ScorerError};
 
 use super::platt;
 use super::sampler::{NegativeRates, Sampler, Windows};
@@ -35,13 +35,6 @@ pub struct TestMetrics {
     pub evaluator: RankMetrics,
     /// Among the same candidates.
     pub average_similarity: RankMetrics,
-}
-
-/// The test half of the first collection.
-#[derive(Clone, Debug)]
-pub struct HeldOutReport {
-    pub metrics: TestMetrics,
-    pub calibration: CalibrationReport,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -95,26 +88,21 @@ impl<'a> HeldOut<'a> {
         Ok(RankMetrics::of(&ranks?.into_iter().flatten().collect::<Vec<_>>()))
     }
 
-    pub fn test_metrics(
-        &self,
-        evaluator: &dyn Scorer,
-        average: &dyn Scorer,
-    ) -> Result<TestMetrics, ScorerError> {
+    pub fn test_metrics(&self, evaluator: &dyn Scorer) -> Result<TestMetrics, ScorerError> {
         Ok(TestMetrics {
             procedures: self.test.len(),
             evaluator: self.metrics(&self.test, evaluator)?,
-            average_similarity: self.metrics(&self.test, average)?,
+            average_similarity: self.metrics(&self.test, &AverageSimilarity)?,
         })
     }
 
-    /// The evaluator calibrated on the validation half, and its results on the test half.
-    pub fn report(
+    /// The evaluator calibrated on the validation half, and its calibration on the test half.
+    pub fn calibrated(
         &self,
         evaluator: Evaluator,
-        average: &dyn Scorer,
         negatives: &NegativeRates,
         seed: u64,
-    ) -> Result<(Evaluator, HeldOutReport), ScorerError> {
+    ) -> Result<(Evaluator, CalibrationReport), ScorerError> {
         let logits = |questions| self.labelled_logits(questions, &evaluator, negatives, seed);
         let (validation, test) = (logits(&self.validation)?, logits(&self.test)?);
         let fitted = platt::fit(&validation);
@@ -130,9 +118,7 @@ impl<'a> HeldOut<'a> {
             error: calibration_error(&reliability),
             reliability,
         };
-        let evaluator = evaluator.calibrated(fitted);
-        let metrics = self.test_metrics(&evaluator, average)?;
-        Ok((evaluator, HeldOutReport { metrics, calibration }))
+        Ok((evaluator.calibrated(fitted), calibration))
     }
 
     /// For every candidate of the validation half the network's logit and the inputs of the prior.

@@ -49,13 +49,3 @@ impl Epoch {
         key(self).partial_cmp(&key(than)) == Some(std::cmp::Ordering::Less)
     }
 }
-
-/// One line of JSON for each event.
-pub fn jsonl(events: &[TrainEvent]) -> Result<Vec<u8>, serde_json::Error> {
-    let mut out = Vec::new();
-    for event in events {
-        serde_json::to_writer(&mut out, event)?;
-        out.push(b'\n');
-    }
-    Ok(out)
-}

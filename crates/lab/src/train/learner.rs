@@ -2,34 +2,13 @@
 
 use std::borrow::Cow;
 
-use rayon::prelude::*;
 #[cfg(feature = "cuda")]
-use stitch_engine::evaluator::gpu::{Adam, Arithmetic, GpuError, GpuNetwork};
-use stitch_engine::evaluator::{Batch, Dropout, Evaluator, EvaluatorError, Labels, Tape};
-
-const BETA1: f64 = 0.9;
-const BETA2: f64 = 0.999;
-const EPS: f64 = 1e-8;
-
-/// Parameters that one core updates at a time; chosen by hand.
-const CHUNK: usize = 1 << 16;
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct StepOptions {
-    pub rate: f64,
-    /// Weight decay: the share of each weight that a step of rate 1 would take away.
-    pub decay: f64,
-    /// Gradients are clipped to this norm; 0 for never.
-    pub clip: f64,
-}
-
-impl StepOptions {
-    /// What a gradient of this squared norm is multiplied by.
-    fn clip_factor(&self, squares: f64) -> f64 {
-        let norm = squares.sqrt();
-        if self.clip > 0.0 && norm > self.clip { self.clip / norm } else { 1.0 }
-    }
-}
+use stitch_engine::evaluator::gpu::{Arithmetic, GpuNetwork};
+use stitch_engine::evaluator::{
+    Activations, AdamW, AdamWState, Batch, Dropout, Evaluator, EvaluatorError, Labels,
+};
+#[cfg(feature = "cuda")]
+use stitch_engine::models::NnError;
 
 /// Everything that a step changes.
 pub struct OptimiserState<'a> {
@@ -41,102 +20,47 @@ pub struct OptimiserState<'a> {
     pub steps: u64,
 }
 
+impl OptimiserState<'_> {
+    fn moments(self) -> AdamWState {
+        let (first, second) = (self.first.into_owned(), self.second.into_owned());
+        AdamWState { first, second, steps: self.steps }
+    }
+}
+
 pub trait Learner {
     /// Trains on one batch; returns its mean loss before the update.
     fn step(
         &mut self,
         batch: &Batch,
         labels: &Labels,
-        options: StepOptions,
+        adamw: AdamW,
         dropout: Dropout,
     ) -> Result<f32, EvaluatorError>;
 
     fn state(&self) -> Result<OptimiserState<'_>, EvaluatorError>;
-
-    fn evaluator(&self) -> Result<Cow<'_, Evaluator>, EvaluatorError>;
 }
 
-/// The bias-corrected learning rate, and the factor of the square root of the second moment.
-fn adam(rate: f64, steps: u64) -> (f64, f64) {
-    let steps = i32::try_from(steps).unwrap_or(i32::MAX);
-    (rate / (1.0 - BETA1.powi(steps)), 1.0 / (1.0 - BETA2.powi(steps)).sqrt())
-}
-
-/// On CPU: weights, gradient and moments are one flat buffer each, updated in one pass.
+/// On CPU: parameters, gradient and moments are one flat buffer each.
 pub struct CpuLearner {
     evaluator: Evaluator,
-    first: Vec<f32>,
-    second: Vec<f32>,
+    optimiser: AdamWState,
     gradient: Vec<f32>,
-    tape: Tape,
-    steps: u64,
+    activations: Activations,
 }
 
 impl CpuLearner {
     /// From the beginning, or from a state of this evaluator.
     pub fn new(mut evaluator: Evaluator, state: Option<OptimiserState<'_>>) -> Self {
-        let zeros = vec![0.0; evaluator.numbers().len()];
-        let (tape, gradient) = (Tape::new(evaluator.network().config()), zeros.clone());
-        let (first, second, steps) = match state {
-            None => (zeros.clone(), zeros, 0),
+        let count = evaluator.numbers().len();
+        let optimiser = match state {
+            None => AdamWState::new(count),
             Some(state) => {
                 evaluator.numbers_mut().copy_from_slice(&state.weights);
-                (state.first.into_owned(), state.second.into_owned(), state.steps)
+                state.moments()
             }
         };
-        Self { evaluator, first, second, gradient, tape, steps }
-    }
-
-    fn adam(&mut self, options: StepOptions) {
-        let (rate, correction) = adam(options.rate, self.steps);
-        let squares = if options.clip > 0.0 { squares(&self.gradient) } else { 0.0 };
-        let step = AdamStep {
-            rate: rate as f32,
-            correction: correction as f32,
-            kept: (1.0 - options.rate * options.decay) as f32,
-            clip_factor: options.clip_factor(squares) as f32,
-        };
-        let weights = self.evaluator.numbers_mut().par_chunks_mut(CHUNK);
-        let moments = self.first.par_chunks_mut(CHUNK).zip(self.second.par_chunks_mut(CHUNK));
-        let all = weights.zip(moments).zip(self.gradient.par_chunks(CHUNK));
-        all.for_each(|((weights, (first, second)), gradient)| {
-            pulp::Arch::new().dispatch(
-                #[inline(always)]
-                || step.update(weights, first, second, gradient),
-            );
-        });
-    }
-}
-
-/// The sum of squares: of each chunk alone, then of these in order, the same on any number of cores.
-fn squares(numbers: &[f32]) -> f64 {
-    let one = |chunk: &[f32]| {
-        let sums = chunk.chunks(256).map(|part| part.iter().map(|x| x * x).sum::<f32>());
-        sums.map(f64::from).sum::<f64>()
-    };
-    numbers.par_chunks(CHUNK).map(one).collect::<Vec<_>>().iter().sum()
-}
-
-#[derive(Clone, Copy)]
-struct AdamStep {
-    rate: f32,
-    correction: f32,
-    /// What weight decay leaves of a weight.
-    kept: f32,
-    clip_factor: f32,
-}
-
-impl AdamStep {
-    #[inline(always)]
-    fn update(self, weights: &mut [f32], first: &mut [f32], second: &mut [f32], gradient: &[f32]) {
-        let (beta1, beta2, eps) = (BETA1 as f32, BETA2 as f32, EPS as f32);
-        let moments = first.iter_mut().zip(second);
-        for ((w, (m, v)), g) in weights.iter_mut().zip(moments).zip(gradient) {
-            let g = g * self.clip_factor;
-            *m += (1.0 - beta1) * (g - *m);
-            *v += (1.0 - beta2) * (g * g - *v);
-            *w = *w * self.kept - self.rate * *m / (v.sqrt() * self.correction + eps);
-        }
+        let activations = Activations::new(evaluator.network().config());
+        Self { evaluator, optimiser, gradient: vec![0.0; count], activations }
     }
 }
 
@@ -145,51 +69,48 @@ impl Learner for CpuLearner {
         &mut self,
         batch: &Batch,
         labels: &Labels,
-        options: StepOptions,
+        adamw: AdamW,
         dropout: Dropout,
     ) -> Result<f32, EvaluatorError> {
-        let Self { evaluator, tape, gradient, .. } = self;
-        let loss = evaluator.loss(batch, labels, dropout, tape, gradient);
-        self.steps += 1;
-        self.adam(options);
+        let Self { evaluator, optimiser, activations, gradient } = self;
+        let loss = evaluator.loss(batch, labels, dropout, activations, gradient);
+        adamw.step(evaluator.numbers_mut(), optimiser, gradient);
         Ok(loss)
     }
 
     fn state(&self) -> Result<OptimiserState<'_>, EvaluatorError> {
         Ok(OptimiserState {
             weights: self.evaluator.numbers().into(),
-            first: self.first.as_slice().into(),
-            second: self.second.as_slice().into(),
-            steps: self.steps,
+            first: self.optimiser.first.as_slice().into(),
+            second: self.optimiser.second.as_slice().into(),
+            steps: self.optimiser.steps,
         })
-    }
-
-    fn evaluator(&self) -> Result<Cow<'_, Evaluator>, EvaluatorError> {
-        Ok(Cow::Borrowed(&self.evaluator))
     }
 }
 
 /// On the first GPU: the same sums and the same dropout as on CPU.
 #[cfg(feature = "cuda")]
 pub struct GpuLearner {
-    evaluator: Evaluator,
     network: GpuNetwork,
-    steps: u64,
 }
 
 #[cfg(feature = "cuda")]
 impl GpuLearner {
     /// From the beginning, or from a state of this evaluator.
     pub fn new(
-        evaluator: Evaluator,
+        evaluator: &Evaluator,
         state: Option<OptimiserState<'_>>,
         arithmetic: Arithmetic,
-    ) -> Result<Self, GpuError> {
-        let weights = state.as_ref().map_or(evaluator.numbers(), |state| &state.weights);
-        let moments = state.as_ref().map(|state| (&*state.first, &*state.second));
-        let network = GpuNetwork::new(evaluator.network().config(), weights, moments, arithmetic)?;
-        let steps = state.map_or(0, |state| state.steps);
-        Ok(Self { evaluator, network, steps })
+    ) -> Result<Self, NnError> {
+        let config = evaluator.network().config();
+        let network = match state {
+            None => GpuNetwork::new(config, evaluator.numbers(), None, arithmetic)?,
+            Some(state) => {
+                let weights = state.weights.clone();
+                GpuNetwork::new(config, &weights, Some(&state.moments()), arithmetic)?
+            }
+        };
+        Ok(Self { network })
     }
 }
 
@@ -199,50 +120,26 @@ impl Learner for GpuLearner {
         &mut self,
         batch: &Batch,
         labels: &Labels,
-        options: StepOptions,
+        adamw: AdamW,
         dropout: Dropout,
     ) -> Result<f32, EvaluatorError> {
-        self.steps += 1;
-        let (rate, correction) = adam(options.rate, self.steps);
-        let adam = Adam {
-            rate: rate as f32,
-            correction: correction as f32,
-            kept: (1.0 - options.rate * options.decay) as f32,
-            clip: options.clip as f32,
-            beta1: BETA1 as f32,
-            beta2: BETA2 as f32,
-            eps: EPS as f32,
-        };
-        Ok(self.network.step(batch, labels, dropout, adam)?)
+        Ok(self.network.step(batch, labels, dropout, adamw)?)
     }
 
     fn state(&self) -> Result<OptimiserState<'_>, EvaluatorError> {
-        let (first, second) = self.network.moments()?;
-        let weights = self.network.numbers()?.into();
-        Ok(OptimiserState {
-            weights,
-            first: first.into(),
-            second: second.into(),
-            steps: self.steps,
-        })
-    }
-
-    fn evaluator(&self) -> Result<Cow<'_, Evaluator>, EvaluatorError> {
-        let mut evaluator = self.evaluator.clone();
-        evaluator.numbers_mut().copy_from_slice(&self.network.numbers()?);
-        Ok(Cow::Owned(evaluator))
+        let AdamWState { first, second, steps } = self.network.state()?;
+        let weights = self.network.parameters()?.into();
+        Ok(OptimiserState { weights, first: first.into(), second: second.into(), steps })
     }
 }
 
 #[cfg(test)]
-mod tensor_learner;
-
-#[cfg(test)]
 mod tests {
+    use candle_core::{Device, Tensor, Var};
+    use candle_nn::{AdamW, Optimizer, ParamsAdamW};
     use stitch_engine::encoder::EncoderId;
     use stitch_engine::evaluator::Config;
 
-    use super::tensor_learner::TensorLearner;
     use super::*;
 
     fn evaluator() -> Evaluator {
@@ -252,8 +149,8 @@ mod tests {
         Evaluator::fresh(config, 1).unwrap()
     }
 
-    fn options(rate: f64) -> StepOptions {
-        StepOptions { rate, decay: 0.01, clip: 0.5 }
+    fn adamw(learning_rate: f64) -> AdamW {
+        AdamW { learning_rate, weight_decay: 0.01, max_gradient_norm: 0.5 }
     }
 
     fn batch(number: usize) -> (Batch, Labels) {
@@ -263,37 +160,11 @@ mod tests {
     }
 
     #[test]
-    fn by_hand_and_tensor_learner_learn_the_same() {
-        let mut learners: [Box<dyn Learner>; 2] = [
-            Box::new(CpuLearner::new(evaluator(), None)),
-            Box::new(TensorLearner::new(evaluator()).unwrap()),
-        ];
-        for number in 0..5 {
-            let (batch, labels) = batch(number);
-            let mut step = |i: usize| {
-                learners[i].step(&batch, &labels, options(1e-3), Dropout::none()).unwrap()
-            };
-            let (ours, theirs) = (step(0), step(1));
-            assert!((ours - theirs).abs() < 1e-4, "{ours} {theirs}");
-        }
-        let [ours, theirs] = &learners;
-        let (ours, theirs) = (ours.state().unwrap(), theirs.state().unwrap());
-        assert_eq!(ours.steps, theirs.steps);
-        // Where a gradient is next to nothing, its sign, and so Adam's step, is chance.
-        let far = |a: &[f32], b: &[f32], most: f32| {
-            a.iter().zip(b).filter(|(a, b)| (**a - **b).abs() > most).count()
-        };
-        let count = ours.weights.len();
-        assert!(far(&ours.weights, &theirs.weights, 1e-3) < count / 100);
-        assert_eq!(far(&ours.first, &theirs.first, 1e-4), 0);
-    }
-
-    #[test]
     fn what_is_learnt_again_and_again_is_known() {
         let mut learner = CpuLearner::new(evaluator(), None);
         let (batch, labels) = batch(0);
         let mut step =
-            |seed| learner.step(&batch, &labels, options(3e-3), Dropout::new(0.1, seed)).unwrap();
+            |seed| learner.step(&batch, &labels, adamw(3e-3), Dropout::new(0.1, seed)).unwrap();
         let first = step(0);
         let last = (1..150).map(&mut step).last().unwrap();
         assert!(last < 0.1 && last < first / 4.0, "{first} {last}");
@@ -305,7 +176,7 @@ mod tests {
             for number in steps {
                 let (batch, labels) = batch(number);
                 learner
-                    .step(&batch, &labels, options(1e-3), Dropout::new(0.2, number as u64))
+                    .step(&batch, &labels, adamw(1e-3), Dropout::new(0.2, number as u64))
                     .unwrap();
             }
         };
@@ -316,6 +187,6 @@ mod tests {
         let mut resumed = CpuLearner::new(evaluator(), Some(begun.state().unwrap()));
         learn(&mut resumed, 3..6);
         assert!(whole.evaluator.numbers() == resumed.evaluator.numbers());
-        assert!(whole.second == resumed.second && whole.steps == resumed.steps);
+        assert!(whole.optimiser == resumed.optimiser);
     }
 }

@@ -36,14 +36,15 @@ impl<'a> Mixture<'a> {
     pub fn new(samplers: Vec<Sampler<'a>>, seed: u64) -> Self {
         let first = samplers.first().map_or(0, Sampler::positives);
         let share = first / samplers.len().saturating_sub(1).max(1);
-        let passes = |(number, sampler): (usize, Sampler<'a>)| match number {
-            0 => (sampler, 1),
-            _ => {
-                let passes = (share / sampler.positives().max(1)).max(1);
-                (sampler, passes)
-            }
+        let passes = |number: usize, positives: usize| match number {
+            0 => 1,
+            _ => (share / positives.max(1)).max(1),
         };
-        Self { parts: samplers.into_iter().enumerate().map(passes).collect(), seed }
+        let parts = samplers.into_iter().enumerate().map(|(number, sampler)| {
+            let passes = passes(number, sampler.positives());
+            (sampler, passes)
+        });
+        Self { parts: parts.collect(), seed }
     }
 
     /// The batches of an epoch with at most `size` samples each, in random order where there are several

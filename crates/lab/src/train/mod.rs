@@ -1,7 +1,6 @@
 //! Training F_R: positives of a collection against negatives made on the fly.
 
 pub mod history;
-mod hard_negatives;
 pub mod sampler;
 mod mixture;
 pub mod learner;
@@ -17,11 +16,11 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use stitch_engine::evaluator::{Config, Dropout, EvaluatorError, Labels, Precision};
+use stitch_engine::evaluator::{Config, EvaluatorError, Precision};
 use stitch_engine::files::FileError;
-use stitch_engine::models::WeightsError;
+use stitch_engine::models::NnError;
 use stitch_engine::progress::{Progress, Stopped};
-use stitch_engine::scorer::{AverageSimilarity, Scorer, ScorerError};
+use stitch_engine::scorer::ScorerError;
 
 use crate::collection::{Collection, Instance};
 use crate::dataset::Split;
@@ -145,7 +144,7 @@ pub enum TrainError {
     #[error("{}: {reason}; remove the file to begin anew", path.display())]
     BrokenCheckpoint { path: PathBuf, reason: String },
     #[error("{0}; remove the file to begin anew")]
-    CheckpointWeights(#[from] WeightsError),
+    CheckpointWeights(#[from] NnError),
     #[error(transparent)]
     Measure(#[from] MeasureError),
     #[error(transparent)]
@@ -161,8 +160,8 @@ pub enum TrainError {
 /// Trains an evaluator of this config on the train part of the collections, each with a pool of its own;
 /// the first decides the calibration and the reported metrics. Continues from the checkpoint in the folder
 /// where there is one; where the model itself is there, nothing is left to do.
-pub fn train(
-    collections: &[Collection],
+pub fn train<'a>(
+    collections: &'a [Collection],
     config: &Config,
     options: &TrainOptions,
     output: &TrainOutput,
@@ -177,15 +176,18 @@ pub fn train(
     }
     std::fs::create_dir_all(&output.folder).map_err(FileError::at(&output.folder))?;
     progress.begin("preparing", 0);
-    let windows: Vec<Windows<'_>> =
-        collections.iter().map(|of| train_windows(of, config, &options.negatives)).collect();
+    let windows = |of: &'a Collection| {
+        let own: Vec<&Instance> = of.of_split(Split::Train).collect();
+        Windows::of(of, &own, Split::Train, config.max_steps, &options.negatives)
+    };
+    let windows: Vec<Windows<'_>> = collections.iter().map(windows).collect();
     let sampler = |windows| Sampler::new(windows, config.channels, options.negatives, options.seed);
     let mixture = Mixture::new(windows.iter().map(sampler).collect(), options.seed);
     let held_out = held_out(collections, config, options, progress)?;
     let plan = Plan::new(&mixture, options)?;
-    let mut run = Run::begin(config, options, output, settings)?;
+    let mut run = Run::begin(config, &plan, output, settings, report)?;
 
-    while run.position.epoch < options.epochs && !run.is_stale(options) {
+    while !run.is_over() {
         let epoch = run.position.epoch;
         let batches = mixture.epoch(epoch, options.batch);
         progress.begin(&format!("epoch {} of {}", epoch + 1, options.epochs), batches.len() as u64);
@@ -193,16 +195,14 @@ pub fn train(
         for batch in batches.iter().skip(run.position.batch) {
             run.stop_if_asked(progress)?;
             let (inputs, right) = mixture.inputs(batch);
-            let labels = Labels { right, weight_of_right: plan.weight_of_right };
-            let step = plan.step_options(run.steps);
-            let dropout = Dropout::new(config.dropout, plan.dropout_seed(run.steps));
-            let loss = run.learner.step(&inputs, &labels, step, dropout)?;
-            run.end_step(loss, step.rate, &plan, report)?;
+            run.step(&inputs, right)?;
             progress.advance(1);
         }
-        let metrics = validation_metrics(&held_out, run.learner.evaluator()?.as_ref())?;
+        let evaluator = run.evaluator()?;
+        let metrics = held_out.iter().map(|of| of.validation_metrics(&evaluator));
+        let metrics = RankMetrics::mean(&metrics.collect::<Result<Vec<_>, _>>()?);
         let sequences = batches.iter().map(MiniBatch::len).sum();
-        run.end_epoch(metrics, sequences, &plan, report)?;
+        run.end_epoch(metrics, sequences)?;
     }
 
     let best = run.best_evaluator()?;
@@ -210,21 +210,11 @@ pub fn train(
         true => prior::search(&best, &held_out).map(|prior| best.with_prior(prior))?,
         false => best,
     };
-    let (first, others) = (&held_out[0], &held_out[1..]);
-    let (evaluator, metrics) =
-        first.report(best, &AverageSimilarity, &options.negatives, options.seed)?;
-    let others = others.iter().map(|other| other.test_metrics(&evaluator, &AverageSimilarity));
-    let others = others.collect::<Result<Vec<_>, _>>()?;
-    run.finish(&evaluator, (metrics, others), collections, output)
-}
-
-fn train_windows<'a>(
-    collection: &'a Collection,
-    config: &Config,
-    negatives: &NegativeRates,
-) -> Windows<'a> {
-    let own: Vec<&Instance> = collection.of_split(Split::Train).collect();
-    Windows::of(collection, &own, Split::Train, config.max_steps, negatives)
+    let (evaluator, calibration) =
+        held_out[0].calibrated(best, &options.negatives, options.seed)?;
+    let metrics = held_out.iter().map(|of| of.test_metrics(&evaluator));
+    let metrics = metrics.collect::<Result<Vec<_>, _>>()?;
+    run.finish(&evaluator, &metrics, &calibration, collections)
 }
 
 /// The questions of every collection that has a held-out part, in order.
@@ -239,16 +229,6 @@ fn held_out<'a>(
     let questions =
         |of: &'a Collection| Ok(HeldOut::new(of, name, options.held_out, options.seed, progress)?);
     some.map(questions).collect()
-}
-
-/// The mean over the collections, each of which counts the same.
-fn validation_metrics(
-    held_out: &[HeldOut<'_>],
-    scorer: &dyn Scorer,
-) -> Result<RankMetrics, TrainError> {
-    let all = held_out.iter().map(|held_out| held_out.validation_metrics(scorer));
-    let all = all.collect::<Result<Vec<RankMetrics>, _>>()?;
-    Ok(RankMetrics::mean(&all))
 }
 
 /// That both parts of the data can be used.

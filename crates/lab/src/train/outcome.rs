@@ -10,7 +10,7 @@ use stitch_engine::files::hex;
 use stitch_engine::models::{Card, Role, Weights};
 
 use super::checkpoint::{self, Position, fingerprint};
-use super::held_out::{HeldOutReport, TestMetrics};
+use super::held_out::{CalibrationReport, TestMetrics};
 use super::{TrainError, TrainOutput};
 use crate::collection::Collection;
 use crate::dataset::Split;
@@ -27,21 +27,21 @@ pub struct Trained {
 }
 
 impl Trained {
+    /// `metrics` of every collection; the calibration is that of the first.
     pub(super) fn new(
-        (report, further): (HeldOutReport, Vec<TestMetrics>),
-        position: Position,
+        metrics: &[TestMetrics],
+        calibration: &CalibrationReport,
+        position: &Position,
         steps: u64,
         settings: Value,
     ) -> Self {
-        let mut metrics = Map::new();
-        if !further.is_empty() {
-            metrics.insert("further".into(), json!(further));
-        }
+        let (first, further) = (&metrics[0], &metrics[1..]);
+        let further = (!further.is_empty()).then(|| ("further", json!(further)));
         let values = [
-            ("procedures", json!(report.metrics.procedures)),
-            ("evaluator", json!(report.metrics.evaluator)),
-            ("average_similarity", json!(report.metrics.average_similarity)),
-            ("calibration", json!(report.calibration)),
+            ("procedures", json!(first.procedures)),
+            ("evaluator", json!(first.evaluator)),
+            ("average_similarity", json!(first.average_similarity)),
+            ("calibration", json!(calibration)),
             ("best_epoch", json!(position.best)),
             ("epochs", json!(position.epoch)),
             ("steps", json!(steps)),
@@ -49,7 +49,8 @@ impl Trained {
             ("fingerprint", json!(fingerprint(&settings))),
             ("settings", settings),
         ];
-        metrics.extend(values.map(|(name, value)| (name.to_owned(), value)));
+        let metrics = further.into_iter().chain(values);
+        let metrics = metrics.map(|(name, value)| (name.to_owned(), value)).collect();
         Self { metrics, done_before: false }
     }
 
@@ -77,13 +78,11 @@ impl Trained {
 
 /// The domain, with the most frequent tasks.
 fn about(config: &Config, of: &Collection) -> String {
-    let mut tasks: BTreeMap<&str, usize> = BTreeMap::new();
-    for instance in of.of_split(Split::Train) {
-        *tasks.entry(&instance.task).or_default() += 1;
-    }
-    let mut tasks: Vec<(&str, usize)> = tasks.into_iter().collect();
-    tasks.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-    let titles: Vec<&str> = tasks.into_iter().take(MAX_TITLES).map(|(task, _)| task).collect();
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    of.of_split(Split::Train).for_each(|of| *counts.entry(&of.task).or_default() += 1);
+    let mut titles: Vec<&str> = counts.keys().copied().collect();
+    titles.sort_by_key(|task| std::cmp::Reverse(counts[task]));
+    titles.truncate(MAX_TITLES);
     format!("Judges demonstrations of {}: {}", config.domain, titles.join("; "))
 }
 

@@ -5,6 +5,9 @@ use stitch_engine::evaluator::PlattScaling;
 /// L2 regularisation of the slope, which would be infinite for separable samples.
 const RIDGE: f64 = 0.1;
 
+/// The same of the shift: only so much that the curvature is never 0.
+const SHIFT_RIDGE: f64 = 1e-9;
+
 const MAX_ITERATIONS: usize = 50;
 
 /// The smallest scale, so that the order of scores stays where they are wrong; chosen by hand.
@@ -31,18 +34,15 @@ fn newton(samples: &[(f32, bool)], use_scale: bool) -> [f64; 2] {
         let (mut gradient, mut curvature) = ([0.0; 2], [[0.0; 2]; 2]);
         for (logit, right) in samples {
             let p = 1.0 / (1.0 + (-(shift + scale * f64::from(*logit))).exp());
-            let row = [1.0, if use_scale { f64::from(*logit) } else { 0.0 }];
-            for i in 0..2 {
-                gradient[i] += (f64::from(u8::from(*right)) - p) * row[i];
-                for j in 0..2 {
-                    curvature[i][j] += p * (1.0 - p) * row[i] * row[j];
-                }
-            }
+            let x = if use_scale { f64::from(*logit) } else { 0.0 };
+            let (error, weight) = (f64::from(u8::from(*right)) - p, p * (1.0 - p));
+            gradient = [gradient[0] + error, gradient[1] + error * x];
+            let [[a, b], [_, d]] = curvature;
+            curvature = [[a + weight, b + weight * x], [b + weight * x, d + weight * x * x]];
         }
-        for (i, (weight, ridge)) in [(shift, 1e-9), (scale, RIDGE)].into_iter().enumerate() {
-            gradient[i] -= ridge * weight;
-            curvature[i][i] += ridge;
-        }
+        gradient = [gradient[0] - SHIFT_RIDGE * shift, gradient[1] - RIDGE * scale];
+        curvature[0][0] += SHIFT_RIDGE;
+        curvature[1][1] += RIDGE;
         let step = solve(curvature, gradient);
         shift += step[0].clamp(-5.0, 5.0);
         scale += step[1].clamp(-5.0, 5.0);

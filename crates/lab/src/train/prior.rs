@@ -47,9 +47,7 @@ fn best(all: &[Vec<Candidates>]) -> Prior {
 /// For each input the ratio of the logit's standard deviation to its own, within questions.
 fn units(all: &[Vec<Candidates>]) -> [f32; 3] {
     let spread = |of: &dyn Fn(&(f32, SequenceStats)) -> f32| -> f32 {
-        let questions = all.iter().flatten().map(|question| deviation(question.iter().map(of)));
-        let (sum, count) = questions.fold((0.0, 0), |(sum, count), d| (sum + d, count + 1));
-        sum / count.max(1) as f32
+        mean(all.iter().flatten().map(|question| deviation(question.iter().map(of))))
     };
     let logit = spread(&|(logit, _)| *logit);
     let unit = |spread: f32| if spread > 1e-6 { logit / spread } else { 0.0 };
@@ -61,9 +59,14 @@ fn units(all: &[Vec<Candidates>]) -> [f32; 3] {
 }
 
 fn deviation(numbers: impl Iterator<Item = f32> + Clone) -> f32 {
-    let count = numbers.clone().count().max(1) as f32;
-    let mean = numbers.clone().sum::<f32>() / count;
-    (numbers.map(|x| (x - mean).powi(2)).sum::<f32>() / count).sqrt()
+    let middle = mean(numbers.clone());
+    mean(numbers.map(|x| (x - middle).powi(2))).sqrt()
+}
+
+/// 0 of none.
+fn mean(numbers: impl Iterator<Item = f32>) -> f32 {
+    let (sum, count) = numbers.fold((0.0, 0), |(sum, count), x| (sum + x, count + 1));
+    sum / count.max(1) as f32
 }
 
 /// The mean logarithm of the truth's rank, over each collection and then over all: one truth that comes

@@ -14,10 +14,9 @@ use stitch_core::features::{Features, similarity};
 use stitch_core::pool::Pool;
 use stitch_engine::evaluator::{Batch, Channels, Inputs};
 
-use super::hard_negatives;
 use crate::collection::{Collection, Instance};
 use crate::dataset::Split;
-use crate::negatives::{Constraint, NegativeContext, negative};
+use crate::negatives::{Constraint, NegativeContext};
 use crate::rows::select_rows;
 
 /// Clips that show a step, from which its negatives are made; chosen by hand.
@@ -276,8 +275,8 @@ impl<'a> Sampler<'a> {
     fn samples(&self, epoch: usize, number: usize) -> Vec<Sample> {
         let mut random = self.random(epoch, number);
         let window = &self.of.windows[number];
-        let steps: Vec<usize> =
-            window.steps.iter().map(|step| self.reworded(*step, &mut random)).collect();
+        let steps = window.steps.iter().map(|step| self.reworded(*step, &mut random));
+        let steps: Vec<usize> = steps.collect();
         let sample = |clips: &[ClipId], negative| Sample {
             steps: steps.iter().copied().zip(clips.iter().copied()).collect(),
             negative,
@@ -286,7 +285,7 @@ impl<'a> Sampler<'a> {
         for (kind, rate) in self.rates.by_kind() {
             let more = random.random_range(0.0..1.0) < rate.fract();
             for _ in 0..rate as usize + usize::from(more) {
-                let clips = self.negative(kind, number, &mut random);
+                let clips = self.negative(kind, window, &mut random);
                 all.extend(clips.map(|clips| sample(&clips, Some(kind))));
             }
         }
@@ -304,27 +303,26 @@ impl<'a> Sampler<'a> {
     fn negative(
         &self,
         kind: NegativeKind,
-        number: usize,
+        window: &'a Window<'a>,
         random: &mut ChaCha8Rng,
     ) -> Option<Vec<ClipId>> {
-        let Window { task, truth, .. } = &self.of.windows[number];
-        let context = &self.context(number);
+        let context = self.context(window);
         let make = |_| match kind {
-            NegativeKind::Breaks(constraint) => negative(constraint, truth, context, random),
-            NegativeKind::Swapped => hard_negatives::swapped(truth, random),
-            NegativeKind::Wrong => hard_negatives::wrong(truth, context, &self.of.clips, random),
+            NegativeKind::Breaks(constraint) => context.negative(constraint, random),
+            NegativeKind::Swapped => context.swapped(random),
+            NegativeKind::Wrong => context.wrong(&self.of.clips, random),
             NegativeKind::Elsewhere => {
-                let task = self.of.tasks.get(task).map_or(&[][..], Vec::as_slice);
-                hard_negatives::elsewhere(truth, task, &self.of.videos, random)
+                let task = self.of.tasks.get(window.task).map_or(&[][..], Vec::as_slice);
+                context.elsewhere(task, random)
             }
         };
         (0..MAX_DRAWS).filter_map(make).find(|clips| !self.truths.contains(clips.as_slice()))
     }
 
-    fn context(&self, number: usize) -> NegativeContext<'a> {
-        let window = &self.of.windows[number];
+    fn context(&self, window: &'a Window<'a>) -> NegativeContext<'a> {
         NegativeContext {
             pool: self.of.pool,
+            positive: &window.truth,
             steps: &window.text,
             showing: &window.showing,
             videos: &self.of.videos,
@@ -365,6 +363,12 @@ mod tests {
         made
     }
 
+    /// All procedures, at most so many steps at once.
+    fn windows<'a>(made: &'a Collection, steps: usize, rates: &NegativeRates) -> Windows<'a> {
+        let own: Vec<&Instance> = made.instances.iter().collect();
+        Windows::of(made, &own, Split::Train, steps, rates)
+    }
+
     fn every_kind() -> NegativeRates {
         NegativeRates { swapped: 1.0, wrong: 1.0, elsewhere: 1.0, ..NegativeRates::default() }
     }
@@ -372,9 +376,8 @@ mod tests {
     #[test]
     fn an_epoch_follows_from_its_seed_and_number_and_holds_every_positive() {
         let made = made();
-        let own: Vec<&Instance> = made.instances.iter().collect();
         let rates = every_kind();
-        let windows = Windows::of(&made, &own, Split::Train, 32, &rates);
+        let windows = windows(&made, 32, &rates);
         let draw =
             |seed, epoch| Sampler::new(&windows, Channels::default(), rates, seed).epoch(epoch);
         let first = draw(1, 0);
@@ -393,7 +396,8 @@ mod tests {
             let made = first.iter().filter(|sample| sample.negative == Some(kind)).count();
             assert!(made > 0, "{kind:?}");
         }
-        let truths: HashSet<&[ClipId]> = own.iter().map(|i| i.truth.as_slice()).collect();
+        let truths: HashSet<&[ClipId]> =
+            made.instances.iter().map(|i| i.truth.as_slice()).collect();
         for sample in first.iter().filter(|sample| sample.negative.is_some()) {
             let clips: Vec<ClipId> = sample.steps.iter().map(|(_, clip)| *clip).collect();
             assert!(!truths.contains(clips.as_slice()), "{:?} is some truth", sample.negative);
@@ -420,10 +424,9 @@ mod tests {
     #[test]
     fn a_shortened_video_has_clips_left_for_wrong_ones() {
         let made = made();
-        let own: Vec<&Instance> = made.instances.iter().collect();
         let wrong = |shortened| {
             let rates = NegativeRates { shortened, unlike: 0.9, ..NegativeRates::default() };
-            let windows = Windows::of(&made, &own, Split::Train, 32, &rates);
+            let windows = windows(&made, 32, &rates);
             let drawn = Sampler::new(&windows, Channels::default(), rates, 1).epoch(0);
             let wanted = Some(NegativeKind::Breaks(Constraint::Correctness));
             drawn.iter().filter(|sample| sample.negative == wanted).count()
@@ -435,21 +438,17 @@ mod tests {
     #[test]
     fn long_procedures_are_seen_in_windows_and_rates_are_kept() {
         let made = made();
-        let own: Vec<&Instance> = made.instances.iter().collect();
-        let none = NegativeRates {
-            correctness: 0.0,
-            continuity: 0.0,
-            state: 0.0,
-            ..NegativeRates::default()
-        };
-        let half = NegativeRates { swapped: 2.5, ..none };
-        let windows = Windows::of(&made, &own, Split::Train, 2, &half);
+        let [correctness, continuity, state] = [0.0; 3];
+        let swapped = 2.5;
+        let half =
+            NegativeRates { correctness, continuity, state, swapped, ..NegativeRates::default() };
+        let windows = windows(&made, 2, &half);
         let sampler = Sampler::new(&windows, Channels::default(), half, 3);
         let drawn = sampler.epoch(0);
         assert!(drawn.iter().all(|drawn| (1..=2).contains(&drawn.steps.len())));
         let (batch, right) = sampler.inputs(&drawn);
         assert_eq!((batch.lengths.len(), right.len()), (drawn.len(), drawn.len()));
-        let steps: usize = own.iter().map(|instance| instance.truth.len()).sum();
+        let steps: usize = made.instances.iter().map(|instance| instance.truth.len()).sum();
         let positives = drawn.iter().filter(|sample| sample.negative.is_none());
         assert_eq!(positives.map(|drawn| drawn.steps.len()).sum::<usize>(), steps);
         let whole = drawn.iter().filter(|d| d.steps.len() == 2);

@@ -1,15 +1,16 @@
-//! config.json of a model in Hugging Face's form: the sizes of both towers.
+//! config.json of a model in Hugging Face's form: the sizes of both encoders.
 
 use std::path::Path;
 
 use serde::Deserialize;
 
-use super::transformer::{Curve, Sizes};
-use crate::weights::{WeightsError, read_json};
+use crate::error::NnError;
+use crate::transformer::{GeluKind, TransformerConfig};
+use crate::weights::read_json;
 
 /// config.json; what is missing has the value that `transformers` gives it.
 #[derive(Clone, Debug, Deserialize)]
-pub struct Config {
+pub struct ClipConfig {
     /// `clip`, `siglip` or `siglip2`.
     pub model_type: String,
     #[serde(default)]
@@ -34,7 +35,7 @@ struct Side {
     patch_size: Option<usize>,
     num_patches: Option<usize>,
     layer_norm_eps: Option<f64>,
-    hidden_act: Option<Curve>,
+    hidden_act: Option<GeluKind>,
     eos_token_id: Option<u32>,
     pad_token_id: Option<u32>,
     vision_use_head: Option<bool>,
@@ -45,22 +46,19 @@ struct Side {
 pub enum Family {
     /// CLIP: class token, causal text, projections.
     Clip,
-    /// SigLIP and SigLIP2 of fixed size: a probe asks the patches, the text is padded.
+    /// SigLIP and SigLIP2 of fixed size: attention pooling of the patches, padded text.
     Siglip,
     /// SigLIP2 of free size: patches as rows, used here with square pictures.
     Siglip2,
 }
 
-/// The text side's numbers.
+/// The text encoder's sizes.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct TextSizes {
-    /// The layers'.
-    pub sizes: Sizes,
-    /// How many tokens there are.
+pub struct TextConfig {
+    pub transformer: TransformerConfig,
     pub vocabulary: usize,
-    /// How many tokens a text may have.
-    pub longest: usize,
-    /// The token that ends a text; 2 is what old files say and never meant.
+    pub max_tokens: usize,
+    /// The token that ends a text; old files say 2, which is wrong.
     pub end: u32,
     /// The token that fills up a text.
     pub pad: u32,
@@ -68,11 +66,10 @@ pub struct TextSizes {
     pub dim: usize,
 }
 
-/// The image side's numbers.
+/// The image encoder's sizes.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ImageSizes {
-    /// The layers'.
-    pub sizes: Sizes,
+pub struct ImageConfig {
+    pub transformer: TransformerConfig,
     /// The side of the square picture.
     pub image: usize,
     /// The side of a patch.
@@ -81,9 +78,9 @@ pub struct ImageSizes {
     pub dim: usize,
 }
 
-impl Config {
+impl ClipConfig {
     /// Reads and checks config.json.
-    pub fn read(folder: &Path) -> Result<(Self, Family), WeightsError> {
+    pub fn read(folder: &Path) -> Result<(Self, Family), NnError> {
         let config: Self = read_json(folder, "config.json")?;
         let family = match config.model_type.as_str() {
             "clip" => Family::Clip,
@@ -103,76 +100,76 @@ impl Config {
             return Err(wrong(folder, "its image tower has no head that makes one vector".into()));
         }
         let (text, image) = (config.text(family), config.image(family));
-        if text.sizes.are_sound() && image.are_sound() && (1..100_000).contains(&text.longest) {
+        if text.transformer.is_valid()
+            && image.is_valid()
+            && (1..100_000).contains(&text.max_tokens)
+        {
             return Ok((config, family));
         }
         Err(wrong(folder, "the sizes in it make no model; fetch the model again".into()))
     }
 
-    /// The text side.
-    pub fn text(&self, family: Family) -> TextSizes {
+    pub fn text(&self, family: Family) -> TextConfig {
         let side = &self.text_config;
         let clip = family == Family::Clip;
-        let sizes = side.sizes(clip, if clip { (512, 2048, 8) } else { (768, 3072, 12) });
-        TextSizes {
-            sizes,
+        let transformer =
+            side.transformer(clip, if clip { (512, 2048, 8) } else { (768, 3072, 12) });
+        TextConfig {
+            transformer,
             vocabulary: side.vocab_size.unwrap_or(if clip { 49408 } else { 32000 }),
-            longest: side.max_position_embeddings.unwrap_or(if clip { 77 } else { 64 }),
+            max_tokens: side.max_position_embeddings.unwrap_or(if clip { 77 } else { 64 }),
             end: side.eos_token_id.unwrap_or(49407),
             pad: side.pad_token_id.unwrap_or(1),
             dim: if clip {
                 self.projection_dim.unwrap_or(512)
             } else {
-                side.projection_size.unwrap_or(sizes.width)
+                side.projection_size.unwrap_or(transformer.width)
             },
         }
     }
 
-    /// The image side.
-    pub fn image(&self, family: Family) -> ImageSizes {
+    pub fn image(&self, family: Family) -> ImageConfig {
         let side = &self.vision_config;
         let clip = family == Family::Clip;
-        let sizes = side.sizes(clip, (768, 3072, 12));
+        let transformer = side.transformer(clip, (768, 3072, 12));
         let patch = side.patch_size.unwrap_or(if clip { 32 } else { 16 });
         let image = match family {
             Family::Siglip2 => side.num_patches.unwrap_or(256).isqrt() * patch,
             _ => side.image_size.unwrap_or(224),
         };
-        let dim = if clip { self.projection_dim.unwrap_or(512) } else { sizes.width };
-        ImageSizes { sizes, image, patch, dim }
+        let dim = if clip { self.projection_dim.unwrap_or(512) } else { transformer.width };
+        ImageConfig { transformer, image, patch, dim }
     }
 }
 
 impl Side {
-    fn sizes(&self, clip: bool, (width, hidden, heads): (usize, usize, usize)) -> Sizes {
-        Sizes {
+    fn transformer(
+        &self,
+        clip: bool,
+        (width, hidden, heads): (usize, usize, usize),
+    ) -> TransformerConfig {
+        TransformerConfig {
             width: self.hidden_size.unwrap_or(width),
             hidden: self.intermediate_size.unwrap_or(hidden),
             layers: self.num_hidden_layers.unwrap_or(12),
             heads: self.num_attention_heads.unwrap_or(heads),
             eps: self.layer_norm_eps.unwrap_or(if clip { 1e-5 } else { 1e-6 }),
-            curve: self.hidden_act.unwrap_or(if clip { Curve::Quick } else { Curve::Tanh }),
+            gelu: self.hidden_act.unwrap_or(if clip { GeluKind::Quick } else { GeluKind::Tanh }),
         }
     }
 }
 
-impl ImageSizes {
-    fn are_sound(&self) -> bool {
+impl ImageConfig {
+    fn is_valid(&self) -> bool {
         let divides = self.patch > 0 && self.image.is_multiple_of(self.patch);
-        self.sizes.are_sound() && divides && (1..=4096).contains(&self.image) && self.dim > 0
-    }
-
-    /// Patches along a side.
-    pub fn along(&self) -> usize {
-        self.image / self.patch
+        self.transformer.is_valid() && divides && (1..=4096).contains(&self.image) && self.dim > 0
     }
 }
 
-fn wrong(folder: &Path, reason: String) -> WeightsError {
-    WeightsError::Config { path: folder.join("config.json"), reason }
+fn wrong(folder: &Path, reason: String) -> NnError {
+    NnError::Config { path: folder.join("config.json"), reason }
 }
 
-/// The colours of CLIP's training pictures.
+/// Mean and standard deviation of each channel in CLIP's training pictures.
 pub const OPENAI_MEAN: [f64; 3] = [0.48145466, 0.4578275, 0.40821073];
-/// And how they vary.
 pub const OPENAI_STD: [f64; 3] = [0.26862954, 0.26130258, 0.27577711];

@@ -1,35 +1,35 @@
-//! FastViT as MobileCLIP uses it: stages of convolutions, the last of which attend, with every norm
-//! and side branch of its training folded into the kernels.
+//! FastViT as MobileCLIP uses it: stages of convolutions, the last of which have attention, with every
+//! batch norm and side branch of its training folded into the kernels.
 
-use candle_core::{Device, Tensor};
-
-use super::convolution::{Dense, Depthwise, Folded, Gate, Grid, Window};
-use super::transformer::{linear, norm, unbiased};
-use crate::kernels::{Activation, Attention, Linear, Norm, Queries};
-use crate::weights::{Weights, WeightsError};
+use super::convolution::{Conv2d, DepthwiseConv2d, Grid, SqueezeExcite, Window};
+use super::fused_kernel::{FusedKernel, KernelShape};
+use crate::error::NnError;
+use crate::kernels::Activation;
+use crate::layers::{Attention, LayerNorm, Linear};
+use crate::weights::Scope;
 
 const GELU: Option<Activation> = Some(Activation::Gelu);
-/// Channels that a head attends with.
-const HEAD: usize = 32;
-/// The first stage that attends.
-const ATTENDING: usize = 3;
+/// Channels of an attention head.
+const HEAD_CHANNELS: usize = 32;
+/// The first stage with attention.
+const FIRST_ATTENTION_STAGE: usize = 3;
 /// Keeps the norms' division finite.
 const EPS: f64 = 1e-5;
 
 /// A published size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Size {
+pub struct FastVitConfig {
     /// Blocks of each stage.
     blocks: &'static [usize],
     /// Channels of the first stage; each further one has twice as many.
     channels: usize,
-    /// How many times wider the hidden layers are.
+    /// The width of hidden layers, as a multiple of the channels.
     wider: usize,
-    /// The larger two: no gates, no scales in the stem, and norms over channels before attention.
+    /// The larger two: no squeeze and excitation, no scales in the stem, layer norms before attention.
     large: bool,
 }
 
-impl Size {
+impl FastVitConfig {
     /// The size that `timm` calls by this name.
     pub fn named(name: &str) -> Option<Self> {
         let (blocks, channels, large): (&[usize], usize, bool) = match name {
@@ -44,208 +44,179 @@ impl Size {
     }
 }
 
-/// The network.
 pub struct FastVit {
-    first: Dense,
-    second: Depthwise,
-    third: Linear,
+    stem: (Conv2d, DepthwiseConv2d, Linear),
     stages: Vec<Stage>,
-    last: Depthwise,
-    gate: Gate,
+    final_conv: DepthwiseConv2d,
+    squeeze_excite: SqueezeExcite,
     head: Linear,
 }
 
 struct Stage {
-    entrance: Option<Entrance>,
-    positions: Option<Depthwise>,
+    downsample: Option<Downsample>,
+    positions: Option<DepthwiseConv2d>,
     blocks: Vec<Block>,
 }
 
 /// Halves the sides and doubles the channels.
-struct Entrance {
-    large: Depthwise,
-    gate: Option<Gate>,
+struct Downsample {
+    conv: DepthwiseConv2d,
+    squeeze_excite: Option<SqueezeExcite>,
     mix: Linear,
 }
 
 struct Block {
-    mixer: Mixer,
-    spread: Depthwise,
+    mixer: TokenMixer,
+    conv: DepthwiseConv2d,
     wide: Linear,
     narrow: Linear,
 }
 
-/// What lets pixels see each other.
-enum Mixer {
-    Near(Depthwise),
-    All { norm: Option<Norm>, qkv: Linear, out: Linear },
+enum TokenMixer {
+    Convolution(DepthwiseConv2d),
+    Attention { norm: Option<LayerNorm>, qkv: Linear, out: Linear },
 }
 
 impl FastVit {
-    /// The network of a file, whose tensors begin with `name`; its head makes `dim` numbers.
-    pub fn load(
-        weights: &Weights,
-        name: &str,
-        size: Size,
-        dim: usize,
-    ) -> Result<Self, WeightsError> {
-        let c = size.channels;
-        let part = |part: &str| format!("{name}.{part}");
-        let stem = Branches { scale: !size.large, identity: false };
-        let first = branched(weights, &part("stem.0"), (c, 3, 3), stem)?;
-        let second = branched(weights, &part("stem.1"), (c, 1, 3), stem)?;
-        let third = branched(weights, &part("stem.2"), (c, c, 1), Branches::SAME)?;
-        let stage = |i: usize| Stage::load(weights, &part(&format!("stages.{i}")), size, i);
-        let (d, last) = (c << size.blocks.len(), part("final_conv"));
-        let scaled = Branches { scale: true, identity: false };
+    /// Its head makes `dim` numbers.
+    pub fn load(scope: &Scope<'_>, config: FastVitConfig, dim: usize) -> Result<Self, NnError> {
+        let (c, stem) = (config.channels, scope.at("stem"));
+        let branches = Branches { scale: !config.large, identity: false };
+        let first = branched(&stem.at(0), (c, 3, 3), branches)?;
+        let second = branched(&stem.at(1), (c, 1, 3), branches)?;
+        let third = branched(&stem.at(2), (c, c, 1), Branches::SAME)?;
+        let stage = |i: usize| Stage::load(&scope.at("stages").at(i), config, i);
+        let (d, last) = (c << config.blocks.len(), scope.at("final_conv"));
+        let final_conv = branched(&last, (d, 1, 3), Branches { scale: true, identity: false })?;
         Ok(Self {
-            first: Dense::new(&first, Window::centred(3, 2))?,
-            second: Depthwise::new(&second, 2, GELU),
-            third: third.linear()?,
-            stages: (0..size.blocks.len()).map(stage).collect::<Result<_, _>>()?,
-            last: Depthwise::new(&branched(weights, &last, (d, 1, 3), scaled)?, 1, None),
-            gate: Gate::load(weights, &format!("{last}.se"), d, d / 16)?,
-            head: linear(weights, &part("head.fc"), dim, d)?,
+            stem: (
+                Conv2d::new(&first, Window::centred(3, 2)),
+                DepthwiseConv2d::new(&second, 2, GELU),
+                third.linear(),
+            ),
+            stages: (0..config.blocks.len()).map(stage).collect::<Result<_, _>>()?,
+            final_conv: DepthwiseConv2d::new(&final_conv, 1, None),
+            squeeze_excite: SqueezeExcite::load(&last.at("se"), d, d / 16)?,
+            head: scope.linear("head.fc", dim, d)?,
         })
     }
 
     /// From pixels \[pixels, 3\] to a row for each picture \[pictures, dim\].
-    pub fn forward(&self, pixels: &Tensor, grid: Grid) -> candle_core::Result<Tensor> {
-        let (x, grid) = self.first.forward(pixels, grid, GELU)?;
-        let (x, grid) = self.second.forward(&x, grid)?;
-        let x = self.third.forward_activated(&x, Activation::Gelu)?;
-        let (x, grid) =
-            self.stages.iter().try_fold((x, grid), |(x, grid), stage| stage.forward(x, grid))?;
-        let (x, grid) = self.last.forward(&x, grid)?;
-        let x = self.gate.forward(&x, grid)?;
-        let (_, d) = x.dims2()?;
-        self.head.forward(&x.reshape((grid.count, grid.height * grid.width, d))?.mean(1)?)
+    pub fn forward(&self, pixels: &[f32], grid: Grid) -> Vec<f32> {
+        let (conv, depthwise, mix) = &self.stem;
+        let (x, grid) = conv.forward(pixels, grid, GELU);
+        let (x, mut grid) = depthwise.forward(&x, grid);
+        let mut x = mix.forward(&x, GELU);
+        for stage in &self.stages {
+            (x, grid) = stage.forward(x, grid);
+        }
+        let (mut x, grid) = self.final_conv.forward(&x, grid);
+        self.squeeze_excite.forward(&mut x, grid);
+        self.head.forward(&grid.mean(&x), None)
     }
 }
 
 impl Stage {
-    fn load(
-        weights: &Weights,
-        name: &str,
-        size: Size,
-        number: usize,
-    ) -> Result<Self, WeightsError> {
-        let d = size.channels << number;
-        let gated = number > 1 && !size.large;
-        let entrance = match number {
-            0 => None,
-            _ => Some(Entrance::load(weights, &format!("{name}.downsample.proj"), d, gated)?),
-        };
-        let positions = match number >= ATTENDING {
-            true => Some(positions(weights, &format!("{name}.pos_emb"), d)?),
-            false => None,
-        };
-        let block = |i: usize| Block::load(weights, &format!("{name}.blocks.{i}"), size, number);
-        let blocks = (0..size.blocks[number]).map(block).collect::<Result<_, _>>()?;
-        Ok(Self { entrance, positions, blocks })
+    fn load(scope: &Scope<'_>, config: FastVitConfig, number: usize) -> Result<Self, NnError> {
+        let d = config.channels << number;
+        let gated = number > 1 && !config.large;
+        let downsample = || Downsample::load(&scope.at("downsample.proj"), d, gated);
+        let downsample = (number > 0).then(downsample).transpose()?;
+        let positions = || positions(&scope.at("pos_emb"), d);
+        let positions = (number >= FIRST_ATTENTION_STAGE).then(positions).transpose()?;
+        let block = |i: usize| Block::load(&scope.at("blocks").at(i), config, number);
+        let blocks = (0..config.blocks[number]).map(block).collect::<Result<_, _>>()?;
+        Ok(Self { downsample, positions, blocks })
     }
 
-    fn forward(&self, mut x: Tensor, mut grid: Grid) -> candle_core::Result<(Tensor, Grid)> {
-        if let Some(entrance) = &self.entrance {
-            (x, grid) = entrance.forward(&x, grid)?;
+    fn forward(&self, mut x: Vec<f32>, mut grid: Grid) -> (Vec<f32>, Grid) {
+        if let Some(downsample) = &self.downsample {
+            (x, grid) = downsample.forward(&x, grid);
         }
         if let Some(positions) = &self.positions {
-            x = positions.forward(&x, grid)?.0;
+            x = positions.forward(&x, grid).0;
         }
-        let x = self.blocks.iter().try_fold(x, |x, block| block.forward(x, grid))?;
-        Ok((x, grid))
+        (self.blocks.iter().fold(x, |x, block| block.forward(x, grid)), grid)
     }
 }
 
-impl Entrance {
-    fn load(weights: &Weights, name: &str, d: usize, gated: bool) -> Result<Self, WeightsError> {
-        let large = large_kernel(weights, &format!("{name}.0"), d)?;
-        let gate = match gated {
-            true => Some(Gate::load(weights, &format!("{name}.0.se"), d, d / 4)?),
-            false => None,
-        };
-        let mix = branched(weights, &format!("{name}.1"), (d, d, 1), Branches::SAME)?.linear()?;
-        // A gate bends what it lets through; without one the convolution does.
-        let bends = if gated { None } else { GELU };
-        Ok(Self { large: Depthwise::new(&large, 2, bends), gate, mix })
+impl Downsample {
+    fn load(scope: &Scope<'_>, d: usize, gated: bool) -> Result<Self, NnError> {
+        let conv = large_kernel(&scope.at(0), d)?;
+        let squeeze_excite = || SqueezeExcite::load(&scope.at("0.se"), d, d / 4);
+        let squeeze_excite = gated.then(squeeze_excite).transpose()?;
+        let mix = branched(&scope.at(1), (d, d, 1), Branches::SAME)?.linear();
+        // Squeeze and excitation ends with the activation; without it the convolution does.
+        let activation = if gated { None } else { GELU };
+        Ok(Self { conv: DepthwiseConv2d::new(&conv, 2, activation), squeeze_excite, mix })
     }
 
-    fn forward(&self, x: &Tensor, grid: Grid) -> candle_core::Result<(Tensor, Grid)> {
-        let (mut x, grid) = self.large.forward(x, grid)?;
-        if let Some(gate) = &self.gate {
-            x = gate.forward(&x, grid)?;
+    fn forward(&self, x: &[f32], grid: Grid) -> (Vec<f32>, Grid) {
+        let (mut x, grid) = self.conv.forward(x, grid);
+        if let Some(squeeze_excite) = &self.squeeze_excite {
+            squeeze_excite.forward(&mut x, grid);
         }
-        Ok((self.mix.forward_activated(&x, Activation::Gelu)?, grid))
+        (self.mix.forward(&x, GELU), grid)
     }
 }
 
 impl Block {
-    fn load(weights: &Weights, name: &str, size: Size, stage: usize) -> Result<Self, WeightsError> {
-        let d = size.channels << stage;
-        let hidden = size.wider * d;
-        let part = |part: &str| format!("{name}.{part}");
-        let attends = stage >= ATTENDING;
-        let scale = part(if attends { "layer_scale_2.gamma" } else { "layer_scale.gamma" });
-        let mixer = match attends {
-            true => Mixer::attending(weights, name, d, size.large)?,
-            false => Mixer::Near(near(weights, &part("token_mixer"), d)?),
+    fn load(scope: &Scope<'_>, config: FastVitConfig, stage: usize) -> Result<Self, NnError> {
+        let d = config.channels << stage;
+        let hidden = config.wider * d;
+        let (mixer, scale) = match stage >= FIRST_ATTENTION_STAGE {
+            true => (TokenMixer::attention(scope, d, config.large)?, "layer_scale_2.gamma"),
+            false => {
+                let conv = mixing_kernel(&scope.at("token_mixer"), d)?;
+                (TokenMixer::Convolution(conv), "layer_scale.gamma")
+            }
         };
-        let wide = Folded::plain(weights, &part("mlp.fc1"), (hidden, d, 1), true)?;
-        let narrow = Folded::plain(weights, &part("mlp.fc2"), (d, hidden, 1), true)?;
-        let spread = Folded::normed(weights, &part("mlp.conv"), (d, 1, 7))?;
+        let mlp = scope.at("mlp");
+        let wide = FusedKernel::plain(&mlp.at("fc1"), (hidden, d, 1), true)?;
+        let narrow = FusedKernel::plain(&mlp.at("fc2"), (d, hidden, 1), true)?;
+        let conv = FusedKernel::normed(&mlp.at("conv"), (d, 1, 7))?;
         Ok(Self {
             mixer,
-            spread: Depthwise::new(&spread, 1, None),
-            wide: wide.linear()?,
-            narrow: narrow.scaled(&weights.numbers(&scale, &[d, 1, 1])?).linear()?,
+            conv: DepthwiseConv2d::new(&conv, 1, None),
+            wide: wide.linear(),
+            narrow: narrow.scaled(&scope.tensor(scale, &[d, 1, 1])?).linear(),
         })
     }
 
-    fn forward(&self, x: Tensor, grid: Grid) -> candle_core::Result<Tensor> {
-        let x = self.mixer.forward(x, grid)?;
-        let (spread, _) = self.spread.forward(&x, grid)?;
-        let wide = self.wide.forward_activated(&spread, Activation::Gelu)?;
-        self.narrow.forward_added(&wide, &x)
+    fn forward(&self, x: Vec<f32>, grid: Grid) -> Vec<f32> {
+        let mut x = self.mixer.forward(x, grid);
+        let (mixed, _) = self.conv.forward(&x, grid);
+        self.narrow.add_to(&mut x, &self.wide.forward(&mixed, GELU));
+        x
     }
 }
 
-impl Mixer {
-    fn attending(
-        weights: &Weights,
-        name: &str,
-        d: usize,
-        large: bool,
-    ) -> Result<Self, WeightsError> {
-        let part = |part: &str| format!("{name}.{part}");
-        let weight = part("token_mixer.qkv.weight");
-        let qkv = unbiased(weights.tensor(&weight, &[3 * d, d], &Device::Cpu)?)?;
-        let out = linear(weights, &part("token_mixer.proj"), d, d)?;
-        let gamma = weights.tensor(&part("layer_scale_1.gamma"), &[d, 1, 1], &Device::Cpu)?;
-        let gamma = gamma.reshape(d)?;
-        let out = Linear {
-            weight: out.weight.broadcast_mul(&gamma.reshape((d, 1))?)?,
-            bias: (out.bias * gamma)?,
-        };
+impl TokenMixer {
+    fn attention(scope: &Scope<'_>, d: usize, large: bool) -> Result<Self, NnError> {
+        let mut qkv = scope.unbiased("token_mixer.qkv.weight", 3 * d, d)?;
+        let mut out = scope.linear("token_mixer.proj", d, d)?;
+        out.scale_outputs(&scope.tensor("layer_scale_1.gamma", &[d, 1, 1])?);
         if large {
-            let norm = Some(norm(weights, &part("norm"), d, EPS)?);
-            return Ok(Self::All { norm, qkv, out });
+            let norm = Some(scope.layer_norm("norm", d, EPS)?);
+            return Ok(Self::Attention { norm, qkv, out });
         }
-        let fixed = Folded::identity_normed(weights, &part("norm"), (d, 1, 1))?;
-        Ok(Self::All { norm: None, qkv: fixed.before(&qkv)?, out })
+        let norm = FusedKernel::identity_normed(&scope.at("norm"), (d, 1, 1))?;
+        qkv.fold_input_affine(&norm.taps(), &norm.bias());
+        Ok(Self::Attention { norm: None, qkv, out })
     }
 
-    fn forward(&self, x: Tensor, grid: Grid) -> candle_core::Result<Tensor> {
+    fn forward(&self, mut x: Vec<f32>, grid: Grid) -> Vec<f32> {
         match self {
-            Self::Near(kernel) => Ok(kernel.forward(&x, grid)?.0),
-            Self::All { norm, qkv, out } => {
-                let normed =
-                    norm.as_ref().map_or_else(|| Ok(x.clone()), |norm| norm.forward(&x))?;
-                let qkv = qkv.forward(&normed)?; // [pixels, 3·d]
-                let spans = grid.spans();
-                let heads = x.dim(1)? / HEAD;
-                let attention =
-                    Attention { heads, spans: &spans, relative: None, queries: Queries::All };
-                out.forward_added(&attention.forward(&qkv)?, &x)
+            Self::Convolution(conv) => conv.forward(&x, grid).0,
+            Self::Attention { norm, qkv, out } => {
+                let qkv = match norm {
+                    Some(norm) => qkv.forward(&norm.forward(&x), None),
+                    None => qkv.forward(&x, None),
+                }; // [pixels, 3·d]
+                let (d, spans) = (out.outputs(), grid.spans());
+                let attention = Attention { heads: d / HEAD_CHANNELS, spans: &spans, bias: None };
+                out.add_to(&mut x, &attention.forward(&qkv, d));
+                x
             }
         }
     }
@@ -265,79 +236,66 @@ impl Branches {
     const SAME: Self = Self { scale: false, identity: true };
 }
 
-/// A kernel with its branches, or the one kernel that somebody made of them.
-fn branched(
-    weights: &Weights,
-    name: &str,
-    shape: (usize, usize, usize),
-    branches: Branches,
-) -> Result<Folded, WeightsError> {
-    if let Some(folded) = made_one(weights, name, shape)? {
-        return Ok(folded);
+/// The one kernel of a file in which side branches are folded already, else `fold` of them.
+fn reparameterised(
+    scope: &Scope<'_>,
+    shape: KernelShape,
+    fold: impl FnOnce() -> Result<FusedKernel, NnError>,
+) -> Result<FusedKernel, NnError> {
+    match scope.has("reparam_conv.weight") {
+        true => FusedKernel::plain(&scope.at("reparam_conv"), shape, true),
+        false => fold(),
     }
-    let (out, into, _) = shape;
-    let mut sum = Folded::normed(weights, &format!("{name}.conv_kxk.0"), shape)?;
-    if branches.scale {
-        let scale = Folded::normed(weights, &format!("{name}.conv_scale"), (out, into, 1))?;
-        sum = sum.plus(&scale, 1.0);
-    }
-    if branches.identity {
-        let same = Folded::identity_normed(weights, &format!("{name}.identity"), shape)?;
-        sum = sum.plus(&same, 1.0);
-    }
-    Ok(sum)
 }
 
-/// The kernel of a folder whose branches are folded already.
-fn made_one(
-    weights: &Weights,
-    name: &str,
-    shape: (usize, usize, usize),
-) -> Result<Option<Folded>, WeightsError> {
-    let name = format!("{name}.reparam_conv");
-    match weights.has(&format!("{name}.weight")) {
-        true => Ok(Some(Folded::plain(weights, &name, shape, true)?)),
-        false => Ok(None),
-    }
+/// A kernel with its branches.
+fn branched(
+    scope: &Scope<'_>,
+    shape: KernelShape,
+    branches: Branches,
+) -> Result<FusedKernel, NnError> {
+    reparameterised(scope, shape, || {
+        let mut sum = FusedKernel::normed(&scope.at("conv_kxk.0"), shape)?;
+        if branches.scale {
+            let one_pixel = (shape.0, shape.1, 1);
+            sum = sum.plus(&FusedKernel::normed(&scope.at("conv_scale"), one_pixel)?, 1.0);
+        }
+        if branches.identity {
+            sum = sum.plus(&FusedKernel::identity_normed(&scope.at("identity"), shape)?, 1.0);
+        }
+        Ok(sum)
+    })
 }
 
 /// x + scale · (mixed - normed)
-fn near(weights: &Weights, name: &str, d: usize) -> Result<Depthwise, WeightsError> {
+fn mixing_kernel(scope: &Scope<'_>, d: usize) -> Result<DepthwiseConv2d, NnError> {
     let shape = (d, 1, 3);
-    let folded = match made_one(weights, name, shape)? {
-        Some(folded) => folded,
-        None => {
-            let both = Branches { scale: true, identity: true };
-            let mixed = branched(weights, &format!("{name}.mixer"), shape, both)?;
-            let normed = Folded::identity_normed(weights, &format!("{name}.norm.identity"), shape)?;
-            let scale = weights.numbers(&format!("{name}.layer_scale.gamma"), &[d, 1, 1])?;
-            Folded::identity(d, 1, 3).plus(&mixed.plus(&normed, -1.0).scaled(&scale), 1.0)
-        }
-    };
-    Ok(Depthwise::new(&folded, 1, None))
+    let kernel = reparameterised(scope, shape, || {
+        let both = Branches { scale: true, identity: true };
+        let mixed = branched(&scope.at("mixer"), shape, both)?;
+        let normed = FusedKernel::identity_normed(&scope.at("norm.identity"), shape)?;
+        let scale = scope.tensor("layer_scale.gamma", &[d, 1, 1])?;
+        Ok(FusedKernel::identity(shape).plus(&mixed.plus(&normed, -1.0).scaled(&scale), 1.0))
+    })?;
+    Ok(DepthwiseConv2d::new(&kernel, 1, None))
 }
 
 /// A kernel of seven pixels and one of three, added.
-fn large_kernel(weights: &Weights, name: &str, d: usize) -> Result<Folded, WeightsError> {
-    if let Some(folded) = made_one(weights, name, (d, 1, 7))? {
-        return Ok(folded);
-    }
-    let large = Folded::normed(weights, &format!("{name}.large_conv"), (d, 1, 7))?;
-    let small = Folded::normed(weights, &format!("{name}.small_conv"), (d, 1, 3))?;
-    Ok(large.plus(&small, 1.0))
+fn large_kernel(scope: &Scope<'_>, d: usize) -> Result<FusedKernel, NnError> {
+    reparameterised(scope, (d, 1, 7), || {
+        let large = FusedKernel::normed(&scope.at("large_conv"), (d, 1, 7))?;
+        Ok(large.plus(&FusedKernel::normed(&scope.at("small_conv"), (d, 1, 3))?, 1.0))
+    })
 }
 
 /// x and what its neighbourhood adds.
-fn positions(weights: &Weights, name: &str, d: usize) -> Result<Depthwise, WeightsError> {
+fn positions(scope: &Scope<'_>, d: usize) -> Result<DepthwiseConv2d, NnError> {
     let shape = (d, 1, 7);
-    let folded = match made_one(weights, name, shape)? {
-        Some(folded) => folded,
-        None => {
-            let near = Folded::plain(weights, &format!("{name}.pos_enc"), shape, true)?;
-            near.plus(&Folded::identity(d, 1, 7), 1.0)
-        }
-    };
-    Ok(Depthwise::new(&folded, 1, None))
+    let kernel = reparameterised(scope, shape, || {
+        let near = FusedKernel::plain(&scope.at("pos_enc"), shape, true)?;
+        Ok(near.plus(&FusedKernel::identity(shape), 1.0))
+    })?;
+    Ok(DepthwiseConv2d::new(&kernel, 1, None))
 }
 
 #[cfg(test)]
@@ -347,12 +305,13 @@ mod tests {
 
     #[test]
     fn small_random_networks_give_the_numbers_of_timm() {
-        let small = Size { blocks: &[1, 2, 1, 1], channels: 8, wider: 3, large: false };
-        let large = Size { blocks: &[1; 5], channels: 8, wider: 4, large: true };
+        let small = FastVitConfig { blocks: &[1, 2, 1, 1], channels: 8, wider: 3, large: false };
+        let large = FastVitConfig { blocks: &[1; 5], channels: 8, wider: 4, large: true };
         for (name, size) in [("fastvit", small), ("fastvit-large", large)] {
             golden::check(name, 64, |weights, pixels, grid| {
-                let network = FastVit::load(weights, "visual.trunk", size, 12).unwrap();
-                network.forward(pixels, grid).unwrap()
+                FastVit::load(&weights.scope("visual.trunk"), size, 12)
+                    .unwrap()
+                    .forward(pixels, grid)
             });
         }
     }
@@ -360,11 +319,11 @@ mod tests {
     #[test]
     fn what_is_missing_is_named() {
         let weights = golden::weights("fastvit");
-        let another = Size { blocks: &[1, 2, 1, 2], channels: 8, wider: 3, large: false };
-        let error = FastVit::load(&weights, "visual.trunk", another, 12).err().unwrap();
+        let another = FastVitConfig { blocks: &[1, 2, 1, 2], channels: 8, wider: 3, large: false };
+        let error = FastVit::load(&weights.scope("visual.trunk"), another, 12).err().unwrap();
         assert!(error.to_string().contains("visual.trunk.stages.3.blocks.1"), "{error}");
-        let wider = Size { blocks: &[1, 2, 1, 1], channels: 8, wider: 4, large: false };
-        let error = FastVit::load(&weights, "visual.trunk", wider, 12).err().unwrap();
-        assert!(matches!(error, WeightsError::WrongShape { .. }), "{error}");
+        let wider = FastVitConfig { blocks: &[1, 2, 1, 1], channels: 8, wider: 4, large: false };
+        let error = FastVit::load(&weights.scope("visual.trunk"), wider, 12).err().unwrap();
+        assert!(matches!(error, NnError::WrongShape { .. }), "{error}");
     }
 }

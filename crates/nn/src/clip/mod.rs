@@ -1,11 +1,11 @@
 //! The CLIP family: CLIP, SigLIP and SigLIP2 in Hugging Face's form, MobileCLIP in OpenCLIP's.
 
-pub mod colours;
-mod transformer;
+pub mod normalize;
 pub mod config;
 pub mod text;
-pub mod image;
+mod fused_kernel;
 mod convolution;
 mod fastvit;
-mod hybrid;
-pub mod mobile;
+mod vit;
+pub mod image;
+pub mod mobileclip;

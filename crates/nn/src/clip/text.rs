@@ -1,49 +1,46 @@
-//! The side that reads: tokens, a transformer, the row of the last token, a projection.
+//! The text encoder of the family: tokens, a transformer, the row of the last token, a projection.
 
 use std::path::{Path, PathBuf};
 
-use candle_core::{Device, Tensor};
 use rayon::prelude::*;
 use serde::Deserialize;
 use tokenizers::Tokenizer;
 
-use super::config::{Family, TextSizes};
-use super::transformer::{Naming, Transformer, linear, norm, unbiased};
-use crate::kernels::{Linear, Norm};
+use super::config::{Family, TextConfig};
+use crate::error::NnError;
+use crate::kernels;
+use crate::layers::{LayerNorm, Linear};
 use crate::tokenizer;
-use crate::weights::{Weights, WeightsError, read_json};
+use crate::transformer::{Naming, Transformer};
+use crate::weights::{Weights, read_json};
 
-/// Texts encoded at once on one core.
-const TOGETHER: usize = 8;
+/// Texts that one core encodes at a time; chosen by hand.
+const TEXTS_PER_TASK: usize = 8;
 
-/// Texts to the tokens that a tower takes.
-pub struct Tokens {
+/// Texts to the tokens that a text encoder takes.
+pub struct ClipTokenizer {
     path: PathBuf,
     tokenizer: Tokenizer,
     cleaning: Cleaning,
-    /// Fills up to this many tokens, where the tower was trained on such texts.
-    filled: Option<Fill>,
+    /// Where the encoder was trained on padded texts.
+    padding: Option<Padding>,
 }
 
-/// How short texts are filled up.
+/// How short texts are padded.
 #[derive(Clone, Copy, Debug)]
-pub struct Fill {
-    /// To how many tokens.
-    pub to: usize,
-    /// With which token.
-    pub with: u32,
-    /// Whether before the text instead of after it.
-    pub before: bool,
+pub struct Padding {
+    pub length: usize,
+    pub token: u32,
+    /// Before the text instead of after it.
+    pub left: bool,
 }
 
-/// What is done to a text before its tokenizer sees it.
+/// What is done to a text before the tokenizer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cleaning {
-    /// Nothing: the tokenizer does it all.
     None,
-    /// Small letters.
     Lowercase,
-    /// Small letters, no punctuation, single spaces: as SigLIP's own tokenizer does.
+    /// Lower case, no punctuation, single spaces: as SigLIP's own tokenizer does.
     Plain,
 }
 
@@ -69,61 +66,52 @@ struct TokenizerConfig {
     do_lower_case: Option<bool>,
 }
 
-impl Tokens {
-    /// The tokenizer.json of a folder, cutting texts at `longest`.
+impl ClipTokenizer {
+    /// The tokenizer in this file, cutting texts at `max_tokens`.
     pub fn read(
         path: PathBuf,
-        longest: usize,
+        max_tokens: usize,
         cleaning: Cleaning,
-        filled: Option<Fill>,
-    ) -> Result<Self, WeightsError> {
-        match tokenizer::load(&path, longest) {
-            Ok(tokenizer) => Ok(Self { path, tokenizer, cleaning, filled }),
-            Err(error) => Err(unusable(path, error)),
-        }
+        padding: Option<Padding>,
+    ) -> Result<Self, NnError> {
+        Ok(Self { tokenizer: tokenizer::load(&path, max_tokens)?, path, cleaning, padding })
     }
 
     /// The tokenizer of a folder of this family.
-    fn of_family(folder: &Path, family: Family, sizes: &TextSizes) -> Result<Self, WeightsError> {
+    fn of_family(folder: &Path, family: Family, text: &TextConfig) -> Result<Self, NnError> {
         let name = "tokenizer_config.json";
         let config: TokenizerConfig = match folder.join(name).exists() {
             true => read_json(folder, name)?,
             false => TokenizerConfig::default(),
         };
-        let fill = Fill {
-            to: sizes.longest,
-            with: sizes.pad,
-            before: config.padding_side.as_deref() == Some("left"),
-        };
-        let filled = (family != Family::Clip).then_some(fill);
+        let left = config.padding_side.as_deref() == Some("left");
+        let padding = Padding { length: text.max_tokens, token: text.pad, left };
+        let padding = (family != Family::Clip).then_some(padding);
         let path = folder.join("tokenizer.json");
-        let mut tokens = Self::read(path, sizes.longest, config.cleaning(family), filled)?;
-        // The tokenizer knows its own filling better than the config, whose default is another's.
-        let pad = ["<pad>", "[PAD]"].iter().find_map(|pad| tokens.tokenizer.token_to_id(pad));
-        if let (Some(fill), Some(pad)) = (&mut tokens.filled, pad) {
-            fill.with = pad;
+        let mut read = Self::read(path, text.max_tokens, config.cleaning(family), padding)?;
+        // The tokenizer knows its padding better than the config, whose default is another's.
+        let pad = ["<pad>", "[PAD]"].iter().find_map(|pad| read.tokenizer.token_to_id(pad));
+        if let (Some(padding), Some(pad)) = (&mut read.padding, pad) {
+            padding.token = pad;
         }
-        Ok(tokens)
+        Ok(read)
     }
 
     /// The tokens of each text.
-    pub fn of(&self, texts: &[&str]) -> Result<Vec<Vec<u32>>, WeightsError> {
+    pub fn encode(&self, texts: &[&str]) -> Result<Vec<Vec<u32>>, NnError> {
         let texts: Vec<String> = texts.iter().map(|text| self.cleaning.clean(text)).collect();
-        let encoded = self
-            .tokenizer
-            .encode_batch_fast(texts, true)
-            .map_err(|error| unusable(self.path.clone(), error))?;
-        let filled = |text: &tokenizers::Encoding| self.fill(text.get_ids().to_vec());
-        Ok(encoded.iter().map(filled).collect())
+        let texts = texts.iter().map(String::as_str).collect();
+        let tokens = tokenizer::encode(&self.tokenizer, &self.path, texts)?;
+        Ok(tokens.into_iter().map(|tokens| self.pad(tokens)).collect())
     }
 
-    fn fill(&self, mut tokens: Vec<u32>) -> Vec<u32> {
-        let Some(fill) = &self.filled else { return tokens };
-        let missing = fill.to.saturating_sub(tokens.len());
-        let filling = std::iter::repeat_n(fill.with, missing);
-        match fill.before {
-            true => tokens.splice(0..0, filling).for_each(drop),
-            false => tokens.extend(filling),
+    fn pad(&self, mut tokens: Vec<u32>) -> Vec<u32> {
+        let Some(padding) = &self.padding else { return tokens };
+        let missing = padding.length.saturating_sub(tokens.len());
+        let pads = std::iter::repeat_n(padding.token, missing);
+        match padding.left {
+            true => tokens.splice(0..0, pads).for_each(drop),
+            false => tokens.extend(pads),
         }
         tokens
     }
@@ -142,14 +130,10 @@ impl TokenizerConfig {
     }
 }
 
-fn unusable(path: PathBuf, error: tokenizers::Error) -> WeightsError {
-    WeightsError::Tokenizer { path, reason: error.to_string() }
-}
-
 /// Which token's row stands for the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pooling {
-    /// That of the token with the highest number, which is the one that ends the text.
+    /// That of the token with the highest id, which is the one that ends the text.
     Highest,
     /// The first that is this one.
     First(u32),
@@ -172,60 +156,49 @@ impl Pooling {
     }
 }
 
-/// The parts of a text tower.
-pub struct Reader {
-    /// From texts to tokens.
-    pub tokens: Tokens,
+pub struct TextEncoder {
+    pub tokenizer: ClipTokenizer,
     /// The file, which the rows of the tokens are read from when needed: there can be a quarter of a
     /// million of them.
     pub weights: Weights,
-    /// The name of the tokens' rows there: \[vocabulary, d\].
+    /// The name of the token embedding there: \[vocabulary, d\].
     pub words: String,
-    /// How many tokens there are.
     pub vocabulary: usize,
-    /// \[longest, d\]
-    pub positions: Tensor,
-    /// The layers.
+    pub positions: Vec<f32>, // [max_tokens, d]
     pub transformer: Transformer,
-    /// The norm after them.
-    pub norm: Norm,
-    /// Which row stands for the text.
+    pub norm: LayerNorm,
     pub pooling: Pooling,
-    /// Into the common space: \[dim, d\].
-    pub projection: Linear,
+    pub projection: Linear, // [dim, d]
+    pub width: usize,
 }
 
-impl Reader {
-    /// The text tower of a folder in Hugging Face's form.
+impl TextEncoder {
+    /// The text encoder of a folder in Hugging Face's form.
     pub fn load(
         folder: &Path,
         weights: Weights,
         family: Family,
-        sizes: &TextSizes,
-    ) -> Result<Self, WeightsError> {
-        let d = sizes.sizes.width;
-        let name = |part: &str| format!("text_model.{part}");
-        let words = name("embeddings.token_embedding.weight");
-        weights.check(&words, &[sizes.vocabulary, d])?;
-        let positions = name("embeddings.position_embedding.weight");
-        let positions = weights.tensor(&positions, &[sizes.longest, d], &Device::Cpu)?;
-        let layers = name("encoder.layers");
-        let transformer = Transformer::load(&weights, &layers, Naming::HuggingFace, &sizes.sizes)?;
-        let norm = norm(&weights, &name("final_layer_norm"), d, sizes.sizes.eps)?;
-        let tokens = Tokens::of_family(folder, family, sizes)?;
-        let clip = family == Family::Clip;
-        let (transformer, pooling, projection) = if clip {
-            let weight = weights.tensor("text_projection.weight", &[sizes.dim, d], &Device::Cpu)?;
-            let pooling = if sizes.end == 2 { Pooling::Highest } else { Pooling::First(sizes.end) };
-            let projection = unbiased(weight).map_err(WeightsError::from)?;
-            (transformer.causal(sizes.longest), pooling, projection)
+        text: &TextConfig,
+    ) -> Result<Self, NnError> {
+        let TextConfig { transformer: config, max_tokens, vocabulary, dim, .. } = *text;
+        let d = config.width;
+        let words = "text_model.embeddings.token_embedding.weight".to_owned();
+        weights.check(&words, &[vocabulary, d])?;
+        let scope = weights.scope("text_model");
+        let positions = scope.tensor("embeddings.position_embedding.weight", &[max_tokens, d])?;
+        let layers = scope.at("encoder.layers");
+        let transformer = Transformer::load(&layers, Naming::HuggingFace, &config)?;
+        let norm = scope.layer_norm("final_layer_norm", d, config.eps)?;
+        let tokenizer = ClipTokenizer::of_family(folder, family, text)?;
+        let (transformer, pooling, projection) = if family == Family::Clip {
+            let pooling = if text.end == 2 { Pooling::Highest } else { Pooling::First(text.end) };
+            let projection = weights.scope("").unbiased("text_projection.weight", dim, d)?;
+            (transformer.causal(max_tokens), pooling, projection)
         } else {
-            (transformer, Pooling::Last, linear(&weights, &name("head"), sizes.dim, d)?)
+            (transformer, Pooling::Last, scope.linear("head", dim, d)?)
         };
-        let vocabulary = sizes.vocabulary;
-        let (words, weights) = (words, weights);
         Ok(Self {
-            tokens,
+            tokenizer,
             weights,
             words,
             vocabulary,
@@ -234,43 +207,43 @@ impl Reader {
             norm,
             pooling,
             projection,
+            width: d,
         })
     }
 
     /// The length of a vector.
     pub fn dim(&self) -> usize {
-        self.projection.bias.elem_count()
+        self.projection.outputs()
     }
 
     /// \[texts, dim\]
-    fn forward(&self, texts: &[Vec<u32>]) -> Result<Tensor, WeightsError> {
-        let (longest, d) = self.positions.dims2()?;
-        let (mut ids, mut places, mut spans, mut pooled) = (vec![], vec![], vec![], vec![]);
+    fn forward(&self, texts: &[Vec<u32>]) -> Result<Vec<f32>, NnError> {
+        let d = self.width;
+        let max_tokens = self.positions.len() / d;
+        let (mut ids, mut spans, mut pooled) = (vec![], vec![], vec![]);
         for tokens in texts {
             // A text of no token at all still needs a row.
             let tokens =
-                if tokens.is_empty() { &[0][..] } else { &tokens[..tokens.len().min(longest)] };
-            pooled.push((ids.len() + self.pooling.row(tokens)) as u32);
+                if tokens.is_empty() { &[0][..] } else { &tokens[..tokens.len().min(max_tokens)] };
+            pooled.push(ids.len() + self.pooling.row(tokens));
             spans.push((ids.len(), tokens.len()));
             ids.extend_from_slice(tokens);
-            places.extend(0..tokens.len() as u32);
         }
-        let words = self.weights.rows(&self.words, &[self.vocabulary, d], &ids)?;
-        let words = Tensor::from_vec(words, (ids.len(), d), &Device::Cpu)?; // [N, d]
-        let places = self.positions.embedding(&Tensor::new(places, &Device::Cpu)?)?; // [N, d]
-        let x = self.transformer.forward((words + places)?, &spans)?; // [N, d]
-        let x = x.index_select(&Tensor::new(pooled, &Device::Cpu)?, 0)?; // [texts, d]
-        Ok(self.projection.forward(&self.norm.forward_owned(x)?)?) // [texts, dim]
+        let mut x = self.weights.rows(&self.words, &[self.vocabulary, d], &ids)?; // [N, d]
+        for &(start, length) in &spans {
+            kernels::add(&mut x[start * d..(start + length) * d], &self.positions);
+        }
+        self.transformer.forward(&mut x, &spans);
+        let rows = pooled.iter().flat_map(|row| &x[row * d..(row + 1) * d]);
+        let rows: Vec<f32> = rows.copied().collect(); // [texts, d]
+        Ok(self.projection.forward(&self.norm.forward(&rows), None))
     }
 
-    /// One row per text, one after the other: \[texts, dim\]
-    pub fn encode(&self, texts: &[&str]) -> Result<Vec<f32>, WeightsError> {
-        let tokens = self.tokens.of(texts)?;
-        let rows = tokens.par_chunks(TOGETHER).map(|texts| {
-            let rows = self.forward(texts)?;
-            rows.flatten_all()?.to_vec1::<f32>().map_err(WeightsError::from)
-        });
-        Ok(rows.collect::<Result<Vec<_>, WeightsError>>()?.concat())
+    /// One row per text: \[texts, dim\]
+    pub fn encode(&self, texts: &[&str]) -> Result<Vec<f32>, NnError> {
+        let tokens = self.tokenizer.encode(texts)?;
+        let rows = tokens.par_chunks(TEXTS_PER_TASK).map(|texts| self.forward(texts));
+        Ok(rows.collect::<Result<Vec<_>, NnError>>()?.concat())
     }
 }
 
@@ -279,7 +252,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_are_cleaned_as_the_tower_was_trained() {
+    fn texts_are_cleaned_as_in_training() {
         let text = "  Chop, the\tOnion!  (Finely) ";
         assert_eq!(Cleaning::Plain.clean(text), "chop the onion finely");
         assert_eq!(Cleaning::Lowercase.clean("Ä b"), "ä b");

@@ -1,22 +1,23 @@
-//! Attention inside sequences that lie one after the other, without padding, and its way back.
+//! Attention inside sequences that lie one after the other, without padding, and its backward pass.
 
 use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::matrix::Cores;
-use crate::kernels::{dot, softmax};
+use crate::kernels::{add_scaled, attend, dot, simd, softmax};
+use crate::matrix::Cores;
 
 /// Sequences of rows that lie one after the other.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sequences {
-    spans: Vec<Range<usize>>,
-    /// Whether only the first row of each asks.
-    first_asks: bool,
+    /// The rows of each.
+    pub spans: Vec<Range<usize>>,
+    /// Whether only the first row of each, the CLS token, has a query.
+    pub cls_only: bool,
 }
 
 impl Sequences {
-    /// Sequences of these lengths, in which every row asks.
+    /// Sequences of these lengths, in which every row has a query.
     pub fn new(lengths: impl Iterator<Item = usize>) -> Self {
         let mut end = 0;
         let span = |length| {
@@ -24,69 +25,57 @@ impl Sequences {
             end += length;
             start..end
         };
-        Self { spans: lengths.map(span).collect(), first_asks: false }
+        Self { spans: lengths.map(span).collect(), cls_only: false }
     }
 
-    /// The same, in which only the first row of each asks.
-    pub fn with_first_asking(&self) -> Self {
-        Self { spans: self.spans.clone(), first_asks: true }
+    /// The same, in which only the first row of each has a query.
+    pub fn with_cls_queries(&self) -> Self {
+        Self { spans: self.spans.clone(), cls_only: true }
     }
 
-    /// Whether only the first rows ask.
-    pub fn only_first_asks(&self) -> bool {
-        self.first_asks
-    }
-
-    /// How many there are.
     pub fn len(&self) -> usize {
         self.spans.len()
     }
 
-    /// How many rows there are.
     pub fn rows(&self) -> usize {
         self.spans.last().map_or(0, |span| span.end)
     }
 
     /// The first row of each.
-    pub fn firsts(&self) -> impl Iterator<Item = usize> {
+    pub fn cls_rows(&self) -> impl Iterator<Item = usize> {
         self.spans.iter().map(|span| span.start)
     }
 
-    /// The rows of each.
-    pub fn spans(&self) -> &[Range<usize>] {
-        &self.spans
+    fn queries_in(&self, span: &Range<usize>) -> usize {
+        if self.cls_only { 1 } else { span.len() }
     }
 
-    fn asking(&self, span: &Range<usize>) -> usize {
-        if self.first_asks { 1 } else { span.len() }
+    pub fn queries(&self) -> usize {
+        if self.cls_only { self.len() } else { self.rows() }
     }
 
-    /// How many rows ask.
-    pub fn all_asking(&self) -> usize {
-        if self.first_asks { self.len() } else { self.rows() }
-    }
-
-    /// How many shares the attention of so many heads gives out.
-    pub fn shares(&self, heads: usize) -> usize {
-        self.spans.iter().map(|span| heads * self.asking(span) * span.len()).sum()
+    /// How many probabilities the attention of so many heads has.
+    pub fn probs(&self, heads: usize) -> usize {
+        self.spans.iter().map(|span| heads * self.queries_in(span) * span.len()).sum()
     }
 }
 
 /// What attention works on.
 #[derive(Clone, Copy)]
-pub(super) struct Attention<'a> {
+pub(super) struct PackedAttention<'a> {
     pub sequences: &'a Sequences,
     pub heads: usize,
     pub width: usize,
-    /// \[asking, d\]
+    /// \[queries, d\]
     pub queries: &'a [f32],
     /// \[rows, 2·d\]: keys and values side by side.
     pub keys_values: &'a [f32],
 }
 
 /// Attention of the first row of each sequence to all of its rows, where `folded` \[heads, B, d\] holds
-/// what each head's query makes of a row: in its place comes the mean of the rows by their shares.
-pub(super) fn attend_rows(
+/// each head's query times the key weights: in its place comes the mean of the rows by their
+/// probabilities.
+pub(super) fn attend_to_inputs(
     folded: &mut [f32],
     rows: &[f32],
     sequences: &Sequences,
@@ -94,45 +83,36 @@ pub(super) fn attend_rows(
 ) {
     let scale = 1.0 / ((width / heads) as f32).sqrt();
     let count = sequences.len();
-    pulp::Arch::new().dispatch(
-        #[inline(always)]
-        || {
-            let mut shares = Vec::new();
-            for (number, query) in folded.chunks_exact_mut(width).enumerate() {
-                let span = &sequences.spans[number % count];
-                let rows = rows[span.start * width..span.end * width].chunks_exact(width);
-                shares.clear();
-                shares.extend(rows.clone().map(|row| dot(query, row) * scale));
-                softmax(&mut shares);
-                query.fill(0.0);
-                rows.zip(&shares).for_each(|(row, share)| add_times(query, *share, row));
-            }
-        },
-    );
+    simd!({
+        let mut probs = Vec::new();
+        for (number, query) in folded.chunks_exact_mut(width).enumerate() {
+            let span = &sequences.spans[number % count];
+            let rows = rows[span.start * width..span.end * width].chunks_exact(width);
+            probs.clear();
+            probs.extend(rows.clone().map(|row| dot(query, row) * scale));
+            softmax(&mut probs);
+            query.fill(0.0);
+            rows.zip(&probs).for_each(|(row, prob)| add_scaled(query, *prob, row));
+        }
+    });
 }
 
 /// One sequence of it.
-struct One<'a> {
-    heads: usize,
+struct SequenceAttention<'a> {
     width: usize,
+    size: usize,
     queries: &'a [f32],
     keys_values: &'a [f32],
 }
 
-impl<'a> Attention<'a> {
-    /// The attended values \[asking, d\], and the share each row got of each that asks.
-    pub fn forward(&self, shares: &mut [f32], out: &mut [f32], cores: Cores) {
-        let sequences = self.sequences.spans.iter();
-        let asking = sequences.clone().map(|span| self.sequences.asking(span));
-        let shares =
-            split(shares, asking.clone().zip(sequences).map(|(a, s)| self.heads * a * s.len()));
-        let outs = split(out, asking.map(|asking| asking * self.width));
-        let tasks: Vec<_> = self.parts().into_iter().zip(shares).zip(outs).collect();
-        let run = |((one, shares), out): ((One<'_>, &mut [f32]), &mut [f32])| {
-            pulp::Arch::new().dispatch(
-                #[inline(always)]
-                || one.forward(shares, out),
-            );
+impl<'a> PackedAttention<'a> {
+    /// The attended values \[queries, d\], and the probabilities \[sequences: heads, queries, length\].
+    pub fn forward(&self, probs: &mut [f32], out: &mut [f32], cores: Cores) {
+        let probs = split_mut(probs, self.prob_counts());
+        let outs = split_mut(out, self.query_lengths());
+        let tasks: Vec<_> = self.parts().into_iter().zip(probs).zip(outs).collect();
+        let run = |((one, probs), out): ((SequenceAttention<'_>, &mut [f32]), &mut [f32])| {
+            simd!(one.forward(probs, out));
         };
         match cores {
             Cores::One => tasks.into_iter().for_each(run),
@@ -140,125 +120,112 @@ impl<'a> Attention<'a> {
         }
     }
 
-    /// From the gradient of what was attended to those of queries and of keys and values.
-    pub fn back(
+    /// From the gradient of the attended values to those of queries and of keys and values.
+    pub fn backward(
         &self,
         gradient: &[f32],
-        shares: &[f32],
-        of_queries: &mut [f32],
-        of_keys_values: &mut [f32],
+        probs: &[f32],
+        d_queries: &mut [f32],
+        d_keys_values: &mut [f32],
     ) {
         let spans = self.sequences.spans.iter();
-        let asking = spans.clone().map(|span| self.sequences.asking(span));
-        let rows = || asking.clone().map(|asking| asking * self.width);
-        let of_queries = split(of_queries, rows());
-        let of_keys_values = split(of_keys_values, spans.clone().map(|s| s.len() * 2 * self.width));
-        let sizes = asking.clone().zip(spans).map(|(a, s)| self.heads * a * s.len());
-        let known = parts(gradient, rows()).into_iter().zip(parts(shares, sizes));
-        let wanted = of_queries.into_iter().zip(of_keys_values);
+        let d_queries = split_mut(d_queries, self.query_lengths());
+        let d_keys_values = split_mut(d_keys_values, spans.map(|s| s.len() * 2 * self.width));
+        let gradients = split(gradient, self.query_lengths());
+        let known = gradients.into_iter().zip(split(probs, self.prob_counts()));
+        let wanted = d_queries.into_iter().zip(d_keys_values);
         let tasks: Vec<_> = self.parts().into_iter().zip(known).zip(wanted).collect();
-        tasks.into_par_iter().for_each(|((one, (gradient, shares)), (of_queries, of_keys))| {
-            pulp::Arch::new().dispatch(
-                #[inline(always)]
-                || one.back(gradient, shares, of_queries, of_keys),
-            );
+        tasks.into_par_iter().for_each(|((one, (gradient, probs)), (d_queries, d_rows))| {
+            simd!(one.backward(gradient, probs, d_queries, d_rows));
         });
     }
 
-    fn parts(&self) -> Vec<One<'a>> {
-        let mut first = 0;
-        let one = |span: &Range<usize>| {
-            let start = first;
-            first += self.sequences.asking(span);
-            One {
-                heads: self.heads,
-                width: self.width,
-                queries: &self.queries[start * self.width..first * self.width],
-                keys_values: &self.keys_values
-                    [span.start * 2 * self.width..span.end * 2 * self.width],
-            }
+    /// The length of each sequence's queries.
+    fn query_lengths(&self) -> impl Iterator<Item = usize> {
+        let sequences = self.sequences;
+        sequences.spans.iter().map(|span| sequences.queries_in(span) * self.width)
+    }
+
+    /// How many probabilities each sequence has.
+    fn prob_counts(&self) -> impl Iterator<Item = usize> {
+        let sequences = self.sequences;
+        sequences.spans.iter().map(|span| self.heads * sequences.queries_in(span) * span.len())
+    }
+
+    fn parts(&self) -> Vec<SequenceAttention<'a>> {
+        let queries = split(self.queries, self.query_lengths()).into_iter();
+        let (width, size) = (self.width, self.width / self.heads);
+        let part = |(span, queries): (&Range<usize>, &'a [f32])| SequenceAttention {
+            width,
+            size,
+            queries,
+            keys_values: &self.keys_values[span.start * 2 * width..span.end * 2 * width],
         };
-        self.sequences.spans.iter().map(one).collect()
+        self.sequences.spans.iter().zip(queries).map(part).collect()
     }
 }
 
-impl One<'_> {
+impl SequenceAttention<'_> {
+    fn length(&self) -> usize {
+        self.keys_values.len() / (2 * self.width)
+    }
+
+    /// Where the query of a row of probabilities begins: its number and its head's column.
+    fn query_at(&self, row: usize) -> (usize, usize) {
+        let queries = self.queries.len() / self.width;
+        let column = row / queries * self.size;
+        (row % queries * self.width + column, column)
+    }
+
     #[inline(always)]
-    fn forward(&self, shares: &mut [f32], out: &mut [f32]) {
-        let (width, size) = (self.width, self.width / self.heads);
-        let length = self.keys_values.len() / (2 * width);
-        let asking = self.queries.len() / width;
-        let scale = 1.0 / (size as f32).sqrt();
-        for (number, shares) in shares.chunks_exact_mut(length).enumerate() {
-            let (at, asks) = (number / asking * size, number % asking);
-            let query = &self.queries[asks * width + at..][..size];
-            let rows = self.keys_values.chunks_exact(2 * width);
-            for (share, row) in shares.iter_mut().zip(rows.clone()) {
-                *share = dot(query, &row[at..at + size]) * scale;
-            }
-            softmax(shares);
-            let out = &mut out[asks * width + at..][..size];
-            out.fill(0.0);
-            for (share, row) in shares.iter().zip(rows) {
-                add_times(out, *share, &row[width + at..][..size]);
-            }
+    fn forward(&self, probs: &mut [f32], out: &mut [f32]) {
+        let (width, size) = (self.width, self.size);
+        for (number, probs) in probs.chunks_exact_mut(self.length()).enumerate() {
+            let (at, column) = self.query_at(number);
+            let part = |from: usize| {
+                self.keys_values.chunks_exact(2 * width).map(move |row| &row[from..from + size])
+            };
+            let (keys, values) = (part(column), part(width + column));
+            let (query, out) = (&self.queries[at..at + size], &mut out[at..at + size]);
+            attend(query, keys, values, None, probs, out);
         }
     }
 
     #[inline(always)]
-    fn back(&self, gradient: &[f32], shares: &[f32], of_queries: &mut [f32], of_rows: &mut [f32]) {
-        let (width, size) = (self.width, self.width / self.heads);
-        let length = self.keys_values.len() / (2 * width);
-        let asking = self.queries.len() / width;
+    fn backward(&self, gradient: &[f32], probs: &[f32], d_queries: &mut [f32], d_rows: &mut [f32]) {
+        let (width, size) = (self.width, self.size);
         let scale = 1.0 / (size as f32).sqrt();
-        let mut slopes = vec![0.0; length];
-        of_queries.fill(0.0);
-        of_rows.fill(0.0);
-        for (number, shares) in shares.chunks_exact(length).enumerate() {
-            let (at, asks) = (number / asking * size, number % asking);
-            let gradient = &gradient[asks * width + at..][..size];
-            let query = &self.queries[asks * width + at..][..size];
-            let of_query = &mut of_queries[asks * width + at..][..size];
+        let mut slopes = vec![0.0; self.length()];
+        d_queries.fill(0.0);
+        d_rows.fill(0.0);
+        for (number, probs) in probs.chunks_exact(self.length()).enumerate() {
+            let (at, column) = self.query_at(number);
+            let (gradient, query) = (&gradient[at..at + size], &self.queries[at..at + size]);
+            let d_query = &mut d_queries[at..at + size];
             let rows = self.keys_values.chunks_exact(2 * width);
             for (slope, row) in slopes.iter_mut().zip(rows.clone()) {
-                *slope = dot(gradient, &row[width + at..][..size]);
+                *slope = dot(gradient, &row[width + column..][..size]);
             }
-            let mean: f32 = shares.iter().zip(&slopes).map(|(share, slope)| share * slope).sum();
-            let all = rows.zip(of_rows.chunks_exact_mut(2 * width)).zip(shares.iter().zip(&slopes));
-            for ((row, of_row), (share, slope)) in all {
-                let slope = share * (slope - mean) * scale;
-                add_times(of_query, slope, &row[at..at + size]);
-                let (of_key, of_value) = of_row.split_at_mut(width);
-                add_times(&mut of_key[at..at + size], slope, query);
-                add_times(&mut of_value[at..at + size], *share, gradient);
+            let mean: f32 = probs.iter().zip(&slopes).map(|(prob, slope)| prob * slope).sum();
+            let all = rows.zip(d_rows.chunks_exact_mut(2 * width)).zip(probs.iter().zip(&slopes));
+            for ((row, d_row), (prob, slope)) in all {
+                let slope = prob * (slope - mean) * scale;
+                add_scaled(d_query, slope, &row[column..column + size]);
+                let (d_key, d_value) = d_row.split_at_mut(width);
+                add_scaled(&mut d_key[column..column + size], slope, query);
+                add_scaled(&mut d_value[column..column + size], *prob, gradient);
             }
         }
     }
 }
 
-#[inline(always)]
-fn add_times(sum: &mut [f32], factor: f32, row: &[f32]) {
-    sum.iter_mut().zip(row).for_each(|(sum, x)| *sum += factor * x);
+const LENGTHS: &str = "every slice of a batch is as long as its sequences say";
+
+/// Slices of these lengths, one after the other.
+fn split(mut data: &[f32], lengths: impl Iterator<Item = usize>) -> Vec<&[f32]> {
+    lengths.map(|length| data.split_off(..length).expect(LENGTHS)).collect()
 }
 
-/// Slices of these sizes, one after the other.
-fn split(mut data: &mut [f32], sizes: impl Iterator<Item = usize>) -> Vec<&mut [f32]> {
-    let mut out = Vec::new();
-    for size in sizes {
-        let (first, rest) = data.split_at_mut(size);
-        out.push(first);
-        data = rest;
-    }
-    out
-}
-
-/// The same for slices that are only read.
-fn parts(mut data: &[f32], sizes: impl Iterator<Item = usize>) -> Vec<&[f32]> {
-    let mut out = Vec::new();
-    for size in sizes {
-        let (first, rest) = data.split_at(size);
-        out.push(first);
-        data = rest;
-    }
-    out
+fn split_mut(mut data: &mut [f32], lengths: impl Iterator<Item = usize>) -> Vec<&mut [f32]> {
+    lengths.map(|length| data.split_off_mut(..length).expect(LENGTHS)).collect()
 }

@@ -1,24 +1,20 @@
-//! The sizes of an evaluator's network.
+//! The sizes of an evaluator.
 
 use crate::kernels::Activation;
 
-/// What the network is made of.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EvaluatorConfig {
-    /// How many numbers a token is made from.
+    /// Values that a token is made from.
     pub inputs: usize,
     /// d: the length of a token.
     pub width: usize,
-    /// How many layers the transformer has.
     pub layers: usize,
-    /// How many heads share the attention of a layer.
     pub heads: usize,
-    /// The width of a layer's hidden part.
+    /// The width of a feed-forward block.
     pub hidden: usize,
     /// Whether a layer normalises before its parts instead of after them.
     pub norm_first: bool,
-    /// What the hidden parts do with their sums.
     pub activation: Activation,
-    /// The most steps one pass can take.
+    /// The most steps of one pass.
     pub max_steps: usize,
 }

@@ -1,125 +1,119 @@
-//! The network of the procedure evaluator: sequences of tokens to one logit each, and the gradient of
-//! every weight.
+//! The network of the procedure evaluator: sequences of tokens to one logit each, the gradient of every
+//! parameter, and the optimiser.
 
 mod config;
+mod adamw;
 mod dropout;
-mod numbers;
-mod matrix;
-mod layers;
+mod parameters;
 mod attention;
-mod network;
-mod back;
-mod tensors;
+mod activations;
+mod layers;
+mod forward;
+mod backward;
 #[cfg(feature = "cuda")]
 pub mod gpu;
 
 use safetensors::tensor::{Dtype, TensorView};
 
-use crate::weights::{Weights, WeightsError};
+use crate::error::NnError;
+use crate::matrix::Cores;
+use crate::weights::Weights;
+pub use activations::Activations;
+pub use adamw::{AdamW, AdamWState};
 pub use config::EvaluatorConfig;
 pub use dropout::Dropout;
-use matrix::Cores;
-use network::Network;
-pub use network::{Batch, Tape, Tokens};
-pub use numbers::{Layout, Place};
-pub use tensors::DeviceNetwork;
+use forward::Network;
+pub use forward::{Batch, EmbeddedTokens};
+use parameters::{Parameter, ParameterLayout};
 
-/// In how many bits weights are saved.
+/// In how many bits parameters are saved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Precision {
-    /// 32: as they were trained.
+    /// As they were trained.
     F32,
-    /// 16: half the size; logits change in the third digit.
+    /// Half the size; logits change in the third digit.
     F16,
 }
 
-/// The network with its weights.
+/// The network with its parameters.
 #[derive(Clone)]
 pub struct EvaluatorNetwork {
     config: EvaluatorConfig,
-    layout: Layout,
-    numbers: Vec<f32>,
+    layout: ParameterLayout,
+    parameters: Vec<f32>,
 }
 
 impl EvaluatorNetwork {
     /// The network in a file that has all tensors.
-    pub fn read(config: EvaluatorConfig, weights: &Weights) -> Result<Self, WeightsError> {
-        let layout = Layout::of(&config);
-        let numbers = layout.read(weights)?;
-        Ok(Self { config, layout, numbers })
+    pub fn read(config: EvaluatorConfig, weights: &Weights) -> Result<Self, NnError> {
+        let layout = ParameterLayout::new(&config);
+        let parameters = layout.read(weights)?;
+        Ok(Self { config, layout, parameters })
     }
 
-    /// An untrained network, drawn from a seed as PyTorch draws it.
-    pub fn fresh(config: EvaluatorConfig, seed: u64) -> Self {
-        let layout = Layout::of(&config);
-        let numbers = layout.fresh(seed);
-        Self { config, layout, numbers }
+    /// An untrained network, initialised from a seed as PyTorch does.
+    pub fn init(config: EvaluatorConfig, seed: u64) -> Self {
+        let layout = ParameterLayout::new(&config);
+        let parameters = layout.init(seed);
+        Self { config, layout, parameters }
     }
 
-    /// What it is made of.
     pub fn config(&self) -> &EvaluatorConfig {
         &self.config
     }
 
-    /// Where its tensors lie among its numbers.
-    pub fn layout(&self) -> &Layout {
-        &self.layout
+    /// All parameters as one flat buffer.
+    pub fn parameters(&self) -> &[f32] {
+        &self.parameters
     }
 
-    /// All its weights.
-    pub fn numbers(&self) -> &[f32] {
-        &self.numbers
-    }
-
-    /// All its weights, to be changed.
-    pub fn numbers_mut(&mut self) -> &mut [f32] {
-        &mut self.numbers
+    pub fn parameters_mut(&mut self) -> &mut [f32] {
+        &mut self.parameters
     }
 
     fn network(&self, cores: Cores) -> Network<'_> {
-        let (config, layout, weights) = (&self.config, &self.layout, self.numbers.as_slice());
-        Network { config, layout, weights, dropout: Dropout::none(), cores }
+        let Self { config, layout, parameters } = self;
+        Network { config, layout, parameters, dropout: Dropout::none(), cores }
     }
 
     /// The logit of each sequence.
     pub fn logits(&self, batch: &Batch) -> Vec<f32> {
-        self.network(Cores::All).forward(batch, &mut Tape::short())
+        self.network(Cores::All).forward(batch, &mut Activations::unsaved())
     }
 
-    /// Tokens at these places (from 1), and what the first layer makes of them; the CLS token comes
-    /// first. \[P, inputs\] -> \[1 + P, ..\]
-    pub fn tokens(&self, inputs: &[f32], places: impl Iterator<Item = usize>) -> Tokens {
-        self.network(Cores::All).tokens(inputs, places)
+    /// Tokens at these positions (from 1), with the CLS token first. \[T, inputs\] -> \[1 + T, ..\]
+    pub fn tokens(&self, inputs: &[f32], positions: impl Iterator<Item = usize>) -> EmbeddedTokens {
+        self.network(Cores::All).tokens(inputs, positions)
     }
 
-    /// The logits of sequences of known tokens, given by number without the CLS token, on one core.
-    pub fn logits_of_tokens(&self, sequences: &[Vec<usize>], tokens: &Tokens) -> Vec<f32> {
-        let mut tape = Tape::short();
+    /// The logits of sequences of embedded tokens, given by number without the CLS token, on one core.
+    pub fn logits_of_tokens(&self, sequences: &[Vec<usize>], tokens: &EmbeddedTokens) -> Vec<f32> {
+        let mut activations = Activations::unsaved();
         let lengths = sequences.iter().map(|sequence| 1 + sequence.len());
         let rows = sequences.iter().flat_map(|s| std::iter::once(0).chain(s.iter().copied()));
-        tape.begin_with_tokens(lengths, rows, tokens, self.config.layers);
-        self.network(Cores::One).finish(&mut tape, true)
+        activations.begin_with_tokens(lengths, rows, tokens, self.config.layers);
+        self.network(Cores::One).layers_and_head(&mut activations, true)
     }
 
-    /// The mean loss of a batch (binary cross entropy), with the gradient of every weight written to
-    /// `gradient`. The tape only keeps memory from call to call.
+    /// The mean loss of a batch (binary cross entropy), with the gradient of every parameter written
+    /// to `gradient`. The activations only keep memory from call to call.
     pub fn loss(
         &self,
         batch: &Batch,
         labels: &Labels,
         dropout: Dropout,
-        tape: &mut Tape,
+        activations: &mut Activations,
         gradient: &mut [f32],
     ) -> f32 {
         let network = Network { dropout, ..self.network(Cores::All) };
-        let logits = network.forward(batch, tape);
+        let logits = network.forward(batch, activations);
         let count = labels.right.len().max(1) as f32;
         let slope = |(logit, right): (&f32, &bool)| {
             let probability = 1.0 / (1.0 + (-logit).exp());
             (probability - f32::from(u8::from(*right))) * labels.weight(*right) / count
         };
         let slopes: Vec<f32> = logits.iter().zip(&labels.right).map(slope).collect();
-        network.back(&slopes, batch, tape, gradient);
+        network.backward(&slopes, batch, activations, gradient);
         cross_entropy(&logits, labels)
     }
 
@@ -127,35 +121,35 @@ impl EvaluatorNetwork {
     pub fn to_bytes(&self, precision: Precision) -> Result<Vec<u8>, safetensors::SafeTensorError> {
         let (dtype, bytes): (Dtype, Vec<u8>) = match precision {
             Precision::F32 => {
-                (Dtype::F32, self.numbers.iter().flat_map(|x| x.to_le_bytes()).collect())
+                (Dtype::F32, self.parameters.iter().flat_map(|x| x.to_le_bytes()).collect())
             }
             Precision::F16 => {
                 let half = |x: &f32| half::f16::from_f32(*x).to_le_bytes();
-                (Dtype::F16, self.numbers.iter().flat_map(half).collect())
+                (Dtype::F16, self.parameters.iter().flat_map(half).collect())
             }
         };
-        let size = bytes.len() / self.numbers.len().max(1);
-        let view = |place: &Place| {
-            let bytes = &bytes[place.range.start * size..place.range.end * size];
-            Ok((place.name.clone(), TensorView::new(dtype, place.shape.clone(), bytes)?))
+        let size = bytes.len() / self.parameters.len().max(1);
+        let view = |Parameter { name, shape, range }: &Parameter| {
+            let bytes = &bytes[range.start * size..range.end * size];
+            let view = TensorView::new(dtype, shape.clone(), bytes)?;
+            Ok::<_, safetensors::SafeTensorError>((name.clone(), view))
         };
-        let views: Result<Vec<_>, safetensors::SafeTensorError> =
-            self.layout.places().iter().map(view).collect();
-        safetensors::serialize(views?, None)
+        let views = self.layout.all.iter().map(view);
+        safetensors::serialize(views.collect::<Result<Vec<_>, _>>()?, None)
     }
 }
 
-/// What the sequences of a batch are.
+/// The labels of a batch.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Labels {
-    /// Whether each is a good demonstration.
+    /// Whether each sequence is a correct demonstration.
     pub right: Vec<bool>,
-    /// How much more one that is counts than one that is not.
+    /// The weight of a correct one in the loss; others have 1.
     pub weight_of_right: f32,
 }
 
 impl Labels {
-    /// How much a sequence counts.
+    /// The weight of a sequence in the loss.
     pub fn weight(&self, right: bool) -> f32 {
         if right { self.weight_of_right } else { 1.0 }
     }

@@ -9,7 +9,9 @@ use stitch_engine::progress::Silent;
 use stitch_engine::render::Plan;
 use utoipa::ToSchema;
 
-use super::extract::{AcceptedReply, AppState, Json, Path, Reply, accepted, attachment};
+use super::extract::{
+    AcceptedReply, AppState, Json, Path, Reply, accepted, attachment, blocking, with_ffmpeg,
+};
 use super::procedures::ProcedureText;
 use crate::demonstrations;
 use crate::editor;
@@ -53,16 +55,19 @@ pub async fn create(
     State(state): AppState,
     Json(request): Json<DemonstrationRequest>,
 ) -> AcceptedReply<CreatedDemonstration> {
-    let procedure = request.procedure.procedure()?;
-    request.search.validate()?;
-    let id = demonstrations::create(&state.database, &procedure, &request.search)?;
-    match state.jobs.enqueue(&Task::Make { demonstration: id }) {
-        Ok(job) => accepted(CreatedDemonstration { id, job }),
-        Err(error) => {
-            demonstrations::remove(&state.database, id)?;
-            Err(error)
+    let create = move || {
+        let procedure = request.procedure.procedure()?;
+        request.search.validate()?;
+        let id = demonstrations::create(&state.database, &procedure, &request.search)?;
+        match state.jobs.enqueue(&Task::Make { demonstration: id }) {
+            Ok(job) => Ok(CreatedDemonstration { id, job }),
+            Err(error) => {
+                demonstrations::remove(&state.database, id)?;
+                Err(error)
+            }
         }
-    }
+    };
+    blocking(create).await.map(accepted)
 }
 
 /// List the last 100 demonstrations
@@ -75,7 +80,8 @@ pub async fn list(State(state): AppState) -> Reply<Vec<DemonstrationSummary>> {
         steps: record.steps.len(),
         found: record.revision > 0,
     };
-    Ok(Json(demonstrations::list(&state.database, 100)?.into_iter().map(summary).collect()))
+    let list = blocking(move || Ok(demonstrations::list(&state.database, 100)?)).await?;
+    Ok(Json(list.into_iter().map(summary).collect()))
 }
 
 /// Get the current revision of a demonstration
@@ -84,14 +90,14 @@ pub async fn list(State(state): AppState) -> Reply<Vec<DemonstrationSummary>> {
     responses(NotFound, (status = 200, description = "the current revision", body = DemonstrationView),
         (status = 409, description = "the search is still running", body = ApiError)))]
 pub async fn get(State(state): AppState, Path(id): Path<i64>) -> Reply<DemonstrationView> {
-    editor::view(&state, id).map(Json)
+    blocking(move || editor::view(&state, id)).await.map(Json)
 }
 
 /// Delete a demonstration
 #[utoipa::path(delete, path = "/api/demonstrations/{id}", tag = "demonstrations",
     params(("id" = i64, Path)), responses(NotFound, (status = 204, description = "deleted")))]
 pub async fn remove(State(state): AppState, Path(id): Path<i64>) -> Result<StatusCode, ApiError> {
-    match demonstrations::remove(&state.database, id)? {
+    match blocking(move || Ok(demonstrations::remove(&state.database, id)?)).await? {
         true => Ok(StatusCode::NO_CONTENT),
         false => Err(ApiError::not_found("demonstration")),
     }
@@ -108,7 +114,7 @@ pub async fn change(
     Path(id): Path<i64>,
     Json(change): Json<Change>,
 ) -> Reply<DemonstrationView> {
-    editor::change(&state, id, &change).map(Json)
+    blocking(move || editor::change(&state, id, &change)).await.map(Json)
 }
 
 /// Render the current revision of a demonstration
@@ -123,8 +129,11 @@ pub async fn render(
     Json(options): Json<VideoOptions>,
 ) -> AcceptedReply<Job> {
     options.validate()?;
-    let revision = demonstrations::current(&state.database, id)?.1.number;
-    accepted(state.jobs.enqueue(&Task::Render { demonstration: id, revision, options })?)
+    let enqueue = move || {
+        let revision = demonstrations::current(&state.database, id)?.1.number;
+        state.jobs.enqueue(&Task::Render { demonstration: id, revision, options })
+    };
+    blocking(enqueue).await.map(accepted)
 }
 
 /// Export a demonstration
@@ -140,14 +149,19 @@ pub async fn export(
     Path((id, name)): Path<(i64, String)>,
 ) -> Result<Response, ApiError> {
     let format = Format::by_extension(&name).ok_or_else(|| ApiError::not_found("format"))?;
-    let demonstration = &demonstrations::current(&state.database, id)?.1.answer;
-    let options = last_render_options(&state, id)?;
-    let plan = Plan::new(demonstration, &options.render_options(), &Silent)?;
-    let (video, cache) = (format!("demonstration-{id}.mp4"), state.cuts_folder());
-    let export =
-        Export { demonstration, plan: &plan, video: &video, cache: &cache, progress: &Silent };
+    let server = state.clone();
+    let write = move || {
+        let demonstration = &demonstrations::current(&server.database, id)?.1.answer;
+        let options = last_render_options(&server, id)?;
+        let plan = Plan::new(demonstration, &options.render_options(), &Silent)?;
+        let (video, cache) = (format!("demonstration-{id}.mp4"), server.cuts_folder());
+        let export =
+            Export { demonstration, plan: &plan, video: &video, cache: &cache, progress: &Silent };
+        Ok(format.text(&export)?)
+    };
+    let text = with_ffmpeg(&state, write).await?;
     let name = format!("demonstration-{id}.{}", format.extension);
-    Ok(attachment(format.media_type, &name, format.text(&export)?))
+    Ok(attachment(format.media_type(), &name, text))
 }
 
 /// The options of the last render, so that exports have the times of that video.
@@ -163,6 +177,6 @@ fn last_render_options(state: &Server, id: i64) -> Result<VideoOptions, ApiError
     responses((status = 200, description = "JSON lines: the preferred and the rejected clip of a step",
         content_type = "application/jsonl", body = String)))]
 pub async fn choices(State(state): AppState) -> Result<Response, ApiError> {
-    let lines = demonstrations::choices(&state.database)?;
+    let lines = blocking(move || Ok(demonstrations::choices(&state.database)?)).await?;
     Ok(attachment("application/jsonl", "choices.jsonl", lines))
 }

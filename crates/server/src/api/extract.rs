@@ -1,6 +1,5 @@
 //! Extractors whose errors are `ApiError`s, and types of responses.
 
-use axum::extract::rejection::{JsonRejection, PathRejection, QueryRejection};
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;
 use axum::http::{StatusCode, header};
@@ -9,7 +8,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::error::ApiError;
-use crate::state::SharedState;
+use crate::state::{SharedState, State};
 
 pub struct Json<T>(pub T);
 pub struct Path<T>(pub T);
@@ -19,9 +18,8 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Json<T> {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
-        let rejected = |e: JsonRejection| ApiError::new(e.status(), e.body_text());
         let found = axum::Json::from_request(request, state).await;
-        found.map(|axum::Json(found)| Self(found)).map_err(rejected)
+        found.map(|found| Self(found.0)).map_err(|e| ApiError::new(e.status(), e.body_text()))
     }
 }
 
@@ -31,25 +29,43 @@ impl<T: Serialize> IntoResponse for Json<T> {
     }
 }
 
-impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Path<T> {
-    type Rejection = ApiError;
+macro_rules! from_parts {
+    ($name:ident, $rejected:expr) => {
+        impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for $name<T> {
+            type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
-        // An id that is not a number identifies nothing: 404, not 400.
-        let rejected = |_: PathRejection| ApiError::not_found("resource");
-        let found = axum::extract::Path::from_request_parts(parts, state).await;
-        found.map(|axum::extract::Path(found)| Self(found)).map_err(rejected)
-    }
+            async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+                let found = axum::extract::$name::from_request_parts(parts, state).await;
+                found.map(|found| Self(found.0)).map_err($rejected)
+            }
+        }
+    };
 }
 
-impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
-    type Rejection = ApiError;
+// An id that is not a number identifies nothing: 404, not 400.
+from_parts!(Path, |_| ApiError::not_found("resource"));
+from_parts!(Query, |error| ApiError::invalid(error.body_text()));
 
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
-        let rejected = |e: QueryRejection| ApiError::invalid(e.body_text());
-        let found = axum::extract::Query::from_request_parts(parts, state).await;
-        found.map(|axum::extract::Query(found)| Self(found)).map_err(rejected)
-    }
+/// Runs work that reads files, queries SQLite or computes on a thread that may block. Never around a
+/// response that streams or a body that is read: those would hold the thread for as long as the client likes.
+pub async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, ApiError> + Send + 'static,
+) -> Result<T, ApiError> {
+    tokio::task::spawn_blocking(work).await.map_err(ApiError::internal)?
+}
+
+/// As [`blocking`], for work that runs ffmpeg: a few at a time. The permit is held until the work ends,
+/// also when the client has gone; a client that goes while it waits leaves the queue.
+pub async fn with_ffmpeg<T: Send + 'static>(
+    state: &State,
+    work: impl FnOnce() -> Result<T, ApiError> + Send + 'static,
+) -> Result<T, ApiError> {
+    let permit = state.ffmpeg.clone().acquire_owned().await.map_err(ApiError::internal)?;
+    let work = move || {
+        let _permit = permit;
+        work()
+    };
+    blocking(work).await
 }
 
 /// The state of the server, as a parameter of handlers.
@@ -58,8 +74,8 @@ pub type Reply<T> = Result<Json<T>, ApiError>;
 /// With status 202.
 pub type AcceptedReply<T> = Result<(StatusCode, Json<T>), ApiError>;
 
-pub fn accepted<T>(result: T) -> AcceptedReply<T> {
-    Ok((StatusCode::ACCEPTED, Json(result)))
+pub fn accepted<T>(result: T) -> (StatusCode, Json<T>) {
+    (StatusCode::ACCEPTED, Json(result))
 }
 
 /// A text that browsers save as a file.

@@ -12,7 +12,7 @@ use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 use utoipa::ToSchema;
 
-use super::extract::{AcceptedReply, AppState, Json, Path, Reply, accepted};
+use super::extract::{AcceptedReply, AppState, Json, Path, Reply, accepted, blocking};
 use super::library::{VideoFile, send_file};
 use crate::database::to_json;
 use crate::error::{ApiError, BodyErrors, NotFound};
@@ -34,29 +34,32 @@ pub async fn index(
     State(state): AppState,
     Json(IndexRequest { folder }): Json<IndexRequest>,
 ) -> AcceptedReply<Job> {
-    let folder = state.allowed_folder(&folder)?.to_string_lossy().into_owned();
-    accepted(state.jobs.enqueue(&Task::Index { folder })?)
+    let enqueue = move || {
+        let folder = state.allowed_folder(&folder)?.to_string_lossy().into_owned();
+        state.jobs.enqueue(&Task::Index { folder })
+    };
+    blocking(enqueue).await.map(accepted)
 }
 
 /// List the last 100 jobs
 #[utoipa::path(get, path = "/api/jobs", tag = "jobs",
     responses((status = 200, description = "newest first", body = [Job])))]
 pub async fn list(State(state): AppState) -> Reply<Vec<Job>> {
-    Ok(Json(state.jobs.list(100)?))
+    blocking(move || Ok(state.jobs.list(100)?)).await.map(Json)
 }
 
 /// Get a job
 #[utoipa::path(get, path = "/api/jobs/{id}", tag = "jobs", params(("id" = i64, Path)),
     responses(NotFound, (status = 200, description = "its status and progress", body = Job)))]
 pub async fn get(State(state): AppState, Path(id): Path<i64>) -> Reply<Job> {
-    state.jobs.get(id).map(Json)
+    get_job(&state, id).await.map(Json)
 }
 
 /// Cancel a job
 #[utoipa::path(delete, path = "/api/jobs/{id}", tag = "jobs", params(("id" = i64, Path)),
     responses(NotFound, (status = 202, description = "it stops at the next safe point", body = Job)))]
 pub async fn cancel(State(state): AppState, Path(id): Path<i64>) -> AcceptedReply<Job> {
-    accepted(state.jobs.cancel(id)?)
+    blocking(move || state.jobs.cancel(id)).await.map(accepted)
 }
 
 /// Follow a job
@@ -68,9 +71,14 @@ pub async fn events(
     Path(id): Path<i64>,
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, ApiError> {
     let receiver = state.jobs.subscribe(); // before reading the job, so that no event is missed
-    let job = state.jobs.get(id)?;
+    let job = get_job(&state, id).await?;
     let events = JobEvents { state, id, receiver, first: Some(job), over: false };
     Ok(Sse::new(unfold(events, JobEvents::next)).keep_alive(KeepAlive::default()))
+}
+
+async fn get_job(state: &SharedState, id: i64) -> Result<Job, ApiError> {
+    let state = state.clone();
+    blocking(move || state.jobs.get(id)).await
 }
 
 /// The events of one job, until it ends.
@@ -102,7 +110,7 @@ impl JobEvents {
                 Ok(job) if job.id == id => return Some(job),
                 Ok(_) => {}
                 // Too slow to receive every event: the current state replaces the missed ones.
-                Err(RecvError::Lagged(_)) => return self.state.jobs.get(id).ok(),
+                Err(RecvError::Lagged(_)) => return get_job(&self.state, id).await.ok(),
                 Err(RecvError::Closed) => return None,
             }
         }
@@ -117,7 +125,7 @@ pub async fn video(
     Path(id): Path<i64>,
     request: Request,
 ) -> Result<Response, ApiError> {
-    let job = state.jobs.get(id)?;
+    let job = get_job(&state, id).await?;
     match (job.kind, job.status) {
         (JobKind::Render, JobStatus::Done) => {}
         (JobKind::Render, _) => return Err(ApiError::conflict("the video is not rendered yet")),

@@ -16,7 +16,7 @@ use tower::ServiceExt;
 use tower_http::services::ServeFile;
 use utoipa::{IntoParams, ToSchema};
 
-use super::extract::{AppState, Json, Path, Query, Reply};
+use super::extract::{AppState, Json, Path, Query, Reply, blocking, with_ffmpeg};
 use crate::error::{ApiError, NotFound};
 use crate::state::State as Server;
 use crate::wire::ClipRef;
@@ -104,15 +104,18 @@ pub fn videos(state: &Server) -> Result<Vec<VideoView>, ApiError> {
 #[utoipa::path(get, path = "/api/videos", tag = "library",
     responses((status = 200, description = "all videos", body = [VideoView])))]
 pub async fn list(State(state): AppState) -> Reply<Vec<VideoView>> {
-    videos(&state).map(Json)
+    blocking(move || videos(&state)).await.map(Json)
 }
 
 /// Get a video
 #[utoipa::path(get, path = "/api/videos/{id}", tag = "library", params(("id" = u32, Path)),
     responses(NotFound, (status = 200, description = "the video", body = VideoView)))]
 pub async fn get(State(state): AppState, Path(id): Path<u32>) -> Reply<VideoView> {
-    let record = state.resources.library.video(VideoId(id))?;
-    Ok(Json(VideoView::new(&record, state.pool()?.as_deref())))
+    let view = move || {
+        let record = state.resources.library.video(VideoId(id))?;
+        Ok(VideoView::new(&record, state.pool()?.as_deref()))
+    };
+    blocking(view).await.map(Json)
 }
 
 /// The path and length of a video that is ready. Requests name videos by id only.
@@ -147,7 +150,8 @@ pub async fn file(
     Path(id): Path<u32>,
     request: Request,
 ) -> Result<Response, ApiError> {
-    send_file(path_of(&state, id)?.0, request).await
+    let (path, _) = blocking(move || path_of(&state, id)).await?;
+    send_file(path, request).await
 }
 
 /// Sends a file or a range of it; browsers check whether it has changed before they use a cached copy.
@@ -180,14 +184,16 @@ pub async fn thumbnail(
     Path(id): Path<u32>,
     Query(ThumbnailQuery { at }): Query<ThumbnailQuery>,
 ) -> Result<Response, ApiError> {
-    let (path, length_ms) = path_of(&state, id)?;
-    let at = at.min(length_ms.saturating_sub(100)) / 100 * 100;
-    let permit = state.thumbnails.acquire().await.map_err(ApiError::internal)?;
-    let jpeg = picture_at(&state.cuts_folder(), &path, at, &Silent).map_err(|error| {
-        tracing::debug!(%error, "no thumbnail");
-        ApiError::not_found("picture")
-    })?;
-    drop(permit);
+    let server = state.clone();
+    let extract = move || {
+        let (path, length_ms) = path_of(&server, id)?;
+        let at = at.min(length_ms.saturating_sub(100)) / 100 * 100;
+        picture_at(&server.cuts_folder(), &path, at, &Silent).map_err(|error| {
+            tracing::debug!(%error, "no thumbnail");
+            ApiError::not_found("picture")
+        })
+    };
+    let jpeg = with_ffmpeg(&state, extract).await?;
     let headers =
         [(header::CONTENT_TYPE, "image/jpeg"), (header::CACHE_CONTROL, "private, max-age=86400")];
     Ok((headers, jpeg).into_response())
@@ -260,5 +266,5 @@ pub async fn search(
     State(state): AppState,
     Query(SearchQuery { q }): Query<SearchQuery>,
 ) -> Reply<SearchResults> {
-    find(&state, &q).map(Json)
+    blocking(move || find(&state, &q)).await.map(Json)
 }

@@ -1,14 +1,15 @@
 //! Parses a procedure from a text or file.
 
 use axum::body::Bytes;
+use axum::extract::State;
 use axum::extract::rejection::BytesRejection;
 use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
 use stitch_core::procedure::Procedure;
-use stitch_engine::recipe;
+use stitch_engine::recipe::{self, Labeller};
 use utoipa::{IntoParams, ToSchema};
 
-use super::extract::{Json, Query, Reply};
+use super::extract::{AppState, Json, Query, Reply, blocking};
 use crate::error::ApiError;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -60,6 +61,7 @@ pub struct FileName {
         (status = 413, description = "too large", body = ApiError),
         (status = 422, description = "it has no steps", body = ApiError)))]
 pub async fn read(
+    State(state): AppState,
     Query(FileName { name }): Query<FileName>,
     body: Result<Bytes, BytesRejection>,
 ) -> Reply<ProcedureText> {
@@ -70,6 +72,10 @@ pub async fn read(
         }
         status => ApiError::new(status, rejected.body_text()),
     })?;
-    let found = recipe::read_procedure(&name, &bytes)?.procedure;
+    let read = move || {
+        let labeller: &dyn Labeller = state.resources.sentence.as_ref();
+        Ok(recipe::read_procedure(&name, &bytes, Some(labeller))?.procedure)
+    };
+    let found = blocking(read).await?;
     Ok(Json(ProcedureText { title: found.title().into(), steps: found.steps().to_vec() }))
 }

@@ -6,12 +6,13 @@ use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::response::Response;
 use serde::{Deserialize, Serialize};
+use stitch_core::format::fold;
 use utoipa::ToSchema;
 
-use super::extract::{AppState, Json, Path, Reply, attachment};
+use super::extract::{AppState, Json, Path, Reply, attachment, blocking};
 use super::library::{VideoFile, send_file};
 use crate::error::{ApiError, BodyErrors, NotFound};
-use crate::settings::random_bytes;
+use crate::settings::{random_bytes, random_token};
 use crate::state::State as Server;
 use crate::study::{self, QUESTIONS, Rater, Study, Trial, Verdict, trials};
 
@@ -124,23 +125,25 @@ pub async fn add_rater(
     State(state): AppState,
     Json(NewRater { name }): Json<NewRater>,
 ) -> Reply<RaterProgress> {
-    let study = open(&state)?;
-    let name = name.split_whitespace().collect::<Vec<_>>().join(" ");
+    let name = fold(&name);
     if name.is_empty() || name.chars().count() > 100 {
         return Err(ApiError::invalid("the name must have 1 to 100 characters"));
     }
-    let key = stitch_engine::files::hex(&random_bytes::<16>()?);
-    // SQLite's integers are signed.
-    let rater = Rater { key, name, seed: u64::from_be_bytes(random_bytes()?) >> 1 };
-    study.add_rater(&rater)?;
-    progress_of(&state, &rater).map(Json)
+    let add = move || {
+        // SQLite's integers are signed.
+        let seed = u64::from_be_bytes(random_bytes()?) >> 1;
+        let rater = Rater { key: random_token()?, name, seed };
+        open(&state)?.add_rater(&rater)?;
+        progress_of(&state, &rater)
+    };
+    blocking(add).await.map(Json)
 }
 
 /// Get a rater's progress
 #[utoipa::path(get, path = "/api/study/raters/{key}", tag = "study", params(("key" = String, Path)),
     responses(NotFound, (status = 200, description = "the progress", body = RaterProgress)))]
 pub async fn progress(State(state): AppState, Path(key): Path<String>) -> Reply<RaterProgress> {
-    progress_of(&state, &rater(&state, &key)?).map(Json)
+    blocking(move || progress_of(&state, &rater(&state, &key)?)).await.map(Json)
 }
 
 /// Get a pair
@@ -151,7 +154,7 @@ pub async fn pair(
     State(state): AppState,
     Path((key, number)): Path<(String, usize)>,
 ) -> Reply<PairView> {
-    pair_view(&state, &key, number).map(Json)
+    blocking(move || pair_view(&state, &key, number)).await.map(Json)
 }
 
 /// Answer the questions about a pair
@@ -163,16 +166,19 @@ pub async fn answer(
     Path((key, number)): Path<(String, usize)>,
     Json(verdicts): Json<Verdicts>,
 ) -> Reply<RaterProgress> {
-    let (study, rater) = (open(&state)?, rater(&state, &key)?);
-    let trial = trial(study, &rater, number)?;
-    let Verdicts { steps, goal, quality, overall, seconds } = verdicts;
-    if !(0.0..=86_400.0).contains(&seconds) {
-        return Err(ApiError::invalid("seconds must be from 0 to 86400"));
-    }
-    let names = QUESTIONS.map(|(name, _, _)| name);
-    let verdicts: Vec<_> = names.into_iter().zip([steps, goal, quality, overall]).collect();
-    study.answer(&rater, trial, &verdicts, seconds)?;
-    progress_of(&state, &rater).map(Json)
+    let save = move || {
+        let (study, rater) = (open(&state)?, rater(&state, &key)?);
+        let trial = trial(study, &rater, number)?;
+        let Verdicts { steps, goal, quality, overall, seconds } = verdicts;
+        if !(0.0..=86_400.0).contains(&seconds) {
+            return Err(ApiError::invalid("seconds must be from 0 to 86400"));
+        }
+        let names = QUESTIONS.map(|(name, _, _)| name);
+        let verdicts: Vec<_> = names.into_iter().zip([steps, goal, quality, overall]).collect();
+        study.answer(&rater, trial, &verdicts, seconds)?;
+        progress_of(&state, &rater)
+    };
+    blocking(save).await.map(Json)
 }
 
 /// Get the video on one side of a pair
@@ -185,21 +191,24 @@ pub async fn side(
     Path((key, number, side)): Path<(String, usize, String)>,
     request: Request,
 ) -> Result<Response, ApiError> {
-    let study = open(&state)?;
-    let trial = trial(study, &rater(&state, &key)?, number)?;
-    let file = match side.as_str() {
-        "left" => study.file(trial, true),
-        "right" => study.file(trial, false),
-        _ => None,
+    let find = move || {
+        let study = open(&state)?;
+        let trial = trial(study, &rater(&state, &key)?, number)?;
+        let file = match side.as_str() {
+            "left" => study.file(trial, true),
+            "right" => study.file(trial, false),
+            _ => None,
+        };
+        file.ok_or_else(|| ApiError::not_found("video"))
     };
-    send_file(file.ok_or_else(|| ApiError::not_found("video"))?, request).await
+    send_file(blocking(find).await?, request).await
 }
 
 /// Export all answers as CSV
 #[utoipa::path(get, path = "/api/study/answers.csv", tag = "study",
     responses(NotFound, (status = 200, description = "one answer per line", content_type = "text/csv", body = String)))]
 pub async fn csv(State(state): AppState) -> Result<Response, ApiError> {
-    let text = study::csv(&open(&state)?.answers()?);
+    let text = blocking(move || Ok(study::csv(&open(&state)?.answers()?))).await?;
     Ok(attachment("text/csv; charset=utf-8", "answers.csv", text))
 }
 
@@ -207,6 +216,6 @@ pub async fn csv(State(state): AppState) -> Result<Response, ApiError> {
 #[utoipa::path(get, path = "/api/study/battles.jsonl", tag = "study",
     responses(NotFound, (status = 200, description = "JSON lines", content_type = "application/jsonl", body = String)))]
 pub async fn battles(State(state): AppState) -> Result<Response, ApiError> {
-    let text = study::battles(&open(&state)?.answers()?);
+    let text = blocking(move || Ok(study::battles(&open(&state)?.answers()?))).await?;
     Ok(attachment("application/jsonl", "battles.jsonl", text))
 }

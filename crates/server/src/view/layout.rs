@@ -7,6 +7,7 @@ use axum::response::{IntoResponse, Response};
 use maud::{DOCTYPE, Markup, html};
 
 use crate::error::ApiError;
+use crate::guard::Access;
 use crate::state::State;
 
 pub const STYLE: &str = include_str!("../../assets/page.css");
@@ -23,17 +24,29 @@ pub static VERSION: LazyLock<String> = LazyLock::new(|| {
     format!("{hash:016x}")
 });
 
-/// The entries of the navigation bar; a demonstration has none.
+/// The entries of the navigation bar; a demonstration has none, and raters see only the study.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum NavItem {
     Library,
     New,
     Study,
+    StudyOnly,
     None,
+}
+
+impl From<Access> for NavItem {
+    fn from(access: Access) -> Self {
+        match access {
+            Access::All => Self::Study,
+            Access::Study => Self::StudyOnly,
+        }
+    }
 }
 
 pub fn page(state: &State, current: NavItem, title: &str, content: &Markup) -> Markup {
     let asset = |name: &str| format!("/assets/{}/{name}", *VERSION);
+    let for_rater = current == NavItem::StudyOnly;
+    let current = if for_rater { NavItem::Study } else { current };
     let here = |item: NavItem| (current == item).then_some("page");
     html! {
         (DOCTYPE)
@@ -50,10 +63,12 @@ pub fn page(state: &State, current: NavItem, title: &str, content: &Markup) -> M
             body {
                 a.skip href="#main" { "Skip to content" }
                 header.top {
-                    a.brand href="/" { (icon("mark")) "stitch" }
+                    a.brand href=(if for_rater { "/study" } else { "/" }) { (icon("mark")) "stitch" }
                     nav aria-label="Pages" {
-                        a href="/" aria-current=[here(NavItem::Library)] { "Library" }
-                        a href="/new" aria-current=[here(NavItem::New)] { "New" span.wide { " demonstration" } }
+                        @if !for_rater {
+                            a href="/" aria-current=[here(NavItem::Library)] { "Library" }
+                            a href="/new" aria-current=[here(NavItem::New)] { "New" span.wide { " demonstration" } }
+                        }
                         @if state.study.is_some() {
                             a href="/study" aria-current=[here(NavItem::Study)] { "Study" }
                         }

@@ -111,8 +111,9 @@ fn add_folder(state: &State, open: bool) -> Result<Markup, ApiError> {
                         placeholder=(example);
                     button.primary { "Add" }
                 }
-                @if !roots.is_empty() {
-                    p.soft { "Allowed: " (roots.join(", ")) " and their subfolders." }
+                p.soft {
+                    @if roots.is_empty() { "Allowed: the folders of the library's videos. Start the server with --root FOLDER to allow others." }
+                    @else { "Allowed: " (roots.join(", ")) " and their subfolders." }
                 }
             }
             ul.jobs #jobs { @for job in indexing { (job_row(job)) } }

@@ -10,14 +10,15 @@ use axum::extract::{Path as Parts, State};
 use axum::http::{StatusCode, Uri, header};
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
-use axum::{Json as Plain, Router};
+use axum::{Extension, Json as Plain, Router};
 use maud::Markup;
 use utoipa::openapi::OpenApi;
 
-use crate::api::extract::{AppState, Json, Path, Query};
+use crate::api::extract::{AppState, Json, Path, Query, blocking};
 use crate::api::library::SearchQuery;
 use crate::editor;
 use crate::error::ApiError;
+use crate::guard::Access;
 use crate::jobs::JobKind;
 use crate::state::{SharedState, State as Server};
 use crate::wire::Change;
@@ -49,22 +50,33 @@ pub async fn not_found(State(state): AppState, uri: Uri) -> Response {
 }
 
 /// A page, or the error as one.
-fn page(state: &Server, page: Result<Markup, ApiError>) -> Response {
-    match page {
+async fn page(
+    state: SharedState,
+    make: impl FnOnce(&Server) -> Result<Markup, ApiError> + Send + 'static,
+) -> Response {
+    let server = state.clone();
+    match blocking(move || make(&server)).await {
         Ok(page) => respond(StatusCode::OK, page),
-        Err(error) => error_page(state, &error),
+        Err(error) => error_page(&state, &error),
     }
 }
 
 /// A part of a page, which the script inserts.
-type Fragment = Result<Response, ApiError>;
-
-async fn library(State(state): AppState, uri: Uri) -> Response {
-    page(&state, library::library(&state, uri.query() == Some("all")))
+async fn fragment(
+    make: impl FnOnce() -> Result<Markup, ApiError> + Send + 'static,
+) -> Result<Response, ApiError> {
+    Ok(respond(StatusCode::OK, blocking(make).await?))
 }
 
-async fn search_results(State(state): AppState, query: Query<SearchQuery>) -> Fragment {
-    Ok(respond(StatusCode::OK, library::search_results(&state, &query.0.q)?))
+async fn library(State(state): AppState, uri: Uri) -> Response {
+    page(state, move |state| library::library(state, uri.query() == Some("all"))).await
+}
+
+async fn search_results(
+    State(state): AppState,
+    Query(SearchQuery { q }): Query<SearchQuery>,
+) -> Result<Response, ApiError> {
+    fragment(move || library::search_results(&state, &q)).await
 }
 
 async fn new(State(state): AppState) -> Response {
@@ -72,42 +84,54 @@ async fn new(State(state): AppState) -> Response {
 }
 
 async fn demonstration(State(state): AppState, id: Result<Path<i64>, ApiError>) -> Response {
-    page(&state, id.and_then(|Path(id)| demonstration::demonstration(&state, id)))
+    page(state, |state| demonstration::demonstration(state, id?.0)).await
 }
 
 async fn change(
     State(state): AppState,
     Path(id): Path<i64>,
     Json(change): Json<Change>,
-) -> Fragment {
-    let view = editor::change(&state, id, &change)?;
-    Ok(respond(StatusCode::OK, demonstration::fragment(&state, &view)?))
+) -> Result<Response, ApiError> {
+    let apply = move || demonstration::fragment(&state, &editor::change(&state, id, &change)?);
+    fragment(apply).await
 }
 
-async fn rendered(State(state): AppState, Path(id): Path<i64>) -> Fragment {
-    let view = editor::view(&state, id)?;
-    let job = state.jobs.newest(JobKind::Render, id)?;
-    let job = job.ok_or_else(|| ApiError::not_found("video"))?;
-    Ok(respond(StatusCode::OK, demonstration::rendered(&view, &job)))
+async fn rendered(State(state): AppState, Path(id): Path<i64>) -> Result<Response, ApiError> {
+    let rendered = move || {
+        let view = editor::view(&state, id)?;
+        let job = state.jobs.newest(JobKind::Render, id)?;
+        Ok(demonstration::rendered(&view, &job.ok_or_else(|| ApiError::not_found("video"))?))
+    };
+    fragment(rendered).await
 }
 
-async fn study(State(state): AppState) -> Response {
-    page(&state, study::introduction(&state))
+async fn study(State(state): AppState, Extension(access): Extension<Access>) -> Response {
+    page(state, move |state| study::introduction(state, access)).await
 }
 
-async fn study_next(State(state): AppState, Parts(key): Parts<String>) -> Response {
-    match study::next(&state, &key) {
+async fn study_next(
+    State(state): AppState,
+    Extension(access): Extension<Access>,
+    Parts(key): Parts<String>,
+) -> Response {
+    let (server, rater) = (state.clone(), key.clone());
+    match blocking(move || study::next(&server, &rater)).await {
         Ok(Some(number)) => Redirect::to(&format!("/study/{key}/{number}")).into_response(),
-        Ok(None) => page(&state, study::done(&state, &key)),
+        Ok(None) => page(state, move |state| study::done(state, access, &key)).await,
         Err(error) => error_page(&state, &error),
     }
 }
 
 async fn study_pair(
     State(state): AppState,
+    Extension(access): Extension<Access>,
     trial: Result<Path<(String, usize)>, ApiError>,
 ) -> Response {
-    page(&state, trial.and_then(|Path((key, number))| study::pair(&state, &key, number)))
+    let pair = move |state: &Server| {
+        let Path((key, number)) = trial?;
+        study::pair(state, access, &key, number)
+    };
+    page(state, pair).await
 }
 
 async fn asset(Path((version, name)): Path<(String, String)>) -> Result<Response, ApiError> {

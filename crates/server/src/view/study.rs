@@ -3,9 +3,10 @@
 use maud::{Markup, html};
 use stitch_core::format::{clock, count};
 
-use super::layout::{NavItem, page};
+use super::layout::page;
 use crate::api::study::{PairView, open, pair_view, progress_of, rater};
 use crate::error::ApiError;
+use crate::guard::Access;
 use crate::state::State;
 use crate::study::QUESTIONS;
 
@@ -17,7 +18,7 @@ const EXAMPLES: [&str; 4] = [
     "one is prettier but leaves out a step: choose the one that you would rather follow.",
 ];
 
-pub fn introduction(state: &State) -> Result<Markup, ApiError> {
+pub fn introduction(state: &State, access: Access) -> Result<Markup, ApiError> {
     let study = open(state)?;
     let content = html! {
         section.narrow {
@@ -37,14 +38,16 @@ pub fn introduction(state: &State) -> Result<Markup, ApiError> {
                 label for="rater" { "Your name, or any other word that identifies you" }
                 div.row { input #rater name="name" required maxlength="100" autocomplete="nickname"; button.primary { "Begin" } }
             }
-            p.soft {
-                "For the organisers: "
-                a href="/api/study/answers.csv" download { "answers as CSV" } ", "
-                a href="/api/study/battles.jsonl" download { "as LMArena battles" } "."
+            @if access == Access::All {
+                p.soft {
+                    "For the organisers: "
+                    a href="/api/study/answers.csv" download { "answers as CSV" } ", "
+                    a href="/api/study/battles.jsonl" download { "as LMArena battles" } "."
+                }
             }
         }
     };
-    Ok(page(state, NavItem::Study, &study.plan.title, &content))
+    Ok(page(state, access.into(), &study.plan.title, &content))
 }
 
 /// The rater's next pair; none if all are answered.
@@ -52,7 +55,7 @@ pub fn next(state: &State, key: &str) -> Result<Option<usize>, ApiError> {
     Ok(progress_of(state, &rater(state, key)?)?.next)
 }
 
-pub fn done(state: &State, key: &str) -> Result<Markup, ApiError> {
+pub fn done(state: &State, access: Access, key: &str) -> Result<Markup, ApiError> {
     let progress = progress_of(state, &rater(state, key)?)?;
     let content = html! {
         section.narrow {
@@ -61,10 +64,10 @@ pub fn done(state: &State, key: &str) -> Result<Markup, ApiError> {
             p { a.button href={ "/study/" (key) "/1" } { "Review your answers" } }
         }
     };
-    Ok(page(state, NavItem::Study, "Thank you", &content))
+    Ok(page(state, access.into(), "Thank you", &content))
 }
 
-pub fn pair(state: &State, key: &str, number: usize) -> Result<Markup, ApiError> {
+pub fn pair(state: &State, access: Access, key: &str, number: usize) -> Result<Markup, ApiError> {
     let progress = progress_of(state, &rater(state, key)?)?;
     let pair = pair_view(state, key, number)?;
     let base = format!("/api/study/raters/{key}/pairs/{number}");
@@ -92,7 +95,7 @@ pub fn pair(state: &State, key: &str, number: usize) -> Result<Markup, ApiError>
             (questions(&pair))
         }
     };
-    Ok(page(state, NavItem::Study, &format!("Pair {number}"), &content))
+    Ok(page(state, access.into(), &format!("Pair {number}"), &content))
 }
 
 fn step_table(pair: &PairView) -> Markup {

@@ -99,3 +99,16 @@ fn a_job_of_something_gone_fails_and_says_so() {
     assert_eq!(failed["status"], "failed");
     assert!(failed["message"].as_str().unwrap().contains("no such demonstration"));
 }
+
+#[test]
+fn a_job_of_another_version_hides_no_other() {
+    let site = Site::indexed();
+    let add = "PRAGMA ignore_check_constraints = ON;
+        INSERT INTO jobs (kind, work, status, warnings, created_ms)
+        VALUES ('polish', '{}', 'paused', 'none', 0);";
+    site.state.database.lock().execute_batch(add).unwrap();
+    let jobs = site.get("/api/jobs").json();
+    assert_eq!(jobs.as_array().unwrap().len(), 2, "{jobs}");
+    assert_eq!((&jobs[0]["status"], &jobs[0]["warnings"]), (&json!("failed"), &json!([])));
+    assert_eq!(site.get("/").status, 200);
+}

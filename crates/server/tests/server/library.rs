@@ -110,3 +110,13 @@ fn a_folder_is_added_only_from_where_that_is_allowed() {
     assert_eq!(add(&inside("videos")).status, 202);
     assert_eq!(add(&inside("videos/../videos")).status, 202);
 }
+
+#[test]
+fn without_roots_only_the_folders_of_the_librarys_videos_are_allowed() {
+    let site = Site::indexed().restarted_with(|settings| settings.roots.clear());
+    let add = |name: &str| site.post("/api/index", &json!({"folder": site.path(name)})).status;
+    assert_eq!(
+        (add("videos").as_u16(), add("library").as_u16(), add("").as_u16()),
+        (202, 422, 422)
+    );
+}

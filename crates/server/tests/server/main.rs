@@ -5,5 +5,6 @@ mod library;
 mod demonstrations;
 mod jobs;
 mod hostile;
+mod limits;
 mod study;
 mod interface;

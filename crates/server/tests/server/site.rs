@@ -70,7 +70,12 @@ impl Site {
 
     /// The same library in a server started anew.
     pub fn restarted(self) -> Self {
-        let settings = self.state.settings.clone();
+        self.restarted_with(|_| {})
+    }
+
+    pub fn restarted_with(self, change: impl FnOnce(&mut Settings)) -> Self {
+        let mut settings = self.state.settings.clone();
+        change(&mut settings);
         drop(self.state);
         Self { state: open(self.folder.path(), settings), folder: self.folder }
     }

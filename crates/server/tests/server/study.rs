@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
+use axum::body::Body;
 use serde_json::{Value, json};
-use stitch_server::study::{Sample, StudyPlan, StudyVideo};
+use stitch_server::study::{Sample, Study, StudyPlan, StudyVideo};
 
-use crate::site::{Site, video};
+use crate::site::{Site, request, video};
 
 fn make(folder: &Path) {
     let methods = ["ours".to_owned(), "random".to_owned()];
@@ -117,4 +118,60 @@ fn answers_that_make_no_sense_and_strangers() {
     let none = Site::new();
     assert_eq!(none.get("/api/study/answers.csv").status, 404);
     assert!(none.get("/study").text().contains("there is no study here"));
+}
+
+#[test]
+fn a_raters_token_opens_only_the_study() {
+    let (_, folder) = site();
+    let site = Site::with(|settings| {
+        settings.study = Some(folder.path().into());
+        settings.token = Some("0123456789abcdef".into());
+    });
+    let token = site.state.study.as_ref().unwrap().token.clone();
+    let get = |path: &str, token: &str| {
+        let request = request("GET", path).header("cookie", format!("stitch_token={token}"));
+        site.send(request.body(Body::empty()).unwrap())
+    };
+    let raters = get("/study", &token);
+    let asset = raters.text().split('"').find(|part| part.ends_with("page.js")).unwrap().to_owned();
+    assert_eq!((raters.status.as_u16(), get(&asset, &token).status.as_u16()), (200, 200));
+    assert!(!raters.text().contains("answers.csv") && !raters.text().contains("/new"));
+    assert!(get("/study", "0123456789abcdef").text().contains("answers.csv"));
+    let hidden = ["/", "/new", "/api/videos", "/api/jobs", "/api/study/answers.csv", "/studyx"];
+    for path in hidden.into_iter().chain(["/api/study/battles.jsonl"]) {
+        assert_eq!(get(path, &token).status, 401, "{path}");
+        assert_eq!(site.get(&format!("{path}?token={token}")).status, 401, "{path}");
+    }
+    let link = format!("/study?token={token}");
+    let first = site.get(&link);
+    assert_eq!((first.status.as_u16(), first.header("location")), (303, "/study"));
+    assert!(first.header("set-cookie").contains(&token));
+    let mail = request("GET", &link)
+        .header("sec-fetch-site", "cross-site")
+        .header("sec-fetch-mode", "navigate");
+    let mail = site.send(mail.body(Body::empty()).unwrap());
+    assert!(mail.status == 200 && mail.text().contains("0; url=/study"), "{}", mail.text());
+    assert!(mail.header("set-cookie").contains(&token) && !mail.text().contains(&token));
+    let again = site.restarted();
+    assert_eq!(again.state.study.as_ref().unwrap().token, token, "links stay valid");
+}
+
+#[test]
+fn a_new_study_never_takes_over_old_answers() {
+    let (site, folder) = site();
+    let ann = begin(&site, "Ann");
+    answer(&site, folder.path(), &ann, 1);
+    let refused = StudyPlan::create_folder(folder.path(), false).unwrap_err().to_string();
+    assert!(refused.contains("--force") && refused.contains("another folder"), "{refused}");
+    drop(site);
+    for kept in ["answers-1.db", "answers-2.db"] {
+        StudyPlan::create_folder(folder.path(), true).unwrap();
+        assert!(folder.path().join(kept).exists(), "{kept}");
+        make(folder.path());
+        assert!(Study::open(folder.path()).unwrap().answers().unwrap().is_empty());
+    }
+    let (old, now) = (folder.path().join("answers-1.db"), folder.path().join("answers.db"));
+    std::fs::copy(old, now).unwrap();
+    assert_eq!(Study::open(folder.path()).unwrap().answers().unwrap().len(), 4);
+    StudyPlan::create_folder(&folder.path().join("new"), false).unwrap();
 }

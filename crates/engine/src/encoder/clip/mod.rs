@@ -8,16 +8,15 @@ use std::path::Path;
 use serde::Deserialize;
 use serde_json::Value;
 use stitch_core::features::Features;
-use stitch_nn::TensorError;
-use stitch_nn::clip::colours::Colours;
-use stitch_nn::clip::config::{Config, Family, OPENAI_MEAN, OPENAI_STD};
-use stitch_nn::clip::image::Viewer;
-use stitch_nn::clip::text::Reader;
+use stitch_nn::clip::config::{ClipConfig, Family, OPENAI_MEAN, OPENAI_STD};
+use stitch_nn::clip::image::ImageEncoder;
+use stitch_nn::clip::normalize::Normalize;
+use stitch_nn::clip::text::TextEncoder;
 
 use super::{EncoderError, EncoderId, FrameSpec, ImageTower, TextTower, Towers, TwoTowers};
 use crate::media::frames::{Filter, Fit};
 use crate::models::weights::read_json;
-use crate::models::{Weights, WeightsError, hash_of};
+use crate::models::{NnError, Weights, hash_of};
 
 /// Frames encoded per second: these towers are large, and actions change slower.
 const FPS: u32 = 2;
@@ -26,12 +25,12 @@ const FPS: u32 = 2;
 struct Images<F> {
     spec: FrameSpec,
     dim: usize,
-    network: F,
+    forward: F,
 }
 
 impl<F> ImageTower for Images<F>
 where
-    F: Fn(&[&[u8]]) -> Result<Vec<f32>, TensorError> + Send + Sync,
+    F: Fn(&[&[u8]]) -> Vec<f32> + Send + Sync,
 {
     fn spec(&self) -> &FrameSpec {
         &self.spec
@@ -42,43 +41,42 @@ where
     }
 
     fn encode(&self, frames: &[&[u8]]) -> Result<Features, EncoderError> {
-        let rows = (self.network)(frames).map_err(WeightsError::from)?;
-        Ok(Features::new(self.dim, rows)?)
+        Ok(Features::new(self.dim, (self.forward)(frames))?)
     }
 }
 
-impl TextTower for Reader {
+impl TextTower for TextEncoder {
     fn encode(&self, texts: &[&str]) -> Result<Features, EncoderError> {
-        Ok(Features::new(self.dim(), Reader::encode(self, texts)?)?)
+        Ok(Features::new(self.dim(), TextEncoder::encode(self, texts)?)?)
     }
 }
 
 /// The encoder of a folder in Hugging Face's form.
 pub fn load(folder: &Path, name: &str, towers: Towers) -> Result<TwoTowers, EncoderError> {
-    let (config, family) = Config::read(folder)?;
+    let (config, family) = ClipConfig::read(folder)?;
     let weights = Weights::open(folder)?;
     let (sizes, text) = (config.image(family), config.text(family));
     let mut image: Option<Box<dyn ImageTower>> = None;
     if towers == Towers::Both {
         if sizes.dim != text.dim {
             let reason = format!("pictures have {} numbers, texts {}", sizes.dim, text.dim);
-            return Err(WeightsError::Config { path: folder.join("config.json"), reason }.into());
+            return Err(NnError::Config { path: folder.join("config.json"), reason }.into());
         }
         let Preparation { spec, colours } = Preparation::read(folder, family, sizes.image)?;
-        let network = Viewer::load(&weights, family, sizes, colours)?;
-        let network = move |frames: &[&[u8]]| network.encode(frames);
-        image = Some(Box::new(Images { spec, dim: sizes.dim, network }));
+        let encoder = ImageEncoder::load(&weights, family, &sizes, colours)?;
+        let forward = move |frames: &[&[u8]]| encoder.forward(frames);
+        image = Some(Box::new(Images { spec, dim: sizes.dim, forward }));
     }
-    let reader = Reader::load(folder, weights, family, &text)?;
+    let encoder = TextEncoder::load(folder, weights, family, &text)?;
     let weights = hash_of(folder, Weights::FILE)?;
     let id = EncoderId { name: name.into(), dim: text.dim, weights };
-    Ok(TwoTowers::new(id, image, Box::new(reader)))
+    Ok(TwoTowers::new(id, image, Box::new(encoder)))
 }
 
 /// How frames and colours are prepared for a tower.
 struct Preparation {
     spec: FrameSpec,
-    colours: Colours,
+    colours: Normalize,
 }
 
 /// The fields of preprocessor_config.json that matter here.
@@ -103,14 +101,14 @@ struct Processors {
 
 impl Preparation {
     /// For a tower that takes square pictures of this size.
-    fn read(folder: &Path, family: Family, size: usize) -> Result<Self, WeightsError> {
+    fn read(folder: &Path, family: Family, size: usize) -> Result<Self, NnError> {
         let name = "preprocessor_config.json";
         let processor: Processor = if folder.join(name).exists() {
             read_json(folder, name)?
         } else {
             read_json::<Processors>(folder, "processor_config.json")?.image_processor
         };
-        let wrong = |reason: String| WeightsError::Config { path: folder.join(name), reason };
+        let wrong = |reason: String| NnError::Config { path: folder.join(name), reason };
         let clip = family == Family::Clip;
         let crops = processor.do_center_crop.unwrap_or(clip);
         let found = [processor.size.as_ref(), processor.crop_size.as_ref().filter(|_| crops)];
@@ -142,7 +140,7 @@ impl Preparation {
             Some(false) => ([0.0; 3], [1.0; 3]),
             _ => (processor.image_mean.unwrap_or(usual.0), processor.image_std.unwrap_or(usual.1)),
         };
-        Ok(Self { spec, colours: Colours::new(factor, mean, std) })
+        Ok(Self { spec, colours: Normalize::new(factor, mean, std) })
     }
 }
 

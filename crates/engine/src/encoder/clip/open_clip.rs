@@ -3,16 +3,16 @@
 use std::path::Path;
 
 use serde::Deserialize;
-use stitch_nn::clip::colours::Colours;
 use stitch_nn::clip::config::{OPENAI_MEAN, OPENAI_STD};
-pub use stitch_nn::clip::mobile::CONFIG;
-use stitch_nn::clip::mobile::{ModelConfig, Viewer, WEIGHTS, reader, wrong};
+pub use stitch_nn::clip::mobileclip::CONFIG;
+use stitch_nn::clip::mobileclip::{MobileClipConfig, WEIGHTS, image_encoder, text_encoder, wrong};
+use stitch_nn::clip::normalize::Normalize;
 
 use super::{Images, Preparation};
 use crate::encoder::{EncoderError, EncoderId, FrameSpec, ImageTower, Towers, TwoTowers};
 use crate::media::frames::{Filter, Fit};
-use crate::models::hash_of;
-use crate::models::weights::{Weights, WeightsError, read_json};
+use crate::models::weights::{Weights, read_json};
+use crate::models::{NnError, hash_of};
 
 /// Frames encoded per second. Chosen by hand.
 const FPS: u32 = 4;
@@ -20,7 +20,7 @@ const FPS: u32 = 4;
 /// The fields of open_clip_config.json that matter here.
 #[derive(Deserialize)]
 struct Config {
-    model_cfg: ModelConfig,
+    model_cfg: MobileClipConfig,
     #[serde(default)]
     preprocess_cfg: PreprocessConfig,
 }
@@ -40,17 +40,17 @@ pub fn load(folder: &Path, name: &str, towers: Towers) -> Result<TwoTowers, Enco
     let mut image: Option<Box<dyn ImageTower>> = None;
     if towers == Towers::Both {
         let Preparation { spec, colours } = config.preparation(folder)?;
-        let network = Viewer::load(folder, &weights, model, colours)?;
-        let network = move |frames: &[&[u8]]| network.encode(frames);
-        image = Some(Box::new(Images { spec, dim, network }));
+        let encoder = image_encoder(folder, &weights, model, colours)?;
+        let forward = move |frames: &[&[u8]]| encoder.forward(frames);
+        image = Some(Box::new(Images { spec, dim, forward }));
     }
-    let reader = reader(folder, weights, model)?;
+    let text = text_encoder(folder, weights, model)?;
     let id = EncoderId { name: name.into(), dim, weights: hash_of(folder, WEIGHTS)? };
-    Ok(TwoTowers::new(id, image, Box::new(reader)))
+    Ok(TwoTowers::new(id, image, Box::new(text)))
 }
 
 impl Config {
-    fn preparation(&self, folder: &Path) -> Result<Preparation, WeightsError> {
+    fn preparation(&self, folder: &Path) -> Result<Preparation, NnError> {
         let side = self.model_cfg.image_size();
         let fit = match self.preprocess_cfg.resize_mode.as_deref() {
             None | Some("shortest") => Fit::Crop,
@@ -65,6 +65,6 @@ impl Config {
         let spec = FrameSpec::single((side, side), fit, filter, FPS);
         let mean = self.preprocess_cfg.mean.unwrap_or(OPENAI_MEAN);
         let std = self.preprocess_cfg.std.unwrap_or(OPENAI_STD);
-        Ok(Preparation { spec, colours: Colours::new(1.0 / 255.0, mean, std) })
+        Ok(Preparation { spec, colours: Normalize::new(1.0 / 255.0, mean, std) })
     }
 }

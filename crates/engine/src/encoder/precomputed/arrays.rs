@@ -204,7 +204,7 @@ fn read_safetensors(path: &Path, key: Option<&str>) -> Result<Array, Precomputed
     let weights = Weights::open_file(path)?;
     let chosen = choose(&weights.names(), key).map_err(|reason| unusable(path, reason))?;
     let shape = weights.shape(&chosen)?.to_vec();
-    Ok(Array { data: weights.numbers(&chosen, &shape)?, shape })
+    Ok(Array { data: weights.tensor(&chosen, &shape)?, shape })
 }
 
 /// The names of the arrays in a file that can hold several.

@@ -11,7 +11,7 @@ use stitch_core::features::Features;
 use super::{Encoder, EncoderError, EncoderId, Seconds, VideoInput};
 use crate::files::FileError;
 use crate::footage::Footage;
-use crate::models::WeightsError;
+use crate::models::NnError;
 use crate::progress::Progress;
 pub use folder::{About, Folder};
 
@@ -20,7 +20,7 @@ pub enum PrecomputedError {
     #[error(transparent)]
     File(#[from] FileError),
     #[error(transparent)]
-    Weights(#[from] WeightsError),
+    Weights(#[from] NnError),
     #[error("{}: {reason}", path.display())]
     Unusable { path: PathBuf, reason: String },
     #[error("{}: how many rows a second has is not known; say it with --feature-rate, or as \

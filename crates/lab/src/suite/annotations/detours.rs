@@ -5,11 +5,13 @@
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 use stitch_core::clip::Span;
 
-use super::{AnnotatedVideo, Annotations, AnnotationsError, json as reading};
-use crate::suite::plain::{DataIssue, milliseconds};
+use super::json::{pair, read_json, wrong};
+use super::{AnnotatedVideo, Annotations, AnnotationsError};
+use crate::suite::plain::{DataIssue, milliseconds, name, span_of_seconds};
 
 const KIND: &str = "a list of detours";
 
@@ -35,15 +37,15 @@ pub struct Detours {
 /// Reads COIN-Detours (video1, video1_startends, video2, video2_startends, conversations) or the form of
 /// VidDetours (source and target video, time, query, window), in a list or under `annotations`.
 pub fn read(path: &Path) -> Result<Detours, AnnotationsError> {
-    let root = reading::read(path, KIND)?;
+    let root = read_json(path, KIND)?;
     let list = root.as_array().or_else(|| root.get("annotations")?.as_array());
-    let list = list.ok_or_else(|| reading::wrong(path, KIND, "it is no list"))?;
+    let list = list.ok_or_else(|| wrong(path, KIND, "it is no list"))?;
     let mut read = Detours::default();
     for (number, record) in list.iter().enumerate() {
         match record.as_object().ok_or("it is no object").and_then(read_detour) {
             Ok(detour) => read.detours.push(detour),
             Err(reason) => {
-                let place = record.get("id").and_then(reading::name);
+                let place = record.get("id").and_then(name);
                 let place = place.unwrap_or_else(|| format!("record {}", number + 1));
                 read.issues.push(DataIssue { place, reason: reason.into() });
             }
@@ -54,28 +56,25 @@ pub fn read(path: &Path) -> Result<Detours, AnnotationsError> {
 
 fn read_detour(record: &Map<String, Value>) -> Result<Detour, &'static str> {
     let first = |keys: &[&str]| keys.iter().find_map(|key| record.get(*key));
-    let id = |keys: &[&str]| first(keys).and_then(reading::name);
+    let id = |keys: &[&str]| first(keys).and_then(name);
     let from = id(&["video1", "source_video", "src_video", "source_video_id"]);
     let to = id(&["video2", "target_video", "tgt_video", "target_video_id"]);
     let time = first(&["video1_startends", "time", "detour_time", "source_time"]);
     // A time, or the end of what was watched.
-    let time = time.and_then(|time| time.as_f64().or_else(|| Some(reading::pair(Some(time))?.1)));
+    let time = time.and_then(|time| time.as_f64().or_else(|| Some(pair(Some(time))?.1)));
     let window = first(&["video2_startends", "window", "target_window", "detour_window"]);
-    let window = reading::pair(window).ok_or("it has no window")?;
-    let window = milliseconds(window.0)
-        .zip(milliseconds(window.1))
-        .and_then(|(from, to)| Span::new(from, to));
+    let (start, end) = pair(window).ok_or("it has no window")?;
     Ok(Detour {
         from: from.ok_or("it does not say which video is watched")?,
         time_ms: time.and_then(milliseconds).ok_or("it does not say until when")?,
         question: question(record).ok_or("it asks nothing")?,
         to: to.ok_or("it does not say which video answers")?,
-        window: window.ok_or("its window is empty")?,
+        window: span_of_seconds(start, end).ok_or("its window is empty")?,
     })
 }
 
 fn question(record: &Map<String, Value>) -> Option<String> {
-    let plain = ["question", "query", "text"].iter().find_map(|key| reading::text(record, key));
+    let plain = ["question", "query", "text"].iter().find_map(|key| record.get(*key)?.as_str());
     let spoken = || {
         let turns = record.get("conversations")?.as_array()?;
         let human = turns.iter().find(|turn| turn["from"] == "human")?;
@@ -85,12 +84,20 @@ fn question(record: &Map<String, Value>) -> Option<String> {
     Some(text.trim().to_owned()).filter(|text| !text.is_empty())
 }
 
-/// A procedure from a detour: the steps by video and number there.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A procedure from a detour; a line of `mixed.jsonl` beside a list in the plain format.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct DetourProcedure {
     pub title: String,
-    /// Each step's text, video, and number among the video's steps.
-    pub steps: Vec<(String, String, usize)>,
+    builder: &'static str,
+    pub steps: Vec<DetourStep>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct DetourStep {
+    pub text: String,
+    pub video: String,
+    /// Its number among the video's steps, from 0.
+    pub step: usize,
 }
 
 /// The procedures of detours between annotated videos, and how many gave none, by reason.
@@ -116,36 +123,27 @@ fn procedure(
 ) -> Result<DetourProcedure, &'static str> {
     let find = |id: &String| videos.get(id.as_str()).copied().ok_or("a video is not annotated");
     let (from, to) = (find(&detour.from)?, find(&detour.to)?);
-    let shown =
-        |step: &super::AnnotatedStep| step.span.is_some_and(|span| span.start() < detour.time_ms);
-    let before = (0..from.steps.len()).filter(|at| shown(&from.steps[*at]));
-    let overlap = |at: usize| {
-        let span = to.steps[at].span?;
-        let share = span.intersection_over_union(detour.window);
-        (share > 0.0).then_some(share)
-    };
+    let before = (0..from.steps.len()).filter(|at| from.steps[*at].span.start() < detour.time_ms);
+    let overlap = |at: usize| to.steps[at].span.intersection_over_union(detour.window);
     let answer = (0..to.steps.len())
-        .filter_map(|at| Some((overlap(at)?, at)))
-        .max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)));
-    let (_, answer) = answer.ok_or("no step of the other video is in the window")?;
-    let step =
-        |video: &AnnotatedVideo, at: usize| (video.steps[at].text.clone(), video.id.clone(), at);
+        .filter(|at| overlap(*at) > 0.0)
+        .max_by(|a, b| overlap(*a).total_cmp(&overlap(*b)).then(b.cmp(a)));
+    let answer = answer.ok_or("no step of the other video is in the window")?;
+    let step = |from: &AnnotatedVideo, step: usize| {
+        let (text, video) = (from.steps[step].text.clone(), from.id.clone());
+        DetourStep { text, video, step }
+    };
     let mut steps: Vec<_> = before.map(|at| step(from, at)).collect();
     if steps.is_empty() {
         return Err("nothing was shown before the question");
     }
     steps.extend((answer..to.steps.len()).map(|at| step(to, at)));
-    Ok(DetourProcedure { title: detour.question.clone(), steps })
+    Ok(DetourProcedure { title: detour.question.clone(), builder: "detours", steps })
 }
 
-/// Procedures as lines of `mixed.jsonl` beside a list in the plain format.
+/// The lines of `mixed.jsonl`.
 pub fn to_plain(procedures: &[DetourProcedure]) -> String {
-    let step = |(text, video, number): &(String, String, usize)| json!({"text": text, "video": video, "step": number});
-    let line = |procedure: &DetourProcedure| {
-        let steps: Vec<Value> = procedure.steps.iter().map(step).collect();
-        format!("{}\n", json!({"title": procedure.title, "builder": "detours", "steps": steps}))
-    };
-    procedures.iter().map(line).collect()
+    procedures.iter().map(|procedure| format!("{}\n", json!(procedure))).collect()
 }
 
 #[cfg(test)]
@@ -156,7 +154,7 @@ mod tests {
     fn video(id: &str, steps: &[(&str, u64, u64)]) -> AnnotatedVideo {
         let step = |(text, from, to): &(&str, u64, u64)| AnnotatedStep {
             text: (*text).into(),
-            span: Span::new(from * 1000, to * 1000),
+            span: Span::new(from * 1000, to * 1000).unwrap(),
         };
         let steps = steps.iter().map(step).collect();
         AnnotatedVideo { id: id.into(), steps, ..AnnotatedVideo::default() }
@@ -185,7 +183,7 @@ mod tests {
         };
         let (made, lost) = procedures(&found.detours, &annotations);
         let steps: Vec<_> =
-            made[0].steps.iter().map(|(t, v, n)| (t.as_str(), v.as_str(), *n)).collect();
+            made[0].steps.iter().map(|s| (s.text.as_str(), s.video.as_str(), s.step)).collect();
         assert_eq!(
             steps,
             [("boil", "a", 0), ("pour", "a", 1), ("honey", "b", 1), ("drink", "b", 2)]

@@ -3,24 +3,18 @@
 //! What cannot be used in a file is reported and left out, and never stops a reader. Annotations can be
 //! written in the plain format, to be measured on with one's own features.
 
-mod tables;
 mod json;
-pub mod coin;
-pub mod crosstask;
-pub mod hirest;
-pub mod htstep;
-pub mod youcook2;
-pub mod niv;
+pub mod tables;
 pub mod detours;
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use serde_json::{Value, json};
+use serde_json::json;
 use stitch_core::clip::Span;
 use stitch_engine::files::FileError;
 
-use super::plain::{DataIssue, milliseconds};
+use super::plain::{DataIssue, span_of_seconds};
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AnnotatedVideo {
@@ -37,7 +31,7 @@ pub struct AnnotatedVideo {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AnnotatedStep {
     pub text: String,
-    pub span: Option<Span>,
+    pub span: Span,
 }
 
 /// The videos of a set, in its order, and what could not be used or is not what it should be.
@@ -77,7 +71,7 @@ impl Annotations {
         if video.steps.is_empty() {
             return self.report(video.id, "it has no usable step");
         }
-        let starts = video.steps.iter().filter_map(|step| Some(step.span?.start()));
+        let starts = video.steps.iter().map(|step| step.span.start());
         if !starts.is_sorted() {
             self.report(video.id.clone(), "its steps are not in the order of their times");
         }
@@ -87,8 +81,7 @@ impl Annotations {
     /// Adds a step from seconds, unless it is empty or beyond its video.
     fn add_step(&mut self, video: &mut AnnotatedVideo, text: &str, from: f64, to: f64) {
         let place = format!("{}, step {}", video.id, video.steps.len() + 1);
-        let ends = milliseconds(from).zip(milliseconds(to));
-        let Some(span) = ends.and_then(|(from, to)| Span::new(from, to)) else {
+        let Some(span) = span_of_seconds(from, to) else {
             return self.report(place, format!("from {from} s to {to} s is no time"));
         };
         if video.length_ms.is_some_and(|length| span.start() >= length) {
@@ -97,42 +90,19 @@ impl Annotations {
         if text.trim().is_empty() {
             return self.report(place, "it has no text");
         }
-        video.steps.push(AnnotatedStep { text: text.trim().to_owned(), span: Some(span) });
-    }
-
-    /// Adds the steps of a list in JSON, whose text is under `text_key`. `times` gives seconds; `missing`
-    /// says what a step without them lacks.
-    fn add_json_steps(
-        &mut self,
-        video: &mut AnnotatedVideo,
-        steps: Option<&Value>,
-        text_key: &str,
-        times: fn(&Value) -> Option<(f64, f64)>,
-        missing: &str,
-    ) {
-        for step in steps.and_then(Value::as_array).into_iter().flatten() {
-            let text = step.get(text_key).and_then(Value::as_str).unwrap_or_default();
-            match times(step) {
-                Some((from, to)) => self.add_step(video, text, from, to),
-                None => self.report(video.id.clone(), format!("`{text}` has no {missing}")),
-            }
-        }
+        video.steps.push(AnnotatedStep { text: text.trim().to_owned(), span });
     }
 
     /// The videos as lines of the plain format.
     pub fn to_plain(&self) -> String {
         let line = |video: &AnnotatedVideo| {
-            let steps = video.steps.iter().map(|step| {
-                let seconds = |ms: u64| ms as f64 / 1000.0;
-                match step.span {
-                    Some(span) => json!({"text": step.text, "start": seconds(span.start()),
-                        "end": seconds(span.end())}),
-                    None => json!({"text": step.text}),
-                }
+            let seconds = |ms: u64| ms as f64 / 1000.0;
+            let steps = video.steps.iter().map(|AnnotatedStep { text, span }| {
+                json!({"text": text, "start": seconds(span.start()), "end": seconds(span.end())})
             });
             let mut line = json!({"video": video.id, "task": video.task});
             if let Some(length) = video.length_ms {
-                line["duration"] = json!(length as f64 / 1000.0);
+                line["duration"] = json!(seconds(length));
             }
             if let Some(domain) = &video.domain {
                 line["domain"] = json!(domain);
@@ -150,12 +120,12 @@ pub const KINDS: [&str; 6] = ["coin", "crosstask", "hirest", "htstep", "youcook2
 /// Reads annotations by the name of their set, one of [`KINDS`].
 pub fn read(kind: &str, path: &Path) -> Result<Annotations, AnnotationsError> {
     match kind {
-        "coin" => coin::read(path),
-        "crosstask" => crosstask::read(path),
-        "hirest" => hirest::read(path),
-        "htstep" => htstep::read(path),
-        "youcook2" => youcook2::read(path),
-        "niv" => niv::read(path),
+        "coin" => json::coin(path),
+        "crosstask" => json::crosstask(path),
+        "hirest" => json::hirest(path),
+        "htstep" => tables::htstep(path),
+        "youcook2" => json::youcook2(path),
+        "niv" => tables::niv(path),
         _ => Err(AnnotationsError::Unknown { kind: kind.into(), known: KINDS.join(", ") }),
     }
 }

@@ -7,13 +7,13 @@
 //! which starts from the step's own text. Before the first clip stands a learnt start. The pairs are
 //! the consecutive clips of the training procedures.
 
-use super::Training;
-use super::fusion::{Form, Predictor};
-use crate::suite::MeasureError;
+use super::fusion::Form;
 
 /// Trained on consecutive clips: g(v_{i-1}, r_i) against v_i.
-pub fn train(training: &Training<'_>) -> Result<Predictor, MeasureError> {
-    let score = |cosine: f32, _: f32| cosine;
-    let form = Form { name: "covr", past: 1, hard_negatives: Some(0.5), window: false, score };
-    Predictor::train(training, form)
-}
+pub const FORM: Form = Form {
+    name: "covr",
+    past: 1,
+    hard_negatives: Some(0.5),
+    window: false,
+    score: |cosine, _| cosine,
+};

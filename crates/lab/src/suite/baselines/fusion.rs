@@ -3,19 +3,18 @@
 
 use std::collections::HashMap;
 
-use candle_core::{D, DType, Device, Tensor, Var};
+use candle_core::{D, DType, Device, Result, Tensor, Var};
 use candle_nn::optim::{AdamW, Optimizer, ParamsAdamW};
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use stitch_core::clip::ClipId;
+use stitch_core::clip::{Clip, ClipId, VideoId};
 use stitch_core::cover::Sequence;
-use stitch_core::features::Features;
+use stitch_core::features::{Features, similarity};
 use stitch_core::pool::Pool;
 use stitch_engine::scorer::{Query, Scorer, ScorerError};
 
-use super::Training;
-use super::measures::shown;
+use super::{Training, shown};
 use crate::suite::MeasureError;
 
 // All chosen by hand.
@@ -33,6 +32,8 @@ const LEARNING_RATE: f64 = 1e-3;
 pub const TEMPERATURE: f64 = 0.07;
 /// Parts of a video that the window head distinguishes.
 const PLACES: usize = 10;
+/// Added to logits that must not count.
+const MASKED: f32 = -1e9;
 
 #[derive(Clone, Copy, Debug)]
 pub struct Form {
@@ -50,11 +51,11 @@ pub struct Form {
 
 struct Linear {
     weight: Tensor, // [in, out]
-    bias: Tensor,   // [out]
+    bias: Tensor,   // [1, out]
 }
 
 impl Linear {
-    fn forward(&self, x: &Tensor) -> candle_core::Result<Tensor> {
+    fn forward(&self, x: &Tensor) -> Result<Tensor> {
         x.matmul(&self.weight)?.broadcast_add(&self.bias)
     }
 }
@@ -83,37 +84,41 @@ struct Initialiser {
 }
 
 impl Initialiser {
-    fn tensor(&mut self, shape: (usize, usize), bound: f32) -> candle_core::Result<Tensor> {
-        let count = shape.0 * shape.1;
-        let numbers: Vec<f32> =
-            (0..count).map(|_| bound * self.random.random_range(-1.0..1.0f32)).collect();
-        let variable = Var::from_tensor(&Tensor::from_vec(numbers, shape, &Device::Cpu)?)?;
+    fn tensor(&mut self, shape: (usize, usize), bound: f32) -> Result<Tensor> {
+        let mut number = || bound * self.random.random_range(-1.0..1.0f32);
+        let numbers: Vec<f32> = (0..shape.0 * shape.1).map(|_| number()).collect();
+        let variable = Var::from_vec(numbers, shape, &Device::Cpu)?;
         self.variables.push(variable.clone());
         Ok(variable.as_tensor().clone())
     }
 
-    fn linear(&mut self, into: usize, out: usize, scale: f32) -> candle_core::Result<Linear> {
+    fn linear(&mut self, into: usize, out: usize, scale: f32) -> Result<Linear> {
         let weight = self.tensor((into, out), scale / (into as f32).sqrt())?;
-        let bias = self.tensor((1, out), 0.0)?.squeeze(0)?;
-        Ok(Linear { weight, bias })
+        Ok(Linear { weight, bias: self.tensor((1, out), 0.0)? })
     }
 }
 
-/// A training sample: the clips before, by row; the step; the next clip, and its place.
-struct Sample<'a> {
-    past: Vec<Option<usize>>,
+/// What the network sees: a step, and the clips before it, by row, the latest first; none where there are
+/// fewer.
+struct Input<'a> {
     text: &'a [f32],
+    past: Vec<Option<usize>>,
+}
+
+/// An input with the clip that comes next.
+struct Sample<'a> {
+    input: Input<'a>,
     words: &'a str,
     clip: usize,
     place: usize,
 }
 
 impl Fusion {
-    fn init(dim: usize, form: Form, seed: u64) -> candle_core::Result<Self> {
-        let mut fresh =
-            Initialiser { random: ChaCha8Rng::seed_from_u64(seed), variables: Vec::new() };
+    fn init(dim: usize, form: Form, seed: u64) -> Result<Self> {
+        let random = ChaCha8Rng::seed_from_u64(seed);
+        let mut fresh = Initialiser { random, variables: Vec::new() };
         let d = WIDTH;
-        let mut network = Self {
+        let network = Self {
             form,
             dim,
             clip: fresh.linear(dim, d, 1.0)?,
@@ -131,22 +136,37 @@ impl Fusion {
             window: fresh.linear(d, PLACES, 0.1)?,
             variables: Vec::new(),
         };
-        network.variables = fresh.variables;
-        Ok(network)
+        Ok(Self { variables: fresh.variables, ..network })
     }
 
-    /// From steps \[B, e\] and projected clips before them \[B, P, d\], of which those count whose mask
-    /// \[B, P\] is 0, to predictions of length 1 \[B, e\] and of places \[B, PLACES\].
-    fn predict(
+    /// Clips, projected, and the start: \[N + 1, d\].
+    fn tokens(&self, clips: Tensor) -> Result<Tensor> {
+        Tensor::cat(&[&self.clip.forward(&clips)?, &self.start], 0)
+    }
+
+    /// Predictions of length 1 \[B, e\] and logits of places \[B, PLACES\]. `row` gives the row of a past
+    /// clip among the tokens from its place among all \[B·P\] and its row in the pool.
+    fn forward(
         &self,
-        text: &Tensor,
-        past: &Tensor,
-        mask: &Tensor,
-    ) -> candle_core::Result<(Tensor, Tensor)> {
-        let (b, p, d) = past.dims3()?;
-        let size = d / HEADS;
-        let step = self.text.forward(text)?; // [B, d]
-        let past = past.broadcast_add(&self.place)?.reshape((b * p, d))?;
+        inputs: &[&Input<'_>],
+        tokens: &Tensor,
+        row: impl Fn(usize, usize) -> usize,
+    ) -> Result<(Tensor, Tensor)> {
+        let (b, p, d, size) = (inputs.len(), self.form.past, WIDTH, WIDTH / HEADS);
+        let text = rows(inputs.iter().map(|input| input.text), self.dim)?;
+        let (start, mut chosen, mut mask) = (tokens.dim(0)? - 1, Vec::new(), Vec::new());
+        for input in inputs {
+            // The latest comes first, so the start is at the first that is missing.
+            let first = input.past.iter().position(Option::is_none).unwrap_or(p);
+            for (at, clip) in input.past.iter().enumerate() {
+                let number = chosen.len();
+                chosen.push(clip.map_or(start, |clip| row(number, clip)) as u32);
+                mask.push(if at > first { MASKED } else { 0.0 });
+            }
+        }
+        let past = tokens.index_select(&Tensor::new(chosen, &Device::Cpu)?, 0)?;
+        let past = past.reshape((b, p, d))?.broadcast_add(&self.place)?.reshape((b * p, d))?;
+        let step = self.text.forward(&text)?; // [B, d]
         let heads = |x: Tensor, n: usize| {
             x.reshape((b, n, HEADS, size))?.transpose(1, 2)?.contiguous() // [B, H, n, s]
         };
@@ -154,7 +174,7 @@ impl Fusion {
         let k = heads(self.key.forward(&past)?, p)?;
         let v = heads(self.value.forward(&past)?, p)?;
         let scores = (q.matmul(&k.t()?)? / (size as f64).sqrt())?; // [B, H, 1, P]
-        let scores = scores.broadcast_add(&mask.reshape((b, 1, 1, p))?)?;
+        let scores = scores.broadcast_add(&Tensor::from_vec(mask, (b, 1, 1, p), &Device::Cpu)?)?;
         let shares = candle_nn::ops::softmax(&scores, D::Minus1)?;
         let seen = shares.matmul(&v)?.transpose(1, 2)?.reshape((b, d))?;
         let x = (step + self.out.forward(&seen)?)?;
@@ -163,11 +183,10 @@ impl Fusion {
         Ok((unit(&(text + self.last.forward(&x)?)?)?, self.window.forward(&x)?))
     }
 
-    fn train(training: &Training<'_>, form: Form) -> candle_core::Result<Self> {
+    fn train(training: &Training<'_>, form: Form) -> Result<Self> {
         let pool = training.pool;
         let network = Self::init(pool.clip_features().dim(), form, training.seed)?;
-        let places = places(pool);
-        let mut samples = samples(training, &places, form.past);
+        let mut samples = samples(training, &places(pool), form.past);
         if samples.len() < MIN_BATCH {
             return Ok(network);
         }
@@ -175,8 +194,7 @@ impl Fusion {
             ParamsAdamW { lr: LEARNING_RATE, weight_decay: 0.01, ..ParamsAdamW::default() };
         let mut optimiser = AdamW::new(network.variables.clone(), params)?;
         let mut random = ChaCha8Rng::seed_from_u64(training.seed ^ 1);
-        let per_epoch = samples.len().div_ceil(BATCH);
-        let steps = (EPOCHS * per_epoch).min(MAX_TRAINING_STEPS);
+        let steps = (EPOCHS * samples.len().div_ceil(BATCH)).min(MAX_TRAINING_STEPS);
         let mut done = 0;
         while done < steps {
             samples.shuffle(&mut random);
@@ -192,15 +210,14 @@ impl Fusion {
         Ok(network)
     }
 
-    fn loss(&self, batch: &[Sample<'_>], clips: &Features) -> candle_core::Result<Tensor> {
-        let text = rows(batch.iter().map(|sample| sample.text), self.dim)?;
+    fn loss(&self, batch: &[Sample<'_>], clips: &Features) -> Result<Tensor> {
         let wanted = rows(batch.iter().map(|sample| clips.row(sample.clip)), self.dim)?;
+        let inputs: Vec<&Input> = batch.iter().map(|sample| &sample.input).collect();
         let zeros = vec![0.0; self.dim];
-        let before = batch.iter().flat_map(|sample| &sample.past);
-        let before = before.map(|clip| clip.map_or(&zeros[..], |row| clips.row(row)));
-        let before = self.clip.forward(&rows(before, self.dim)?)?; // [B·P, d]
-        let (past, mask) = self.with_start(before, batch.iter().map(|sample| &sample.past[..]))?;
-        let (found, window) = self.predict(&text, &past, &mask)?;
+        let past = inputs.iter().flat_map(|input| &input.past);
+        let past = past.map(|clip| clip.map_or(&zeros[..], |row| clips.row(row)));
+        let tokens = self.tokens(rows(past, self.dim)?)?;
+        let (found, window) = self.forward(&inputs, &tokens, |at, _| at)?;
         let cosines = (found.matmul(&wanted.t()?)? / TEMPERATURE)?; // [B, B]
         let cosines = cosines.add(&same_mask(batch)?)?;
         let loss =
@@ -209,12 +226,11 @@ impl Fusion {
             return Ok(loss);
         }
         let places: Vec<u32> = batch.iter().map(|sample| sample.place as u32).collect();
-        let places = Tensor::new(places, &Device::Cpu)?;
-        loss + candle_nn::loss::cross_entropy(&window, &places)?
+        loss + candle_nn::loss::cross_entropy(&window, &Tensor::new(places, &Device::Cpu)?)?
     }
 
     /// The contrastive loss of rows against the diagonal, HN-NCE where hard negatives weigh more.
-    fn contrastive(&self, cosines: &Tensor) -> candle_core::Result<Tensor> {
+    fn contrastive(&self, cosines: &Tensor) -> Result<Tensor> {
         let b = cosines.dim(0)?;
         let eye = Tensor::eye(b, DType::F32, &Device::Cpu)?;
         let own = (cosines * &eye)?.sum(1)?; // [B]
@@ -225,57 +241,29 @@ impl Fusion {
                 let others = ((cosines.detach() * beta)? - (&eye * 1e9)?)?;
                 let all = others.log_sum_exp(1)?.unsqueeze(1)?;
                 let weights = (others.broadcast_sub(&all)? + ((b - 1) as f64).ln())?;
-                let others = (1.0 - &eye)?;
-                (cosines + weights.clamp(-30.0, 30.0)?.mul(&others)?)?
+                (cosines + weights.clamp(-30.0, 30.0)?.mul(&(1.0 - &eye)?)?)?
             }
         };
         (weighed.log_sum_exp(1)? - own)?.mean_all()
-    }
-
-    /// The start embedding before the first clip; places before that are masked.
-    fn with_start<'a>(
-        &self,
-        past: Tensor,
-        clips: impl Iterator<Item = &'a [Option<usize>]> + Clone,
-    ) -> candle_core::Result<(Tensor, Tensor)> {
-        let p = self.form.past;
-        let b = past.dim(0)? / p;
-        let (mut starts, mut masks) = (Vec::new(), Vec::new());
-        for before in clips {
-            // The latest comes first, so the start is at the first that is missing.
-            let first = before.iter().position(Option::is_none);
-            for at in 0..p {
-                starts.push(f32::from(u8::from(first == Some(at))));
-                masks.push(if first.is_some_and(|first| at > first) { -1e9f32 } else { 0.0 });
-            }
-        }
-        let starts = Tensor::from_vec(starts, (b * p, 1), &Device::Cpu)?;
-        let start = starts.matmul(&self.start)?;
-        let past = past.broadcast_mul(&(1.0 - &starts)?)?.add(&start)?.reshape((b, p, WIDTH))?;
-        Ok((past, Tensor::from_vec(masks, (b, p), &Device::Cpu)?))
     }
 }
 
 /// A trained network with the clips of a pool.
 pub struct Predictor {
     network: Fusion,
-    /// Every clip, projected; the last row is zero. \[N + 1, d\]
-    table: Tensor,
+    /// Of every clip.
+    tokens: Tensor,
     places: Vec<usize>,
 }
 
 impl Predictor {
-    pub fn train(training: &Training<'_>, form: Form) -> Result<Self, MeasureError> {
-        Ok(Self::new(Fusion::train(training, form)?, training.pool)?)
+    pub fn train(training: &Training<'_>, form: Form) -> Result<Self> {
+        Self::new(Fusion::train(training, form)?, training.pool)
     }
 
-    fn new(network: Fusion, pool: &Pool) -> candle_core::Result<Self> {
-        let clips = pool.clip_features();
-        let all = Tensor::from_slice(clips.as_slice(), (clips.len(), clips.dim()), &Device::Cpu)?;
-        let table = network.clip.forward(&all)?.detach();
-        let nothing = Tensor::zeros((1, WIDTH), DType::F32, &Device::Cpu)?;
-        let table = Tensor::cat(&[table, nothing], 0)?;
-        Ok(Self { network, table, places: places(pool) })
+    fn new(network: Fusion, pool: &Pool) -> Result<Self> {
+        let tokens = network.tokens(rows(pool.clip_features().rows(), network.dim)?)?.detach();
+        Ok(Self { network, tokens, places: places(pool) })
     }
 
     /// For each candidate the mean cosine of predictions and clips, and the mean log-probability of
@@ -285,44 +273,39 @@ impl Predictor {
         query: &Query,
         pool: &Pool,
         candidates: &[Sequence],
-    ) -> Result<Vec<(f32, f32)>, ScorerError> {
-        query.check(pool, candidates, self.network.dim)?;
-        let mut inputs = Inputs::default();
-        let past = self.network.form.past;
-        let numbers: Vec<Vec<(usize, ClipId)>> =
-            candidates.iter().map(|candidate| inputs.add(candidate, past)).collect();
-        let outputs = self.forward(&inputs, query);
-        let (found, window) =
-            outputs.map_err(|e| ScorerError::Failed(Box::new(MeasureError::Network(e))))?;
-        let (dim, clips) = (self.network.dim, pool.clip_features());
-        let one = |steps: &Vec<(usize, ClipId)>| {
+    ) -> Result<Vec<(f32, f32)>> {
+        let (mut known, mut inputs) = (HashMap::new(), Vec::new());
+        let mut number = |step: usize, before: &[usize]| {
+            let past = latest(before, self.network.form.past);
+            *known.entry((step, past.clone())).or_insert_with(|| {
+                inputs.push(Input { text: query.clip.row(step), past });
+                inputs.len() - 1
+            })
+        };
+        let mut steps = |candidate: &Sequence| -> Vec<(usize, ClipId)> {
+            let mut before = Vec::new();
+            let step = |(step, clip): (usize, ClipId)| {
+                let number = number(step, &before);
+                before.push(clip.row());
+                (number, clip)
+            };
+            shown(candidate).map(step).collect()
+        };
+        let candidates: Vec<_> = candidates.iter().map(&mut steps).collect();
+        let inputs: Vec<&Input> = inputs.iter().collect();
+        let (found, window) = self.network.forward(&inputs, &self.tokens, |_, clip| clip)?;
+        let found: Vec<Vec<f32>> = found.to_vec2()?;
+        let window: Vec<Vec<f32>> = candle_nn::ops::log_softmax(&window, D::Minus1)?.to_vec2()?;
+        let mean = |steps: Vec<(usize, ClipId)>| {
             let (mut cosines, mut places) = (0.0, 0.0);
-            for (at, clip) in steps {
-                let row = &found[at * dim..(at + 1) * dim];
-                cosines += stitch_core::features::similarity(row, clips.row(clip.row()));
-                places += window[at * PLACES + self.places[clip.row()]];
+            for (at, clip) in &steps {
+                cosines += similarity(&found[*at], pool.clip_features().row(clip.row()));
+                places += window[*at][self.places[clip.row()]];
             }
             let count = steps.len().max(1) as f32;
             (cosines / count, places / count)
         };
-        Ok(numbers.iter().map(one).collect())
-    }
-
-    /// Predictions, row after row, and log-probabilities of the places.
-    fn forward(&self, inputs: &Inputs, query: &Query) -> candle_core::Result<(Vec<f32>, Vec<f32>)> {
-        let p = self.network.form.past;
-        let nothing = self.places.len() as u32;
-        let text =
-            rows(inputs.keys.iter().map(|(step, _)| query.clip.row(*step)), self.network.dim)?;
-        let before = inputs.keys.iter().flat_map(|(_, past)| past);
-        let before: Vec<u32> = before.map(|clip| clip.map_or(nothing, |row| row as u32)).collect();
-        debug_assert_eq!(before.len(), p * inputs.keys.len());
-        let before = self.table.index_select(&Tensor::new(before, &Device::Cpu)?, 0)?;
-        let clips = inputs.keys.iter().map(|(_, past)| &past[..]);
-        let (past, mask) = self.network.with_start(before, clips)?;
-        let (found, window) = self.network.predict(&text, &past, &mask)?;
-        let window = candle_nn::ops::log_softmax(&window, D::Minus1)?;
-        Ok((found.flatten_all()?.to_vec1()?, window.flatten_all()?.to_vec1()?))
+        Ok(candidates.into_iter().map(mean).collect())
     }
 }
 
@@ -336,39 +319,13 @@ impl Scorer for Predictor {
         query: &Query,
         pool: &Pool,
         candidates: &[Sequence],
-    ) -> Result<Vec<f32>, ScorerError> {
-        let predicted = self.predict(query, pool, candidates)?;
+    ) -> std::result::Result<Vec<f32>, ScorerError> {
+        query.check(pool, candidates, self.network.dim)?;
+        let predicted = self.predict(query, pool, candidates);
+        let predicted =
+            predicted.map_err(|e| ScorerError::Failed(Box::new(MeasureError::Network(e))))?;
         let score = self.network.form.score;
         Ok(predicted.into_iter().map(|(cosine, place)| score(cosine, place)).collect())
-    }
-}
-
-/// A step and the clips shown before it, the latest first.
-type Key = (usize, Vec<Option<usize>>);
-
-/// Every distinct input of the network once.
-#[derive(Default)]
-struct Inputs {
-    numbers: HashMap<Key, usize>,
-    keys: Vec<Key>,
-}
-
-impl Inputs {
-    /// The inputs of a candidate by number, each with the next clip.
-    fn add(&mut self, candidate: &Sequence, past: usize) -> Vec<(usize, ClipId)> {
-        let mut before: Vec<usize> = Vec::new();
-        let mut numbers = Vec::new();
-        for (step, clip) in shown(candidate) {
-            let key = (step, latest(&before, past));
-            let next = self.keys.len();
-            let number = *self.numbers.entry(key.clone()).or_insert(next);
-            if number == next {
-                self.keys.push(key);
-            }
-            numbers.push((number, clip));
-            before.push(clip.row());
-        }
-        numbers
     }
 }
 
@@ -379,62 +336,57 @@ fn latest(before: &[usize], past: usize) -> Vec<Option<usize>> {
 }
 
 fn samples<'a>(training: &Training<'a>, places: &[usize], past: usize) -> Vec<Sample<'a>> {
-    let mut samples = Vec::new();
-    for instance in training.instances() {
+    let of_instance = |instance: &'a crate::collection::Instance| {
         let rows: Vec<usize> = instance.truth.iter().map(|clip| clip.row()).collect();
-        for (step, clip) in rows.iter().enumerate() {
-            samples.push(Sample {
-                past: latest(&rows[..step], past),
-                text: instance.clip.row(step),
-                words: &instance.texts[step],
-                clip: *clip,
-                place: places[*clip],
-            });
-        }
-    }
-    samples
+        (0..rows.len()).map(move |step| Sample {
+            input: Input { past: latest(&rows[..step], past), text: instance.clip.row(step) },
+            words: &instance.texts[step],
+            clip: rows[step],
+            place: places[rows[step]],
+        })
+    };
+    training.instances.iter().copied().flat_map(of_instance).collect()
 }
 
 /// Where in its video each clip begins, in [`PLACES`] parts.
 fn places(pool: &Pool) -> Vec<usize> {
-    let mut ends: HashMap<u32, u64> = HashMap::new();
+    let mut ends: HashMap<VideoId, u64> = HashMap::new();
     for clip in pool.clips() {
-        let end = ends.entry(clip.video.0).or_default();
+        let end = ends.entry(clip.video).or_insert(1);
         *end = (*end).max(clip.span.end());
     }
-    let place = |clip: &stitch_core::clip::Clip| {
-        let end = ends.get(&clip.video.0).copied().unwrap_or(1).max(1);
-        ((clip.span.start() as usize * PLACES) / end as usize).min(PLACES - 1)
+    let place = |clip: &Clip| {
+        ((clip.span.start() as usize * PLACES) / ends[&clip.video] as usize).min(PLACES - 1)
     };
     pool.clips().iter().map(place).collect()
 }
 
-/// -1e9 for pairs of samples of the same clip or the same words, which are no negatives.
-fn same_mask(batch: &[Sample<'_>]) -> candle_core::Result<Tensor> {
-    let pairs = batch.iter().enumerate().flat_map(|(i, a)| {
-        batch.iter().enumerate().map(move |(j, b)| {
-            let same = i != j && (a.clip == b.clip || a.words == b.words);
-            if same { -1e9f32 } else { 0.0 }
-        })
-    });
-    Tensor::from_vec(pairs.collect::<Vec<f32>>(), (batch.len(), batch.len()), &Device::Cpu)
+/// Masks pairs of samples of the same clip or the same words, which are no negatives.
+fn same_mask(batch: &[Sample<'_>]) -> Result<Tensor> {
+    let b = batch.len();
+    let pair = |at: usize| {
+        let (one, other) = (&batch[at / b], &batch[at % b]);
+        let same = one.clip == other.clip || one.words == other.words;
+        if same && at / b != at % b { MASKED } else { 0.0 }
+    };
+    Tensor::from_vec((0..b * b).map(pair).collect(), (b, b), &Device::Cpu)
 }
 
-fn rows<'a>(rows: impl Iterator<Item = &'a [f32]>, dim: usize) -> candle_core::Result<Tensor> {
+fn rows<'a>(rows: impl Iterator<Item = &'a [f32]>, dim: usize) -> Result<Tensor> {
     let numbers: Vec<f32> = rows.flatten().copied().collect();
     let count = numbers.len() / dim;
     Tensor::from_vec(numbers, (count, dim), &Device::Cpu)
 }
 
 /// Rows of mean 0 and variance 1, in operations that have a gradient.
-fn standard(x: &Tensor) -> candle_core::Result<Tensor> {
+fn standard(x: &Tensor) -> Result<Tensor> {
     let x = x.broadcast_sub(&x.mean_keepdim(D::Minus1)?)?;
     let variance = x.sqr()?.mean_keepdim(D::Minus1)?;
     x.broadcast_div(&(variance + 1e-5)?.sqrt()?)
 }
 
 /// Rows of length 1.
-fn unit(x: &Tensor) -> candle_core::Result<Tensor> {
+fn unit(x: &Tensor) -> Result<Tensor> {
     x.broadcast_div(&(x.sqr()?.sum_keepdim(D::Minus1)? + 1e-12)?.sqrt()?)
 }
 
@@ -448,8 +400,13 @@ mod tests {
         let made = collection(&Made { tasks: 6, videos: 8, steps: 4, seed: 3 });
         let training = Training {
             pool: &made.pool,
-            all: &made.instances,
-            instances: (0..made.instances.len()).filter(|at| at % 4 != 0).collect(),
+            instances: made
+                .instances
+                .iter()
+                .enumerate()
+                .filter(|(at, _)| at % 4 != 0)
+                .map(|(_, i)| i)
+                .collect(),
             questions: Vec::new(),
             seed: 1,
         };
@@ -461,7 +418,7 @@ mod tests {
             score: |cosine, _| cosine,
         };
         // On so few videos it learns these; what it does on others is what `stitch eval` measures.
-        let learnt: Vec<_> = training.instances.iter().map(|at| &made.instances[*at]).collect();
+        let learnt = &training.instances;
         let fit = |network: Fusion| {
             let predictor = Predictor::new(network, &made.pool).unwrap();
             let one = |instance: &&crate::collection::Instance| {

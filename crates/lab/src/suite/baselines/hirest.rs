@@ -15,11 +15,9 @@ use stitch_core::features::{Features, similarity};
 use stitch_core::pool::Pool;
 use stitch_engine::scorer::Query;
 
-use super::Training;
-use super::measures::{mean, shown, step_similarity};
-use super::weighted::{Measures, Weighted};
+use super::weighted::Measures;
+use super::{mean, shown, step_similarity};
 use crate::rows::{clips_by_video, mean_row};
-use crate::suite::MeasureError;
 
 pub struct Hirest {
     videos: HashMap<VideoId, Vec<f32>>,
@@ -31,18 +29,17 @@ impl Hirest {
     pub fn new(pool: &Pool) -> Self {
         let rows = pool.clip_features();
         let own = clips_by_video(pool);
-        let mut moments = vec![0.0; rows.len() * rows.dim()];
+        let mut means = vec![Vec::new(); rows.len()];
         for clips in own.values() {
             for (at, clip) in clips.iter().enumerate() {
                 let around = &clips[at.saturating_sub(1)..(at + 2).min(clips.len())];
-                let place = clip.row() * rows.dim();
-                moments[place..place + rows.dim()].copy_from_slice(&mean_row(rows, around));
+                means[clip.row()] = mean_row(rows, around);
             }
         }
-        let mut normalised = Features::empty(rows.dim());
-        moments.chunks(rows.dim()).for_each(|row| normalised.push(row));
+        let mut moments = Features::empty(rows.dim());
+        means.iter().for_each(|row| moments.push(row));
         let videos = own.iter().map(|(video, clips)| (*video, mean_row(rows, clips)));
-        Self { videos: videos.collect(), moments: normalised }
+        Self { videos: videos.collect(), moments }
     }
 }
 
@@ -66,8 +63,4 @@ impl Measures for Hirest {
         };
         candidates.iter().map(one).collect()
     }
-}
-
-pub fn train(training: &Training<'_>) -> Result<Weighted<Hirest>, MeasureError> {
-    Ok(Weighted::fit(Hirest::new(training.pool), training)?)
 }

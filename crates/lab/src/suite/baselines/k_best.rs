@@ -8,10 +8,8 @@ use stitch_core::cover::{Sequence, source_changes, steps_back};
 use stitch_core::pool::Pool;
 use stitch_engine::scorer::Query;
 
-use super::Training;
-use super::measures::step_similarity;
-use super::weighted::{Measures, Weighted};
-use crate::suite::MeasureError;
+use super::step_similarity;
+use super::weighted::Measures;
 
 pub struct KBest;
 
@@ -28,8 +26,4 @@ impl Measures for KBest {
         };
         candidates.iter().map(one).collect()
     }
-}
-
-pub fn train(training: &Training<'_>) -> Result<Weighted<KBest>, MeasureError> {
-    Ok(Weighted::fit(KBest, training)?)
 }

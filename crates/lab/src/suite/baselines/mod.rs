@@ -1,7 +1,6 @@
 //! The baselines, one file each: a [`Scorer`] over the same features and candidates as the evaluator. Each
 //! file says what is faithful to its paper and what is adapted to this task.
 
-mod measures;
 mod weighted;
 mod fusion;
 mod text_only;
@@ -11,9 +10,18 @@ mod viddetours;
 mod hirest;
 mod k_best;
 
+use stitch_core::clip::ClipId;
+use stitch_core::cover::Sequence;
+use stitch_core::features::similarity;
 use stitch_core::pool::Pool;
-use stitch_engine::scorer::{AverageSimilarity, Scorer};
+use stitch_engine::scorer::{AverageSimilarity, Query, Scorer};
 
+use self::fusion::Predictor;
+use self::hirest::Hirest;
+use self::k_best::KBest;
+use self::recipe2video::Recipe2Video;
+use self::text_only::TextOnly;
+use self::weighted::Weighted;
 use super::MeasureError;
 use super::distractors::Question;
 use crate::collection::Instance;
@@ -22,42 +30,47 @@ use crate::collection::Instance;
 pub struct Training<'a> {
     /// The clips, as scorers see them.
     pub pool: &'a Pool,
-    pub all: &'a [Instance],
-    /// Procedures to train on, by number.
-    pub instances: Vec<usize>,
+    pub instances: Vec<&'a Instance>,
     /// Some of them with their candidates, for weights.
-    pub questions: Vec<&'a Question>,
+    pub questions: Vec<(&'a Instance, &'a Question)>,
     pub seed: u64,
 }
 
-impl<'a> Training<'a> {
-    pub fn instances(&self) -> impl Iterator<Item = &'a Instance> {
-        let all = self.all;
-        self.instances.iter().filter_map(move |at| all.get(*at))
-    }
-}
-
-const UNTRAINED: [&str; 2] = ["average-similarity", "text-only"];
-
-/// The names of the baselines that are trained, in the order of tables.
+/// The names of the baselines that are trained.
 pub const TRAINED: [&str; 5] = ["recipe2video", "covr", "viddetours", "hirest", "k-best"];
 
-/// The place of a baseline in tables; none for other scorers, which come first.
-pub fn order(name: &str) -> Option<usize> {
-    UNTRAINED.iter().chain(&TRAINED).position(|known| *known == name)
-}
-
-pub fn untrained(pool: &Pool) -> Vec<Box<dyn Scorer>> {
-    vec![Box::new(AverageSimilarity), Box::new(text_only::TextOnly::new(pool))]
+/// In the order of tables, as are the trained ones.
+pub fn untrained() -> [Box<dyn Scorer>; 2] {
+    [Box::new(AverageSimilarity), Box::new(TextOnly)]
 }
 
 /// The baselines of [`TRAINED`], trained.
 pub fn trained(training: &Training<'_>) -> Result<Vec<Box<dyn Scorer>>, MeasureError> {
     Ok(vec![
-        Box::new(recipe2video::train(training)?),
-        Box::new(covr::train(training)?),
-        Box::new(viddetours::train(training)?),
-        Box::new(hirest::train(training)?),
-        Box::new(k_best::train(training)?),
+        Box::new(Weighted::fit(Recipe2Video::new(training), training)?),
+        Box::new(Predictor::train(training, covr::FORM)?),
+        Box::new(Predictor::train(training, viddetours::FORM)?),
+        Box::new(Weighted::fit(Hirest::new(training.pool), training)?),
+        Box::new(Weighted::fit(KBest, training)?),
     ])
+}
+
+/// The shown steps of a sequence with their clips.
+pub fn shown(sequence: &Sequence) -> impl Iterator<Item = (usize, ClipId)> + Clone {
+    sequence.0.iter().enumerate().filter_map(|(step, clip)| clip.map(|clip| (step, clip)))
+}
+
+pub fn mean(numbers: impl Iterator<Item = f32>) -> f32 {
+    let (mut sum, mut count) = (0.0, 0);
+    numbers.for_each(|number| {
+        sum += number;
+        count += 1;
+    });
+    sum / count.max(1) as f32
+}
+
+/// The mean of cos(F_M(r_i), F_M(v_i)).
+pub fn step_similarity(query: &Query, pool: &Pool, sequence: &Sequence) -> f32 {
+    let rows = pool.clip_features();
+    mean(shown(sequence).map(|(step, clip)| similarity(query.clip.row(step), rows.row(clip.row()))))
 }

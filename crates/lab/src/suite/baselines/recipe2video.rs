@@ -19,10 +19,8 @@ use stitch_core::pool::Pool;
 use stitch_core::words::stems;
 use stitch_engine::scorer::Query;
 
-use super::Training;
-use super::measures::{mean, shown, step_similarity};
-use super::weighted::{Measures, Weighted};
-use crate::suite::MeasureError;
+use super::weighted::Measures;
+use super::{Training, mean, shown, step_similarity};
 
 // Chosen by hand.
 /// Texts that are retrieved for a picture,
@@ -83,9 +81,9 @@ impl Recipe2Video {
 /// Texts of the training part, as words and as features.
 fn bank(training: &Training<'_>) -> (Vec<HashSet<String>>, Features) {
     let dim = training.pool.clip_features().dim();
-    let all: usize = training.instances().map(|instance| instance.texts.len()).sum();
+    let all: usize = training.instances.iter().map(|instance| instance.texts.len()).sum();
     let every = all.div_ceil(MAX_BANK).max(1);
-    let steps = training.instances().flat_map(|i| i.texts.iter().zip(i.clip.rows()));
+    let steps = training.instances.iter().flat_map(|i| i.texts.iter().zip(i.clip.rows()));
     let (mut words, mut rows) = (Vec::new(), Features::empty(dim));
     for (text, row) in steps.step_by(every).filter(|(_, row)| row.len() == dim) {
         words.push(stems(text));
@@ -144,8 +142,4 @@ fn alike(pool: &Pool, candidate: &Sequence) -> Vec<f32> {
     let row = |clip: ClipId| pool.clip_features().row(clip.row());
     let pairs = shown(candidate).zip(shown(candidate).skip(1));
     pairs.map(|((_, a), (_, b))| similarity(row(a), row(b))).collect()
-}
-
-pub fn train(training: &Training<'_>) -> Result<Weighted<Recipe2Video>, MeasureError> {
-    Ok(Weighted::fit(Recipe2Video::new(training), training)?)
 }

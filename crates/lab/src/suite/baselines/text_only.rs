@@ -7,43 +7,32 @@
 
 use std::collections::HashMap;
 
-use stitch_core::clip::VideoId;
+use stitch_core::clip::{Clip, VideoId};
 use stitch_core::cover::Sequence;
 use stitch_core::features::similarity;
 use stitch_core::pool::Pool;
 use stitch_engine::scorer::{Query, Scorer, ScorerError};
 
-use super::measures::{mean, shown};
-use crate::rows::clips_by_video;
+use super::{mean, shown};
 
-pub struct TextOnly {
-    /// The clips of each video with narration, by row.
-    spoken: HashMap<VideoId, Vec<usize>>,
-    all: Vec<usize>,
-}
+/// The texts of the clips are their narration.
+pub struct TextOnly;
 
-impl TextOnly {
-    /// The texts of the clips are their narration.
-    pub fn new(pool: &Pool) -> Self {
-        let rows = pool.text_features();
-        let speaks = |row: &usize| rows.row(*row).iter().any(|x| *x != 0.0);
-        let own = clips_by_video(pool).into_iter().map(|(video, clips)| {
-            (video, clips.iter().map(|clip| clip.row()).filter(speaks).collect())
-        });
-        Self { spoken: own.collect(), all: (0..rows.len()).filter(speaks).collect() }
+/// How well each clip's narration fits a step.
+fn fits(step: &[f32], pool: &Pool) -> Vec<f32> {
+    let cosine = |row: &[f32]| row.iter().any(|x| *x != 0.0).then(|| similarity(step, row));
+    let cosines: Vec<Option<f32>> = pool.text_features().rows().map(cosine).collect();
+    let overall = mean(cosines.iter().flatten().copied());
+    let mut videos: HashMap<VideoId, Vec<f32>> = HashMap::new();
+    for (clip, cosine) in pool.clips().iter().zip(&cosines) {
+        videos.entry(clip.video).or_default().extend(cosine);
     }
-
-    /// `overall`: what a clip of a video without narration scores.
-    fn fit(&self, query: &Query, pool: &Pool, step: usize, row: usize, overall: f32) -> f32 {
-        let cosine = |row: usize| similarity(query.text.row(step), pool.text_features().row(row));
-        if pool.text_features().row(row).iter().any(|x| *x != 0.0) {
-            return cosine(row);
-        }
-        match self.spoken.get(&pool.clips()[row].video) {
-            Some(spoken) if !spoken.is_empty() => mean(spoken.iter().map(|row| cosine(*row))),
-            _ => overall,
-        }
-    }
+    let silent = |clip: &Clip| match &videos[&clip.video][..] {
+        [] => overall,
+        spoken => mean(spoken.iter().copied()),
+    };
+    let clips = pool.clips().iter().zip(cosines);
+    clips.map(|(clip, cosine)| cosine.unwrap_or_else(|| silent(clip))).collect()
 }
 
 impl Scorer for TextOnly {
@@ -58,26 +47,16 @@ impl Scorer for TextOnly {
         candidates: &[Sequence],
     ) -> Result<Vec<f32>, ScorerError> {
         query.check(pool, candidates, query.clip.dim())?;
-        let overall = |step: usize| {
-            let cosine =
-                |row: &usize| similarity(query.text.row(step), pool.text_features().row(*row));
-            mean(self.all.iter().map(cosine))
-        };
-        let overall: Vec<f32> = (0..query.text.len()).map(overall).collect();
-        let mut known: HashMap<(usize, usize), f32> = HashMap::new();
-        let mut one = |sequence: &Sequence| {
-            mean(shown(sequence).map(|(step, clip)| {
-                let fit = || self.fit(query, pool, step, clip.row(), overall[step]);
-                *known.entry((step, clip.row())).or_insert_with(fit)
-            }))
-        };
-        Ok(candidates.iter().map(&mut one).collect())
+        let fits: Vec<Vec<f32>> = query.text.rows().map(|step| fits(step, pool)).collect();
+        let one =
+            |sequence: &Sequence| mean(shown(sequence).map(|(step, clip)| fits[step][clip.row()]));
+        Ok(candidates.iter().map(one).collect())
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use stitch_core::clip::{Clip, ClipId, Span};
+    use stitch_core::clip::{ClipId, Span};
     use stitch_core::features::Features;
 
     use super::*;
@@ -97,7 +76,7 @@ mod tests {
         let texts = ["a".to_owned()];
         let query = Query { texts: &texts, text: &step, clip: &step, map: None };
         let candidates: Vec<_> = (0..4).map(|row| Sequence(vec![Some(ClipId(row))])).collect();
-        let scores = TextOnly::new(&pool).score(&query, &pool, &candidates).unwrap();
+        let scores = TextOnly.score(&query, &pool, &candidates).unwrap();
         assert_eq!(scores, [1.0, 1.0, 0.0, 0.5]);
     }
 }

@@ -9,16 +9,13 @@
 //! trained on the procedures of the training part; where detour annotations are read, their procedures
 //! are among them.
 
-use super::Training;
-use super::fusion::{Form, Predictor, TEMPERATURE};
-use crate::suite::MeasureError;
-
-/// Past clips that the network sees.
-const PAST: usize = 6;
+use super::fusion::{Form, TEMPERATURE};
 
 /// Trained on whole procedures: h(v_1..v_{i-1}, r_i) against v_i, and the place of v_i.
-pub fn train(training: &Training<'_>) -> Result<Predictor, MeasureError> {
-    let score = |cosine: f32, place: f32| cosine / TEMPERATURE as f32 + place;
-    let form = Form { name: "viddetours", past: PAST, hard_negatives: None, window: true, score };
-    Predictor::train(training, form)
-}
+pub const FORM: Form = Form {
+    name: "viddetours",
+    past: 6,
+    hard_negatives: None,
+    window: true,
+    score: |cosine, place| cosine / TEMPERATURE as f32 + place,
+};

@@ -42,8 +42,8 @@ impl<M: Measures> Weighted<M> {
         let chosen: Vec<_> = training.questions.iter().step_by(step).collect();
         let measured: Result<Vec<Vec<Vec<f32>>>, ScorerError> = chosen
             .par_iter()
-            .map(|question| {
-                let query = query(&training.all[question.instance]);
+            .map(|(instance, question)| {
+                let query = query(instance);
                 query.check(training.pool, &question.candidates, query.clip.dim())?;
                 Ok(measures.measure(&query, training.pool, &question.candidates))
             })

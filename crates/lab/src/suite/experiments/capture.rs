@@ -7,7 +7,6 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use rand::SeedableRng;
 use rand::seq::IndexedRandom;
 use rand_chacha::ChaCha8Rng;
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use stitch_core::clip::{ClipId, VideoId};
 use stitch_core::cover::{Sequence, greedy, k_best};
@@ -18,13 +17,18 @@ use stitch_engine::demonstrate::Options;
 use stitch_engine::progress::Progress;
 
 use crate::collection::{Collection, Instance};
-use crate::suite::MeasureError;
 use crate::suite::distractors::Distractors;
-use crate::suite::metrics::{Estimate, ratio};
+use crate::suite::metrics::{Estimate, count_ratio};
+use crate::suite::ranks::Clusters;
 use crate::suite::test_set::TestSet;
+use crate::suite::{MeasureError, par_map};
 
 /// The values of K.
 const CANDIDATES: [usize; 9] = [1, 2, 5, 10, 20, 50, 100, 200, 400];
+
+/// A clip may be a candidate if it is this likely, relative to the likeliest clip of its step. Chosen by
+/// hand; of the same size as the thresholds of the calibrations, which decide about gaps and nothing else.
+const MIN_RELATIVE_PROBABILITY: f32 = 0.4;
 
 /// The methods of making candidates, in the order of tables.
 pub const WAYS: [&str; 4] = ["greedy cover", "exact K-best", "edited nearest neighbour", "random"];
@@ -57,20 +61,15 @@ pub fn capture(
 ) -> Result<Capture, MeasureError> {
     let calibration = Calibration::of(&set.encoder.name);
     let distractors = Distractors::new(&set.collection, calibration, seed);
-    // The paper's threshold, against the best clip of the step.
-    let margin = -calibration.both.threshold.ln();
     let measured = set.measured();
-    progress.begin(&format!("capturing {of}"), measured.len() as u64);
     let one = |at: &usize| {
-        progress.check()?;
         let instance = &set.collection.instances[*at];
-        let map = distractors.step_map(instance)?.within(margin);
+        let map = distractors.step_map(instance)?.within(-MIN_RELATIVE_PROBABILITY.ln());
         let captured = captured(instance, &map, &set.collection, seed ^ *at as u64);
-        progress.advance(1);
         Ok((set.source(instance), captured))
     };
-    let captured: Result<Vec<_>, MeasureError> = measured.par_iter().map(one).collect();
-    Ok(curves(of, &captured?, seed))
+    let captured = par_map(&format!("capturing {of}"), &measured, progress, one)?;
+    Ok(curves(of, &captured, seed))
 }
 
 /// For each method and each K whether the truth is among the candidates. The greedy covers for K are not
@@ -106,7 +105,7 @@ fn nearest_edited(map: &StepMap, pool: &Pool, most: usize) -> Vec<Vec<ClipId>> {
         }
     }
     let key = |shown: &[Option<Match>]| {
-        let sum: f32 = shown.iter().flatten().map(|found| found.worth).sum();
+        let sum: f32 = shown.iter().flatten().map(|found| found.log_prob).sum();
         (shown.iter().flatten().count(), sum)
     };
     let mut videos: Vec<(VideoId, Vec<Option<Match>>)> = own.into_iter().collect();
@@ -133,14 +132,11 @@ fn random_clips(map: &StepMap, most: usize, seed: u64) -> Vec<Vec<ClipId>> {
 }
 
 fn curves(of: &str, captured: &[(VideoId, Captured)], seed: u64) -> Capture {
+    let Clusters(clusters) = Clusters::of(captured.iter().map(|(source, _)| *source));
     let point = |way: usize, at: usize| {
-        let mut clusters: BTreeMap<VideoId, (f64, f64)> = BTreeMap::new();
-        for (source, captured) in captured {
-            let (hits, all) = clusters.entry(*source).or_default();
-            *hits += f64::from(u8::from(captured[way][at]));
-            *all += 1.0;
-        }
-        ratio(&clusters.into_values().collect::<Vec<_>>(), 2000, seed)
+        let hit = |row: &&usize| captured[**row].1[way][at];
+        let counts = |rows: &Vec<usize>| (rows.iter().filter(hit).count(), rows.len());
+        count_ratio(&clusters, counts, 2000, seed)
     };
     let curve = |way: usize| (0..CANDIDATES.len()).map(|at| point(way, at)).collect();
     let curves = WAYS.iter().enumerate().map(|(way, name)| ((*name).to_owned(), curve(way)));
@@ -154,21 +150,14 @@ fn curves(of: &str, captured: &[(VideoId, Captured)], seed: u64) -> Capture {
 
 #[cfg(test)]
 mod tests {
-    use stitch_core::features::Features;
-    use stitch_engine::encoder::EncoderId;
     use stitch_engine::progress::Silent;
 
     use super::*;
-    use crate::suite::fixture::{DIM, Made, collection};
+    use crate::suite::fixture::{Made, test_set};
 
     #[test]
     fn whole_videos_are_always_captured_and_chance_is_not() {
-        let made = collection(&Made { tasks: 4, videos: 6, steps: 4, seed: 1 });
-        let count = made.pool.len();
-        let said =
-            (vec![String::new(); count], Features::new(DIM, vec![0.0; DIM * count]).unwrap());
-        let encoder = EncoderId { name: "x".into(), dim: DIM, weights: String::new() };
-        let set = TestSet::new("made", made, said, encoder).unwrap();
+        let set = test_set(&Made { tasks: 4, videos: 6, steps: 4, seed: 1 });
         let found = capture(&set, "whole videos", 1, &Silent).unwrap();
         let share = |way: &str, count: usize| found.at(way, count).unwrap().value;
         assert_eq!(share("greedy cover", 100), 1.0);

@@ -1,11 +1,10 @@
 //! Subject consistency at transitions: the similarity, max(0, cos), of the last picture of a clip and the
 //! first of the next, in the candidate that each method ranks first.
 
-use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde::{Deserialize, Serialize};
-use stitch_core::clip::ClipId;
+use stitch_core::clip::{ClipId, VideoId};
 use stitch_core::cover::Sequence;
 use stitch_core::features::{Features, similarity};
 use stitch_engine::library::{Library, LibraryError};
@@ -39,22 +38,21 @@ impl Edges {
 
     /// The first and last seconds of each clip.
     pub fn of_library(set: &TestSet, library: &Library) -> Result<Self, LibraryError> {
-        let dim = set.seen.clip_features().dim();
-        let (first, last) = (Features::empty(dim), Features::empty(dim));
+        let clips = set.seen.clip_features();
+        let (first, last) = (Features::empty(clips.dim()), Features::empty(clips.dim()));
         let mut edges = Self { by: "seconds", first, last };
-        let mut known: BTreeMap<u32, Features> = BTreeMap::new();
+        let videos: BTreeSet<VideoId> = set.seen.clips().iter().map(|clip| clip.video).collect();
+        let known: Result<HashMap<VideoId, Features>, LibraryError> =
+            videos.into_iter().map(|video| Ok((video, library.seconds(video)?))).collect();
+        let known = known?;
         for (row, clip) in set.seen.clips().iter().enumerate() {
-            let seconds = match known.entry(clip.video.0) {
-                Entry::Occupied(known) => known.into_mut(),
-                Entry::Vacant(new) => new.insert(library.seconds(clip.video)?),
+            let seconds = &known[&clip.video];
+            let second = |ms: u64| match (ms / 1000) as usize {
+                at if at < seconds.len() => seconds.row(at),
+                _ => clips.row(row),
             };
-            let last = ((clip.span.end().saturating_sub(1)) / 1000) as usize;
-            let second = |at: usize| match at < seconds.len() {
-                true => seconds.row(at).to_vec(),
-                false => set.seen.clip_features().row(row).to_vec(),
-            };
-            edges.first.push(&second((clip.span.start() / 1000) as usize));
-            edges.last.push(&second(last));
+            edges.first.push(second(clip.span.start()));
+            edges.last.push(second(clip.span.end().saturating_sub(1)));
         }
         Ok(edges)
     }

@@ -54,19 +54,14 @@ pub fn made_up(
         let name = file_name(&record.path);
         let Some(video) = truth.videos.iter().find(|video| video.file == name) else { continue };
         let texts: Vec<String> = video.steps.iter().map(|step| step.text.clone()).collect();
-        let read: Vec<&str> = texts.iter().map(String::as_str).collect();
         let seconds = library.seconds(stitch_core::clip::VideoId(record.id))?;
         let range = |start_ms: u64, end_ms: u64| {
             let from = ((start_ms + 500) / 1000) as usize;
             from..(((end_ms + 500) / 1000) as usize).max(from + 1).min(seconds.len().max(from + 1))
         };
         let spans = video.steps.iter().map(|step| range(step.start_ms, step.end_ms)).collect();
-        located.push(LocatedVideo {
-            steps: encoder.encode_text(&read)?,
-            texts,
-            seconds,
-            truth: spans,
-        });
+        let steps = encoder.encode_text(&texts.iter().map(String::as_str).collect::<Vec<_>>())?;
+        located.push(LocatedVideo { steps, texts, seconds, truth: spans });
     }
     Ok(located)
 }
@@ -97,27 +92,25 @@ pub fn localise(videos: &[LocatedVideo], seed: u64) -> Localisation {
     }
 }
 
-fn costs(video: &LocatedVideo) -> Option<Costs> {
-    Costs::from_features(&video.steps, &video.seconds, &video.texts, &COSTS).ok()
+fn align(video: &LocatedVideo, change: impl Fn(Costs) -> Option<Costs>) -> Found {
+    let costs = Costs::from_features(&video.steps, &video.seconds, &video.texts, &COSTS).ok();
+    let found = costs.and_then(change).and_then(|c| drop_dtw(&c, &AlignOptions::default()).ok());
+    found.map_or_else(|| vec![None; video.texts.len()], |found| found.spans)
 }
 
 fn by_drop_dtw(video: &LocatedVideo) -> Found {
-    let found = costs(video).and_then(|c| drop_dtw(&c, &AlignOptions::default()).ok());
-    found.map_or_else(|| vec![None; video.texts.len()], |found| found.spans)
+    align(video, Some)
 }
 
 /// Plain DTW: dropping a second costs more than all matches together.
 fn by_dtw(video: &LocatedVideo) -> Found {
-    let without_drops = |costs: Costs| {
+    align(video, |costs| {
         let (steps, seconds) = (costs.steps(), costs.seconds());
         let cells = (0..steps).flat_map(|step| (0..seconds).map(move |second| (step, second)));
         let matching: Vec<f64> = cells.map(|(step, at)| costs.matching(step, at)).collect();
         let all: f64 = matching.iter().sum();
         Costs::new(matching, vec![1.0 + 2.0 * all.abs(); seconds]).ok()
-    };
-    let found = costs(video).and_then(without_drops);
-    let found = found.and_then(|costs| drop_dtw(&costs, &AlignOptions::default()).ok());
-    found.map_or_else(|| vec![None; video.texts.len()], |found| found.spans)
+    })
 }
 
 fn by_equal_parts(video: &LocatedVideo) -> Found {

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use stitch_engine::encoder::precomputed::arrays::{self, ENDINGS, Rows};
 use stitch_engine::encoder::precomputed::{About, Folder, PrecomputedError};
 
+use super::load::StepRows;
 use super::set::{Set, VideoSteps};
 
 /// How much the features of seconds may differ from the length of their video.
@@ -37,52 +38,55 @@ impl StoredFeatures {
 
     /// The length of a row, and a row or none for each usable step of each video. What does not fit is
     /// reported.
-    pub fn rows(&self, set: &mut Set, dim: Option<usize>) -> (usize, Vec<Vec<Option<Vec<f32>>>>) {
-        let (mut first, mut dim, mut all) = (0, dim, Vec::new());
+    pub fn rows(&self, set: &mut Set, mut dim: Option<usize>) -> (usize, StepRows) {
+        let (mut first, mut all) = (0, Vec::new());
         for at in 0..set.videos.len() {
             let video = &set.videos[at];
-            let found = self.of_video(video, first).and_then(|(rows, path)| match dim {
-                Some(dim) if dim != rows.dim => Err(format!(
-                    "{}: rows of {} numbers where others and the texts have {dim}",
-                    path.display(),
-                    rows.dim
-                )),
-                _ => Ok(rows),
-            });
+            let found = self.of_video(video, first, dim);
             first += video.listed;
-            match found {
+            all.push(match found {
                 Ok(rows) => {
                     dim = Some(rows.dim);
-                    all.push(rows.data.chunks(rows.dim).map(non_zero).collect());
+                    rows.data.chunks(rows.dim).map(non_zero).collect()
                 }
                 Err(reason) => {
-                    all.push(vec![None; video.steps.len()]);
-                    set.report(set.videos[at].id.clone(), reason);
+                    let (id, missing) = (video.id.clone(), vec![None; video.steps.len()]);
+                    set.report(id, reason);
+                    missing
                 }
-            }
+            });
         }
         (dim.unwrap_or(1), all)
     }
 
-    /// One row for each usable step of a video whose first listed step is this of all.
-    fn of_video(&self, video: &VideoSteps, first: usize) -> Result<(Rows, PathBuf), String> {
-        match self {
+    /// One row of `dim` numbers for each usable step of a video whose first listed step is this of all.
+    fn of_video(
+        &self,
+        video: &VideoSteps,
+        first: usize,
+        dim: Option<usize>,
+    ) -> Result<Rows, String> {
+        let at = |path: &Path, why: &str| format!("{}: {why}", path.display());
+        let (rows, path) = match self {
             Self::Whole(path, rows) => {
-                let range = |at: usize| at * rows.dim..(at + 1) * rows.dim;
-                let own = video.steps.iter().map(|step| &rows.data[range(first + step.number)]);
-                let data = own.flatten().copied().collect();
-                Ok((Rows { dim: rows.dim, data }, path.clone()))
+                (select(rows, video.steps.iter().map(|step| first + step.number)), path.as_path())
             }
             Self::Folder(folder, rate) => {
                 let (rows, path) = folder.rows_of(&video.id).map_err(|error| error.to_string())?;
-                let path = path.to_owned();
                 let of_steps = match rate {
                     Some(rate) => by_seconds(&rows, *rate, video),
                     None => by_steps(&rows, video),
                 };
-                let of_steps = of_steps.map_err(|why| format!("{}: {why}", path.display()))?;
-                Ok((of_steps, path))
+                (of_steps.map_err(|why| at(path, &why))?, path)
             }
+        };
+        match dim {
+            Some(dim) if dim != rows.dim => {
+                let found = rows.dim;
+                let why = format!("rows of {found} numbers where others and the texts have {dim}");
+                Err(at(path, &why))
+            }
+            _ => Ok(rows),
         }
     }
 }
@@ -91,14 +95,22 @@ fn non_zero(row: &[f32]) -> Option<Vec<f32>> {
     row.iter().any(|x| *x != 0.0).then(|| row.to_vec())
 }
 
+fn select(rows: &Rows, numbers: impl Iterator<Item = usize>) -> Rows {
+    let row = |number: usize| &rows.data[number * rows.dim..(number + 1) * rows.dim];
+    Rows { dim: rows.dim, data: numbers.flat_map(row).copied().collect() }
+}
+
+/// With any rate: rows of steps have none.
+fn open_rows_of_steps(folder: &Path) -> Result<StoredFeatures, PrecomputedError> {
+    let any = About { rate: Some(1.0), ..About::default() };
+    Ok(StoredFeatures::Folder(Folder::open(folder, &any)?, None))
+}
+
 fn open_folder(folder: &Path) -> Result<StoredFeatures, PrecomputedError> {
     match Folder::open(folder, &About::default()) {
-        Err(PrecomputedError::NoRate { .. }) => {
-            let any = About { rate: Some(1.0), ..About::default() };
-            Ok(StoredFeatures::Folder(Folder::open(folder, &any)?, None))
-        }
-        opened => {
-            let opened = opened?;
+        Err(PrecomputedError::NoRate { .. }) => open_rows_of_steps(folder),
+        Err(error) => Err(error),
+        Ok(opened) => {
             let rate = opened.rate();
             Ok(StoredFeatures::Folder(opened, Some(rate)))
         }
@@ -109,13 +121,11 @@ fn open_folder(folder: &Path) -> Result<StoredFeatures, PrecomputedError> {
 fn open_file(file: &Path, set: &Set) -> Result<StoredFeatures, PrecomputedError> {
     let names = arrays::names(file);
     if set.videos.iter().any(|video| names.contains(&video.id)) {
-        let folder = file.parent().unwrap_or(Path::new("."));
-        let any = About { rate: Some(1.0), ..About::default() };
-        return Ok(StoredFeatures::Folder(Folder::open(folder, &any)?, None));
+        return open_rows_of_steps(file.parent().unwrap_or(Path::new(".")));
     }
     let rows = arrays::read(file, None)?;
-    let (found, listed) =
-        (rows.data.len() / rows.dim, set.videos.iter().map(|video| video.listed).sum::<usize>());
+    let found = rows.data.len() / rows.dim;
+    let listed: usize = set.videos.iter().map(|video| video.listed).sum();
     if found != listed {
         let reason = format!(
             "it has {found} rows, the videos that can be used list {listed} steps; one row a step is \
@@ -135,9 +145,7 @@ fn by_steps(rows: &Rows, video: &VideoSteps) -> Result<Rows, String> {
             video.listed
         ));
     }
-    let own = video.steps.iter().map(|step| step.number * rows.dim);
-    let data = own.flat_map(|at| rows.data[at..at + rows.dim].iter().copied()).collect();
-    Ok(Rows { dim: rows.dim, data })
+    Ok(select(rows, video.steps.iter().map(|step| step.number)))
 }
 
 /// The mean of the seconds of each step.

@@ -2,6 +2,7 @@
 //! whose clips are known.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::iter::zip;
 
 use serde::{Deserialize, Serialize};
 use stitch_core::clip::{Clip, ClipId, Span, VideoId};
@@ -13,11 +14,11 @@ use stitch_engine::sentence::{SentenceEncoder, SentenceError};
 
 use super::features::StoredFeatures;
 use super::pictures::encode_pictures;
-use super::set::{Set, VideoSteps};
+use super::set::{PlainStep, Set, VideoSteps};
 use super::{DataIssue, SetError};
 use crate::collection::{Collection, Instance, VideoInfo};
 use crate::dataset::{Split, mine};
-use crate::rows::{TextIndex, distinct, mean_row};
+use crate::rows::{TextIndex, distinct, mean_row, select_rows};
 use crate::suite::test_set::TestSet;
 
 /// From this similarity on two videos have the same task, where the set does not name tasks. Chosen by
@@ -49,7 +50,7 @@ pub struct SetSummary {
 }
 
 /// A row for each usable step of each video, where there is one.
-type StepRows = Vec<Vec<Option<Vec<f32>>>>;
+pub type StepRows = Vec<Vec<Option<Vec<f32>>>>;
 
 /// The set as a test set, and what it holds; only videos of `domain` where one is named.
 pub fn load(
@@ -61,29 +62,38 @@ pub fn load(
     if let Some(domain) = domain {
         keep_domain(&mut set, domain)?;
     }
-    let (own_texts, mut encoder) = own_texts(&mut set, with)?;
-    let own_dim = own_texts.as_ref().map(|own| own.0);
+    let own_texts = StoredFeatures::find(&set, "texts")?.map(|stored| stored.rows(&mut set, None));
+    let own_dim = own_texts.as_ref().map(|(dim, _)| *dim);
     let (from, dim, rows) = step_rows(&mut set, with, own_dim, progress)?;
-    if from == "features" {
-        encoder.name = match own_texts {
-            Some(_) => format!("{}own", Precomputed::PREFIX),
-            None => format!("{}{}", Precomputed::PREFIX, encoder.name),
-        };
-        encoder.dim = dim;
-    }
-    let clips = SetClips::new(&set, &rows, own_texts.as_ref().map(|own| &own.1));
-    if !clips.videos.iter().any(|(_, own)| own.len() >= 2) {
-        let Set { folder: path, issues, .. } = set;
+    let encoder = encoder_id(with.encoder.id(), from, dim, own_dim);
+    let own_texts = own_texts.as_ref().map(|(_, rows)| rows);
+    let clips = set_clips(&set, &rows, own_texts);
+    if !clips.chunk_by(|a, b| a.video == b.video).any(|own| own.len() >= 2) {
+        let (path, issues) = (set.folder.clone(), set.issues.clone());
         return Err(SetError::NoProcedures { path, issues });
     }
-    let texts = EncodedTexts::new(&clips, with, own_texts.is_none(), progress)?;
-    let mut collection = clips.collection(&set, &texts, dim)?;
-    add_mixed(&mut set, &clips, &texts, &mut collection);
-    let narration = encode_narration(clips.narration, with.sentence, progress)?;
+    let (collection, asked) = collection(&set, &clips, dim, with, progress)?;
+    let narration = clips.iter().map(|clip| clip.step.narration.clone().unwrap_or_default());
+    let narration = encode_narration(narration.collect(), with.sentence, progress)?;
     let name = set.folder.file_name().map_or("set".into(), |name| name.to_string_lossy());
-    let test_set = TestSet::new(&name, collection, narration, encoder)?;
+    let mut test_set = TestSet::new(&name, collection, narration, encoder)?;
+    let unusable = add_mixed(&set, &clips, &asked, &mut test_set.collection);
+    set.issues.extend(unusable);
     let summary = summary(set, &test_set, from);
     Ok((test_set, summary))
+}
+
+/// The encoder that made the features. Those that came with the set have a name of their own.
+fn encoder_id(id: &EncoderId, from: &str, dim: usize, own_dim: Option<usize>) -> EncoderId {
+    let mut id = id.clone();
+    if let Some(own) = own_dim {
+        (id.dim, id.weights) = (own, String::new());
+    }
+    if from == "features" {
+        let name = if own_dim.is_some() { "own" } else { &id.name };
+        (id.name, id.dim) = (format!("{}{name}", Precomputed::PREFIX), dim);
+    }
+    id
 }
 
 fn summary(set: Set, test_set: &TestSet, from: &'static str) -> SetSummary {
@@ -119,18 +129,6 @@ fn keep_domain(set: &mut Set, wanted: &str) -> Result<(), SetError> {
     Ok(())
 }
 
-/// The features of texts that came with the set, and the encoder that made them.
-fn own_texts(
-    set: &mut Set,
-    with: &Encoders<'_>,
-) -> Result<(Option<(usize, StepRows)>, EncoderId), SetError> {
-    let id = with.encoder.id().clone();
-    let Some(kept) = StoredFeatures::find(set, "texts")? else { return Ok((None, id)) };
-    let (dim, rows) = kept.rows(set, None);
-    let id = EncoderId { name: id.name, dim, weights: String::new() };
-    Ok((Some((dim, rows)), id))
-}
-
 /// A row for each step: from features beside the list, else from its pictures.
 fn step_rows(
     set: &mut Set,
@@ -141,8 +139,8 @@ fn step_rows(
     let pictured = set.videos.iter().flat_map(|v| &v.steps).any(|step| !step.images.is_empty());
     let dim = own_dim.unwrap_or(with.encoder.id().dim);
     match StoredFeatures::find(set, "features") {
-        Ok(Some(kept)) => {
-            let (dim, rows) = kept.rows(set, Some(dim));
+        Ok(Some(stored)) => {
+            let (dim, rows) = stored.rows(set, Some(dim));
             return Ok(("features", dim, rows));
         }
         Err(error) if pictured => set.report("features", error),
@@ -155,7 +153,7 @@ fn step_rows(
     report_missing_pictures(set);
     let (items, features, _) = encode_pictures(tower, set, progress)?;
     let mut rows: StepRows = set.videos.iter().map(|v| vec![None; v.steps.len()]).collect();
-    for (item, row) in items.iter().zip(features.rows()) {
+    for (item, row) in zip(&items, features.rows()) {
         rows[item.video][item.step] = Some(row.to_vec());
     }
     Ok(("pictures", features.dim(), rows))
@@ -170,142 +168,121 @@ fn report_missing_pictures(set: &mut Set) {
     without.into_iter().for_each(|place| set.report(place, "it names no picture"));
 }
 
-/// The steps that have a row, as clips. The vectors have one entry for each clip, but for `videos`.
-#[derive(Default)]
-struct SetClips {
-    clips: Vec<Clip>,
-    rows: Vec<Vec<f32>>,
-    narration: Vec<String>,
-    labels: Vec<String>,
-    /// The rows of the texts; empty where they did not come with the set.
-    texts: Vec<Vec<f32>>,
-    /// The place of each among the listed steps of its video.
-    numbers: Vec<usize>,
-    /// For each video its number in the set and its clips.
-    videos: Vec<(usize, Vec<ClipId>)>,
+/// A step that has a row.
+struct SetClip<'a> {
+    /// Its video, by number in the set.
+    video: usize,
+    step: &'a PlainStep,
+    span: Span,
+    row: &'a [f32],
+    /// Of its text, where such rows came with the set.
+    text_row: Option<&'a [f32]>,
 }
 
-impl SetClips {
-    fn new(set: &Set, rows: &StepRows, texts: Option<&StepRows>) -> Self {
-        let mut clips = Self::default();
-        for (at, video) in set.videos.iter().enumerate() {
-            let own = clips.add(VideoId(at as u32), video, &rows[at], texts.map(|all| &all[at]));
-            if !own.is_empty() {
-                clips.videos.push((at, own));
+/// The steps with a row, and with one of their text if `texts` are given, video by video.
+fn set_clips<'a>(
+    set: &'a Set,
+    rows: &'a StepRows,
+    texts: Option<&'a StepRows>,
+) -> Vec<SetClip<'a>> {
+    let mut clips = Vec::new();
+    for (video, listed) in set.videos.iter().enumerate() {
+        for (at, (step, span)) in zip(&listed.steps, spans(listed)).enumerate() {
+            let row = |rows: &'a StepRows| rows[video].get(at).and_then(Option::as_deref);
+            let text_row = texts.and_then(row);
+            if let Some(row) = row(rows).filter(|_| texts.is_none() || text_row.is_some()) {
+                clips.push(SetClip { video, step, span, row, text_row });
             }
         }
-        clips
     }
-
-    fn add(
-        &mut self,
-        id: VideoId,
-        video: &VideoSteps,
-        rows: &[Option<Vec<f32>>],
-        texts: Option<&Vec<Option<Vec<f32>>>>,
-    ) -> Vec<ClipId> {
-        let (spans, mut own) = (spans(video), Vec::new());
-        for (number, step) in video.steps.iter().enumerate() {
-            let text_row = texts.map(|texts| texts.get(number).cloned().flatten());
-            let row = rows.get(number).cloned().flatten();
-            let (Some(row), None | Some(Some(_))) = (row, &text_row) else { continue };
-            own.push(ClipId(self.clips.len() as u32));
-            self.texts.extend(text_row.flatten());
-            self.rows.push(row);
-            self.numbers.push(step.number);
-            self.narration.push(step.narration.clone().unwrap_or_default());
-            self.labels.push(step.label.clone().unwrap_or_else(|| step.text.clone()));
-            self.clips.push(Clip { video: id, span: spans[number], text: step.text.clone() });
-        }
-        own
-    }
-
-    fn collection(
-        &self,
-        set: &Set,
-        texts: &EncodedTexts,
-        dim: usize,
-    ) -> Result<Collection, SetError> {
-        let all = self.clips.iter().map(|clip| clip.text.as_str());
-        let text = texts.index.rows(&texts.text, all);
-        let data = self.rows.concat();
-        let clip = Features::new(dim, data).map_err(EncoderError::Features)?;
-        let pool = Pool::new(self.clips.clone(), text, clip)?;
-        let tasks = tasks(set, &self.videos, &pool);
-        let (mut videos, mut instances) = (BTreeMap::new(), Vec::new());
-        for (at, own) in &self.videos {
-            let video = &set.videos[*at];
-            let title = video.title.clone().unwrap_or_else(|| video.id.clone());
-            let task = tasks[at].clone();
-            if own.len() >= 2 {
-                instances.push(self.instance(&title, &task, own, texts));
-            }
-            let mut clips = own.clone();
-            clips.sort_by_key(|clip| pool.clip(*clip).span);
-            let split = Some(Split::HeldOut);
-            videos.insert(VideoId(*at as u32), VideoInfo { title, task, split, clips });
-        }
-        let mut collection = Collection::new(pool, videos, instances);
-        collection.labels.clone_from(&self.labels);
-        Ok(collection)
-    }
-
-    fn instance(&self, title: &str, task: &str, own: &[ClipId], texts: &EncodedTexts) -> Instance {
-        let words = || own.iter().map(|id| self.clips[id.row()].text.as_str());
-        let own_rows = || {
-            let mut rows = Features::empty(self.texts.first().map_or(1, Vec::len));
-            own.iter().for_each(|id| rows.push(&self.texts[id.row()]));
-            rows
-        };
-        Instance {
-            title: title.into(),
-            text: texts.index.rows(&texts.text, words()),
-            clip: match &texts.clip {
-                Some(clip) => texts.index.rows(clip, words()),
-                None => own_rows(),
-            },
-            texts: words().map(str::to_owned).collect(),
-            truth: own.to_vec(),
-            split: Split::HeldOut,
-            builder: "real".into(),
-            task: task.into(),
-        }
-    }
+    clips
 }
 
-/// The distinct texts of all clips with their features.
-struct EncodedTexts {
-    index: TextIndex,
-    text: Features,
-    /// By F_M, unless these came with the set.
-    clip: Option<Features>,
+/// The clips with every video of two or more as a procedure, and the features of their texts by F_M.
+fn collection(
+    set: &Set,
+    clips: &[SetClip<'_>],
+    dim: usize,
+    with: &Encoders<'_>,
+    progress: &dyn Progress,
+) -> Result<(Collection, Features), SetError> {
+    let words = || clips.iter().map(|clip| clip.step.text.as_str());
+    let distinct = distinct(words());
+    let index = TextIndex::new(&distinct);
+    progress.begin("encoding texts", distinct.len() as u64);
+    let text = index.rows(&with.sentence.encode_with(&distinct, progress)?, words());
+    let own: Option<Vec<&[f32]>> = clips.iter().map(|clip| clip.text_row).collect();
+    let asked = match own.filter(|own| !own.is_empty()) {
+        Some(own) => features(own[0].len(), own)?,
+        None => index.rows(&with.encoder.encode_text(&distinct)?, words()),
+    };
+    let rows = features(dim, clips.iter().map(|clip| clip.row).collect())?;
+    let clip = |clip: &SetClip| Clip {
+        video: VideoId(clip.video as u32),
+        span: clip.span,
+        text: clip.step.text.clone(),
+    };
+    let pool = Pool::new(clips.iter().map(clip).collect(), text, rows)?;
+    let mut own: BTreeMap<usize, Vec<ClipId>> = BTreeMap::new();
+    for (row, clip) in clips.iter().enumerate() {
+        own.entry(clip.video).or_default().push(ClipId(row as u32));
+    }
+    let tasks = tasks(set, &own, &pool);
+    let (mut videos, mut instances) = (BTreeMap::new(), Vec::new());
+    for (at, mut own) in own {
+        let (video, task) = (&set.videos[at], tasks[&at].clone());
+        let title = video.title.clone().unwrap_or_else(|| video.id.clone());
+        if own.len() >= 2 {
+            instances.push(instance_of_clips(&title, &task, &own, &pool, &asked));
+        }
+        own.sort_by_key(|clip| pool.clip(*clip).span);
+        let split = Some(Split::HeldOut);
+        videos.insert(VideoId(at as u32), VideoInfo { title, task, split, clips: own });
+    }
+    let label = |clip: &SetClip| clip.step.label.clone().unwrap_or_else(|| clip.step.text.clone());
+    let labels = clips.iter().map(label).collect();
+    Ok((Collection { pool, videos, instances, labels }, asked))
 }
 
-impl EncodedTexts {
-    fn new(
-        clips: &SetClips,
-        with: &Encoders<'_>,
-        by_encoder: bool,
-        progress: &dyn Progress,
-    ) -> Result<Self, SetError> {
-        let texts = distinct(clips.clips.iter().map(|clip| clip.text.as_str()));
-        progress.begin("encoding texts", texts.len() as u64);
-        let text = with.sentence.encode_with(&texts, progress)?;
-        let clip = by_encoder.then(|| with.encoder.encode_text(&texts)).transpose()?;
-        Ok(Self { index: TextIndex::new(&texts), text, clip })
+fn features(dim: usize, rows: Vec<&[f32]>) -> Result<Features, EncoderError> {
+    Features::new(dim, rows.concat()).map_err(EncoderError::Features)
+}
+
+/// A held-out procedure whose steps are the texts of these clips; `asked` are their features by F_M.
+pub fn instance_of_clips(
+    title: &str,
+    task: &str,
+    clips: &[ClipId],
+    pool: &Pool,
+    asked: &Features,
+) -> Instance {
+    let rows = || clips.iter().map(|clip| clip.row());
+    Instance {
+        title: title.into(),
+        texts: rows().map(|row| pool.clips()[row].text.clone()).collect(),
+        text: select_rows(pool.text_features(), rows()),
+        clip: select_rows(asked, rows()),
+        truth: clips.to_vec(),
+        split: Split::HeldOut,
+        builder: "real".into(),
+        task: task.into(),
     }
 }
 
 /// Adds the procedures of `mixed.jsonl`, made of clips of several videos: lines such as
 /// {"title": "…", "steps": [{"text": "…", "video": "v1", "step": 0}]}. The text of a step is that of its
-/// clip, whose features are known.
-fn add_mixed(set: &mut Set, clips: &SetClips, texts: &EncodedTexts, collection: &mut Collection) {
-    let Ok(lines) = std::fs::read_to_string(set.folder.join(Set::MIXED)) else { return };
-    let mut known: HashMap<(String, usize), ClipId> = HashMap::new();
-    for (at, own) in &clips.videos {
-        let id = &set.videos[*at].id;
-        known.extend(own.iter().map(|clip| ((id.clone(), clips.numbers[clip.row()]), *clip)));
-    }
+/// clip, whose features are known. Returns the lines that cannot be used.
+fn add_mixed(
+    set: &Set,
+    clips: &[SetClip<'_>],
+    asked: &Features,
+    collection: &mut Collection,
+) -> Vec<DataIssue> {
+    let lines = std::fs::read_to_string(set.folder.join(Set::MIXED)).unwrap_or_default();
+    let place = |clip: &SetClip| (set.videos[clip.video].id.clone(), clip.step.number);
+    let known: HashMap<(String, usize), ClipId> =
+        clips.iter().map(place).zip((0..).map(ClipId)).collect();
+    let mut unusable = Vec::new();
     for (number, line) in lines.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
         let mixed: Option<MixedLine> = serde_json::from_str(line).ok();
         let truth = mixed.as_ref().and_then(|mixed| {
@@ -314,14 +291,16 @@ fn add_mixed(set: &mut Set, clips: &SetClips, texts: &EncodedTexts, collection: 
         });
         let (Some(mixed), Some(truth)) = (mixed, truth.filter(|truth| truth.len() >= 2)) else {
             let place = format!("{}, line {}", Set::MIXED, number + 1);
-            set.report(place, "not two steps or more of clips that the set has");
+            let reason = "not two steps or more of clips that the set has".into();
+            unusable.push(DataIssue { place, reason });
             continue;
         };
-        let first = &collection.videos[&collection.pool.clip(truth[0]).video];
-        let mut instance = clips.instance(&mixed.title, &first.task, &truth, texts);
-        instance.builder = mixed.builder;
-        collection.instances.push(instance);
+        let Collection { pool, videos, instances, .. } = &mut *collection;
+        let task = &videos[&pool.clip(truth[0]).video].task;
+        let instance = instance_of_clips(&mixed.title, task, &truth, pool, asked);
+        instances.push(Instance { builder: mixed.builder, ..instance });
     }
+    unusable
 }
 
 #[derive(Deserialize)]
@@ -367,21 +346,19 @@ fn spans(video: &VideoSteps) -> Vec<Span> {
 }
 
 /// The task of each video: what the list says; where it names none, one task for videos with similar steps.
-fn tasks(set: &Set, videos: &[(usize, Vec<ClipId>)], pool: &Pool) -> HashMap<usize, String> {
+fn tasks(set: &Set, clips: &BTreeMap<usize, Vec<ClipId>>, pool: &Pool) -> HashMap<usize, String> {
     let alone = |at: &usize| set.videos[*at].id.clone();
-    let said = |at: &usize| set.videos[*at].task.clone();
-    if videos.iter().any(|(at, _)| said(at).is_some()) {
-        return videos.iter().map(|(at, _)| (*at, said(at).unwrap_or_else(|| alone(at)))).collect();
+    let named = |at: &usize| set.videos[*at].task.clone();
+    if clips.keys().any(|at| named(at).is_some()) {
+        return clips.keys().map(|at| (*at, named(at).unwrap_or_else(|| alone(at)))).collect();
     }
     let mut means = Features::empty(pool.text_features().dim());
-    for (_, own) in videos {
-        means.push(&mean_row(pool.text_features(), own));
-    }
+    clips.values().for_each(|own| means.push(&mean_row(pool.text_features(), own)));
+    let videos: Vec<usize> = clips.keys().copied().collect();
     let mut group: Vec<usize> = (0..videos.len()).collect();
     for (row, near) in mine::neighbours(&means, MIN_TASK_SIMILARITY).into_iter().enumerate() {
         // Videos come in order, so the first of a row's group is known by now.
         near.into_iter().for_each(|other| group[other as usize] = group[row]);
     }
-    let named = videos.iter().enumerate();
-    named.map(|(row, (at, _))| (*at, alone(&videos[group[row]].0))).collect()
+    zip(&videos, group).map(|(at, first)| (*at, alone(&videos[first]))).collect()
 }

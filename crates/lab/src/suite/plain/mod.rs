@@ -11,6 +11,8 @@ use std::io;
 use std::path::PathBuf;
 
 use serde::Serialize;
+use serde_json::Value;
+use stitch_core::clip::Span;
 use stitch_core::pool::PoolError;
 use stitch_engine::encoder::EncoderError;
 use stitch_engine::encoder::precomputed::PrecomputedError;
@@ -77,4 +79,18 @@ const MAX_VIDEO_S: f64 = 172_800.0;
 /// Seconds of a video in milliseconds; none for what cannot be a time in one.
 pub fn milliseconds(seconds: f64) -> Option<u64> {
     (0.0..=MAX_VIDEO_S).contains(&seconds).then(|| (seconds * 1000.0).round() as u64)
+}
+
+/// None where it is empty or cannot be in a video.
+pub fn span_of_seconds(from: f64, to: f64) -> Option<Span> {
+    Span::new(milliseconds(from)?, milliseconds(to)?)
+}
+
+/// A name that may be written as a number.
+pub fn name(value: &Value) -> Option<String> {
+    match value {
+        Value::String(name) => Some(name.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        _ => None,
+    }
 }

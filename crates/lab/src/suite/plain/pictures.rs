@@ -34,17 +34,32 @@ pub fn encode_pictures(
 ) -> Result<(Vec<PicturedStep>, Features, usize), EncoderError> {
     let places = places(set);
     progress.begin("encoding pictures", places.len() as u64);
-    let encoded: Result<Vec<_>, EncoderError> = places
-        .par_chunks(BATCH)
-        .map(|places| {
-            progress.check()?;
-            let rows = encode_batch(tower, set, places)?;
-            progress.advance(places.len() as u64);
-            Ok(rows)
-        })
-        .collect();
-    let encoded: Vec<Result<Vec<f32>, String>> = encoded?.into_iter().flatten().collect();
-    Ok(mean_by_step(set, places, encoded, tower.dim()))
+    let encode = |places: &[Place]| {
+        progress.check()?;
+        let rows = encode_batch(tower, set, places)?;
+        progress.advance(places.len() as u64);
+        Ok(rows)
+    };
+    let encoded: Result<Vec<_>, EncoderError> = places.par_chunks(BATCH).map(encode).collect();
+    let encoded: Vec<_> = places.into_iter().zip(encoded?.into_iter().flatten()).collect();
+    let (mut items, mut rows, mut pictures) = (Vec::new(), Features::empty(tower.dim()), 0);
+    for of_step in encoded.chunk_by(|((v, s, _), _), ((w, t, _), _)| (v, s) == (w, t)) {
+        let (video, step, _) = of_step[0].0;
+        let mut readable = Features::empty(tower.dim());
+        for ((.., image), row) in of_step {
+            match row {
+                Ok(row) => readable.push(row),
+                Err(reason) => set.report(format!("{}, {image}", set.videos[video].id), reason),
+            }
+        }
+        pictures += readable.len();
+        if !readable.is_empty() {
+            rows.push(&readable.mean_of(0..readable.len()));
+            let text = set.videos[video].steps[step].text.clone();
+            items.push(PicturedStep { video, step, text });
+        }
+    }
+    Ok((items, rows, pictures))
 }
 
 fn places(set: &Set) -> Vec<Place> {
@@ -63,53 +78,19 @@ fn encode_batch(
     set: &Set,
     places: &[Place],
 ) -> Result<Vec<Result<Vec<f32>, String>>, EncoderError> {
-    let read = |(_, _, image): &Place| {
+    let read = |(.., image): &Place| {
         let picture = Picture::decode(&set.picture(image)?).map_err(|error| error.to_string())?;
         Ok(tower.views(&picture))
     };
-    let mut read: Vec<Result<Vec<Picture>, String>> = places.iter().map(read).collect();
-    let ways =
-        |looks: &Result<Vec<Picture>, String>| looks.as_ref().map(Vec::len).map_err(String::clone);
-    let counts: Vec<Result<usize, String>> = read.iter().map(ways).collect();
-    let looks: Vec<Picture> = read.iter_mut().flatten().flat_map(std::mem::take).collect();
-    let rows = tower.encode_views(&looks)?;
+    let views: Vec<Result<Vec<Picture>, String>> = places.iter().map(read).collect();
+    let count =
+        |views: &Result<Vec<Picture>, String>| views.as_ref().map(Vec::len).map_err(Clone::clone);
+    let counts: Vec<Result<usize, String>> = views.iter().map(count).collect();
+    let rows = tower.encode_views(&views.into_iter().flatten().flatten().collect::<Vec<_>>())?;
     let mut from = 0;
-    let mut row = |count: usize| {
+    let mut mean = |count: usize| {
         from += count;
         rows.mean_of(from - count..from)
     };
-    Ok(counts.into_iter().map(|count| count.map(&mut row)).collect())
-}
-
-/// One row for each step that has a readable picture.
-fn mean_by_step(
-    set: &mut Set,
-    places: Vec<Place>,
-    encoded: Vec<Result<Vec<f32>, String>>,
-    dim: usize,
-) -> (Vec<PicturedStep>, Features, usize) {
-    let (mut items, mut rows, mut pictures) = (Vec::new(), Features::empty(dim), 0);
-    let mut encoded = places.into_iter().zip(encoded).peekable();
-    while let Some(((video, step, _), _)) = encoded.peek() {
-        let (video, step) = (*video, *step);
-        let mut of_step = Features::empty(dim);
-        while let Some(((_, _, image), row)) =
-            encoded.next_if(|((v, s, _), _)| (*v, *s) == (video, step))
-        {
-            match row {
-                Ok(row) => of_step.push(&row),
-                Err(reason) => set.report(format!("{}, {image}", set.videos[video].id), reason),
-            }
-        }
-        pictures += of_step.len();
-        if !of_step.is_empty() {
-            rows.push(&of_step.mean_of(0..of_step.len()));
-            items.push(PicturedStep {
-                video,
-                step,
-                text: set.videos[video].steps[step].text.clone(),
-            });
-        }
-    }
-    (items, rows, pictures)
+    Ok(counts.into_iter().map(|count| count.map(&mut mean)).collect())
 }

@@ -9,7 +9,8 @@ use stitch_core::clip::Span;
 use stitch_engine::files::FileError;
 
 use super::tar::TarIndex;
-use super::{DataIssue, SetError, milliseconds};
+use super::{DataIssue, SetError, milliseconds, name, span_of_seconds};
+use crate::suite::with_extension;
 
 const MAX_PICTURE_BYTES: u64 = 256 << 20;
 
@@ -91,14 +92,8 @@ impl Set {
         };
         let bytes = std::fs::read(&list).map_err(FileError::at(&list))?;
         let archives = archives(&folder)?;
-        let mut set = Self {
-            folder,
-            videos: Vec::new(),
-            issues: Vec::new(),
-            unread: BTreeSet::new(),
-            archives,
-            needs,
-        };
+        let (videos, issues, unread) = Default::default();
+        let mut set = Self { folder, videos, issues, unread, archives, needs };
         if set.archives.iter().any(|tar| tar.truncated) {
             set.report("the archive of pictures", "it is cut short; copy it again");
         }
@@ -142,9 +137,7 @@ impl Set {
             self.note_columns(&step);
             match read_step(&step, number, video.length_ms, self.needs) {
                 Ok(step) => video.steps.push(step),
-                Err(reason) => {
-                    self.report(format!("{}, step {}", video.id, number + 1), reason);
-                }
+                Err(reason) => self.report(format!("{}, step {}", video.id, number + 1), reason),
             }
         }
         match video.steps.is_empty() {
@@ -162,14 +155,14 @@ impl Set {
             }
         };
         let id = word(object, ID_KEYS).unwrap_or_else(|| place.to_owned());
-        if !self.videos.iter().rev().any(|video| video.id == id) {
-            self.videos.push(read_facts(object, id.clone()));
-        }
-        let own = self.videos.iter_mut().rev().find(|video| video.id == id);
-        if let Some(video) = own {
-            video.steps.push(PlainStep { number: video.listed, ..step });
-            video.listed += 1;
-        }
+        let known = self.videos.iter().rposition(|video| video.id == id);
+        let at = known.unwrap_or_else(|| {
+            self.videos.push(read_facts(object, id));
+            self.videos.len() - 1
+        });
+        let video = &mut self.videos[at];
+        video.steps.push(PlainStep { number: video.listed, ..step });
+        video.listed += 1;
     }
 
     fn note_columns(&mut self, object: &Map<String, Value>) {
@@ -180,61 +173,43 @@ impl Set {
 
     /// The bytes of a picture: of a file by its path, or of an archive's member.
     pub fn picture(&self, image: &str) -> Result<Vec<u8>, String> {
+        let text = |error: std::io::Error| error.to_string();
         let places = [self.folder.join(image), self.folder.join("images").join(image)];
         if let Some(path) = places.iter().find(|path| path.is_file()) {
-            let length = path.metadata().map_err(|error| error.to_string())?.len();
+            let length = path.metadata().map_err(text)?.len();
             if length > MAX_PICTURE_BYTES {
                 return Err(format!("it has {length} bytes, more than a picture should"));
             }
-            return std::fs::read(path).map_err(|error| error.to_string());
+            return std::fs::read(path).map_err(text);
         }
-        for tar in &self.archives {
-            if let Some(member) = tar.find(image) {
-                let bytes =
-                    tar.read(member, MAX_PICTURE_BYTES).map_err(|error| error.to_string())?;
-                return bytes.ok_or_else(|| "it is longer than a picture should be".into());
-            }
-        }
-        Err("there is no such picture in the folder or its archives".into())
+        let member = self.archives.iter().find_map(|tar| Some((tar, tar.find(image)?)));
+        let (tar, member) =
+            member.ok_or("there is no such picture in the folder or its archives")?;
+        let bytes = tar.read(member, MAX_PICTURE_BYTES).map_err(text)?;
+        bytes.ok_or_else(|| "it is longer than a picture should be".into())
     }
 }
 
 /// `videos.jsonl`; the only list there is where that is missing.
 fn list_in(folder: &Path) -> PathBuf {
     let usual = folder.join(Set::FILE);
-    if usual.exists() {
-        return usual;
-    }
-    let lists = with_extension(folder, "jsonl");
-    match lists.as_slice() {
-        [only] => only.clone(),
+    match with_extension(folder, "jsonl").unwrap_or_default().as_slice() {
+        [only] if !usual.exists() => only.clone(),
         _ => usual,
     }
 }
 
 /// `images.tar` first.
 fn archives(folder: &Path) -> Result<Vec<TarIndex>, SetError> {
-    let mut paths = with_extension(folder, "tar");
+    let mut paths = with_extension(folder, "tar").unwrap_or_default();
     paths.sort_by_key(|path| (!path.ends_with("images.tar"), path.clone()));
     paths.iter().map(|path| TarIndex::open(path)).collect()
 }
 
-fn with_extension(folder: &Path, extension: &str) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let paths = entries.map(|entry| entry.path());
-    let mut paths: Vec<PathBuf> =
-        paths.filter(|path| path.extension().is_some_and(|found| found == extension)).collect();
-    paths.sort();
-    paths
-}
-
 /// The word or number under the first of these names that is there.
 fn word(object: &Map<String, Value>, keys: &[&str]) -> Option<String> {
-    match keys.iter().find_map(|key| object.get(*key))? {
-        Value::String(word) => Some(word.clone()).filter(|word| !word.trim().is_empty()),
-        Value::Number(number) => Some(number.to_string()),
-        _ => None,
-    }
+    let word = name(keys.iter().find_map(|key| object.get(*key))?);
+    word.filter(|word| !word.trim().is_empty())
 }
 
 fn read_facts(object: &Map<String, Value>, id: String) -> VideoSteps {
@@ -278,8 +253,7 @@ fn read_span(step: &Map<String, Value>, length_ms: Option<u64>) -> Result<Option
     let (Some(from), Some(to)) = (start.as_f64(), end.as_f64()) else {
         return Err(format!("its span is from {start} to {end}, which are no seconds"));
     };
-    let ends = milliseconds(from).zip(milliseconds(to));
-    let span = ends.and_then(|(from, to)| Span::new(from, to));
+    let span = span_of_seconds(from, to);
     let span = span.ok_or_else(|| format!("its span, from {from} s to {to} s, is empty"))?;
     match length_ms {
         // Tolerates lengths that were rounded to a second.

@@ -31,14 +31,16 @@ impl TarIndex {
     pub fn open(path: &Path) -> Result<Self, SetError> {
         let file = File::open(path).map_err(FileError::at(path))?;
         let file_length = file.metadata().map_err(FileError::at(path))?.len();
-        let not_tar = |error: io::Error| SetError::Archive { path: path.into(), reason: error };
+        let not_tar = |reason: io::Error| SetError::Archive { path: path.into(), reason };
         let mut archive = tar::Archive::new(file);
-        let mut members = HashMap::new();
-        let mut end = 0u64;
+        let (mut members, mut end, mut failed) = (HashMap::new(), 0u64, None);
         for entry in archive.entries_with_seek().map_err(not_tar)? {
             let entry = match entry {
-                Err(_) if end.saturating_add(BLOCK_BYTES) > file_length => break,
-                entry => entry.map_err(not_tar)?,
+                Ok(entry) => entry,
+                Err(error) => {
+                    failed = Some(error);
+                    break;
+                }
             };
             let (start, length) = (entry.raw_file_position(), entry.size());
             let member_end = start.saturating_add(length);
@@ -49,7 +51,15 @@ impl TarIndex {
                 members.insert(relative(&name).to_owned(), Member { start, length });
             }
         }
-        let truncated = end.saturating_add(BLOCK_BYTES) > file_length;
+        let mut truncated = end.saturating_add(BLOCK_BYTES) > file_length;
+        if let Some(error) = failed {
+            // What fails at the end of the file was cut there, be it in a header or in a long name.
+            let read_to = archive.into_inner().stream_position().map_err(FileError::at(path))?;
+            truncated |= read_to >= file_length;
+            if !truncated {
+                return Err(not_tar(error));
+            }
+        }
         Ok(Self { path: path.to_owned(), members, truncated })
     }
 
@@ -145,14 +155,34 @@ mod tests {
     fn broken_archives_are_told_or_give_what_is_whole() {
         assert!(matches!(opened(&[7; 2048]), Err(SetError::Archive { .. })));
         assert!(opened(b"").unwrap().members.is_empty());
-        let mut bytes = archive(&[("a", b"1"), ("b", &[2; 2000])]);
-        bytes.truncate(2048);
-        let tar = opened(&bytes).unwrap();
-        assert_eq!((tar.members.len(), tar.truncated), (1, true));
-        // A length beyond the file, and one that overflows.
-        let mut huge = archive(&[("a", b"1")]);
-        huge[124] = 0xff;
-        huge[125..136].fill(0xff);
-        assert!(matches!(opened(&huge), Err(SetError::Archive { .. })), "its checksum is off");
+        let long = "x".repeat(1000);
+        let bytes = archive(&[("a", b"1"), (&long, b"3"), ("b", &[2; 2000])]);
+        // Header and content of `a`, header and 1001 bytes of the long name, its member, and so on.
+        for cut in [1024, 1100, 1536, 2000, 2048, 2560, 2600] {
+            let tar = opened(&bytes[..cut]).unwrap();
+            assert_eq!((tar.members.len(), tar.truncated), (1, true), "{cut}");
+        }
+        assert_eq!(opened(&bytes[..5000]).unwrap().members.len(), 2);
+        let mut damaged = bytes.clone();
+        damaged[1024] ^= 1;
+        assert!(matches!(opened(&damaged), Err(SetError::Archive { .. })), "a wrong checksum");
+    }
+
+    #[test]
+    fn lengths_beyond_the_file_and_beyond_any_are_told() {
+        let with_length = |length: u64| {
+            let mut header = tar::Header::new_gnu();
+            header.set_path("b").unwrap();
+            header.set_size(length);
+            header.set_cksum();
+            let first = member("a", b"1", tar::EntryType::Regular);
+            opened(&[&first[..], header.as_bytes(), &[0; 4096]].concat())
+        };
+        let long = with_length(1 << 40).unwrap();
+        assert_eq!((long.members.len(), long.truncated), (1, true));
+        for length in [u64::MAX, u64::MAX - 600] {
+            let told = with_length(length).unwrap_err().to_string();
+            assert!(told.contains("size overflow"), "{told}");
+        }
     }
 }

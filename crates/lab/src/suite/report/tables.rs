@@ -1,6 +1,6 @@
 //! The tables of a report: values with intervals, and which of a column is best.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use super::{Ablation, AblationRow, EvaluationReport, Section};
 use crate::suite::compare::Method;
@@ -64,43 +64,45 @@ impl Table {
     }
 }
 
-fn rank(value: f64, [low, high]: [f64; 2]) -> Cell {
-    let (text, small) = (format!("{value:.1}"), format!("{low:.1}–{high:.1}"));
-    Cell { text, small, best: false, value: Some(value) }
-}
-
-fn share(value: f64, [low, high]: [f64; 2]) -> Cell {
-    let (text, small) = (format!("{value:.2}"), format!("{low:.2}–{high:.2}"));
+fn cell(value: f64, [low, high]: [f64; 2], digits: usize) -> Cell {
+    let (text, small) = (format!("{value:.digits$}"), format!("{low:.digits$}–{high:.digits$}"));
     Cell { text, small, best: false, value: Some(value) }
 }
 
 fn estimate(estimate: &Estimate) -> Option<Cell> {
-    Some(share(estimate.value, estimate.interval()))
+    Some(cell(estimate.value, estimate.interval(), 2))
 }
 
-/// A metric as a column: its head, its place in [`RankMetrics::array`], which value is best, and how it
-/// is written.
-type MetricColumn = (&'static str, usize, Best, fn(f64, [f64; 2]) -> Cell);
+/// The metrics in the order of [`RankMetrics::array`]: head, which value is best, and digits.
+const METRICS: [(&str, Best, usize); 6] = [
+    ("MedR", Best::Least, 1),
+    ("R@1", Best::Most, 2),
+    ("R@5", Best::Most, 2),
+    ("R@50", Best::Most, 2),
+    ("MRR", Best::Most, 2),
+    ("mean rank", Best::Least, 1),
+];
 
-const MEDR: MetricColumn = ("MedR", 0, Best::Least, rank);
-const R1: MetricColumn = ("R@1", 1, Best::Most, share);
-const R5: MetricColumn = ("R@5", 2, Best::Most, share);
-const R50: MetricColumn = ("R@50", 3, Best::Most, share);
-const MRR: MetricColumn = ("MRR", 4, Best::Most, share);
-const MEAN_RANK: MetricColumn = ("mean rank", 5, Best::Least, rank);
+// Their places there.
+const MEDR: usize = 0;
+const R1: usize = 1;
+const R50: usize = 3;
+const MRR: usize = 4;
 
 type MetricsAndIntervals<'a> = (&'a RankMetrics, &'a RankMetrics<[f64; 2]>);
 
+/// A column of the n-th metric.
 fn metric_column<'a>(
     table: &mut Table,
-    head: String,
-    (_, at, best, write): MetricColumn,
+    prefix: &str,
+    metric: usize,
     rows: impl Iterator<Item = Option<MetricsAndIntervals<'a>>>,
 ) {
+    let (head, best, digits) = METRICS[metric];
     let cell = |(metrics, intervals): MetricsAndIntervals| {
-        write(metrics.array()[at], intervals.array()[at])
+        cell(metrics.array()[metric], intervals.array()[metric], digits)
     };
-    table.column(head, best, rows.map(|row| row.map(cell)));
+    table.column(format!("{prefix}{head}"), best, rows.map(|row| row.map(cell)));
 }
 
 pub fn tables(report: &EvaluationReport) -> Vec<Table> {
@@ -133,21 +135,16 @@ fn all_sections(report: &EvaluationReport) -> Table {
     for section in &report.sections {
         let find = |name: &&str| section.comparison.methods.iter().find(|m| m.name == *name);
         let rows = || names.iter().map(|name| find(name).map(method_row));
-        metric_column(&mut table, format!("{}: MedR", section.name()), MEDR, rows());
-        metric_column(&mut table, "R@50".into(), R50, rows());
+        metric_column(&mut table, &format!("{}: ", section.name()), MEDR, rows());
+        metric_column(&mut table, "", R50, rows());
     }
     table
 }
 
 /// The distinct names, in the order of their first.
 fn first_of_each<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
-    let mut distinct: Vec<&str> = Vec::new();
-    for name in names.filter(|name| !name.is_empty()) {
-        if !distinct.contains(&name) {
-            distinct.push(name);
-        }
-    }
-    distinct
+    let mut seen = HashSet::new();
+    names.filter(|name| seen.insert(*name)).collect()
 }
 
 fn methods(section: &Section) -> Table {
@@ -162,9 +159,9 @@ fn methods(section: &Section) -> Table {
     );
     let names = found.methods.iter().map(|method| method.name.as_str());
     let mut table = Table::new(title, "method", names);
-    for column in [MEDR, R1, R5, R50, MRR, MEAN_RANK] {
+    for metric in 0..METRICS.len() {
         let rows = found.methods.iter().map(|method| Some(method_row(method)));
-        metric_column(&mut table, column.0.into(), column, rows);
+        metric_column(&mut table, "", metric, rows);
     }
     table.notes = notes(section);
     table
@@ -262,9 +259,9 @@ fn ablation(ablation: &Ablation) -> Table {
     let title = format!("{}, on {}", ablation.title, ablation.on);
     let names = ablation.rows.iter().map(|row| row.name.as_str());
     let mut table = Table::new(title, "trained with", names);
-    for column in [MEDR, R1, R50, MRR] {
+    for metric in [MEDR, R1, R50, MRR] {
         let rows = ablation.rows.iter().map(|row| Some((&row.figures, &row.intervals)));
-        metric_column(&mut table, column.0.into(), column, rows);
+        metric_column(&mut table, "", metric, rows);
     }
     let difference = |row: &AblationRow| {
         let Estimate { value, low, high } = row.against_last.as_ref()?.mrr;

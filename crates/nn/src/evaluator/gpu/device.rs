@@ -1,5 +1,4 @@
-//! A GPU as the network needs it: memory, matrix products, and the kernels of kernels.cu, compiled when
-//! the program runs.
+//! The GPU: memory, matrix products, and the kernels of kernels.cu, compiled when the program runs.
 
 use std::collections::HashMap;
 use std::ffi::c_void;
@@ -17,40 +16,19 @@ use cudarc::driver::{
 use cudarc::nvrtc;
 use rayon::prelude::*;
 
-/// Why a GPU could not be used.
-#[derive(Debug, thiserror::Error)]
-pub enum GpuError {
-    /// A library is missing.
-    #[error("{0} is not there; install it, or name its folder in LD_LIBRARY_PATH")]
-    Missing(&'static str),
-    /// The driver failed.
-    #[error("the GPU's driver says: {0}")]
-    Driver(#[from] driver::DriverError),
-    /// A matrix product failed.
-    #[error("cuBLAS says: {0:?}")]
-    Product(#[from] cublas::result::CublasError),
-    /// The kernels did not compile.
-    #[error("the GPU's kernels could not be compiled: {0}")]
-    Kernels(#[from] nvrtc::CompileError),
-    /// More numbers than are counted in 32 bits.
-    #[error("a batch of {sequences} sequences is too large for the GPU; lower `--batch`")]
-    TooLarge {
-        /// How many there were.
-        sequences: usize,
-    },
-}
+use crate::error::NnError;
+use crate::evaluator::dropout::Mask;
 
-/// What numbers are made of on their way through the network.
+/// The type of activations and of factors in matrix products.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arithmetic {
-    /// 32 bits.
     F32,
-    /// The upper 16 of these; weights, their gradients and all sums keep 32.
+    /// Parameters, their gradients and all sums keep 32 bits.
     Bf16,
 }
 
 impl Arithmetic {
-    /// The bytes of a number.
+    /// The bytes of a value.
     pub(super) fn bytes(self) -> usize {
         match self {
             Self::F32 => 4,
@@ -66,70 +44,78 @@ impl Arithmetic {
     }
 }
 
-/// A place in the GPU's memory; 0 is none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct At(u64);
+/// An address in the GPU's memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Address(u64);
 
-impl At {
-    pub const NONE: Self = Self(0);
+impl Address {
+    pub const NULL: Self = Self(0);
 
-    pub fn plus(self, bytes: usize) -> Self {
+    pub fn offset(self, bytes: usize) -> Self {
         Self(self.0 + bytes as u64)
     }
 }
 
-/// What a kernel is told.
+/// An argument of a kernel.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Arg {
-    At(u64),
-    Count(u32),
-    Number(f32),
+    Address(u64),
+    U32(u32),
+    F32(f32),
+    /// Its key, its threshold and its scale, as three arguments.
+    Mask(u32, u32, f32),
 }
 
-impl From<At> for Arg {
-    fn from(at: At) -> Self {
-        Self::At(at.0)
+impl From<Address> for Arg {
+    fn from(at: Address) -> Self {
+        Self::Address(at.0)
     }
 }
 
 impl From<u32> for Arg {
     fn from(count: u32) -> Self {
-        Self::Count(count)
+        Self::U32(count)
     }
 }
 
 impl From<usize> for Arg {
     /// Sizes are checked at the beginning of each pass.
     fn from(count: usize) -> Self {
-        Self::Count(count as u32)
+        Self::U32(count as u32)
     }
 }
 
 impl From<f32> for Arg {
     fn from(number: f32) -> Self {
-        Self::Number(number)
+        Self::F32(number)
     }
 }
 
-/// How many threads work, in which blocks.
+impl From<Option<Mask>> for Arg {
+    fn from(mask: Option<Mask>) -> Self {
+        mask.map_or(Self::Mask(0, 0, 1.0), |mask| Self::Mask(mask.key, mask.threshold, mask.scale))
+    }
+}
+
+/// How many threads run, in which blocks.
 #[derive(Clone, Copy)]
-pub(super) struct Blocks {
+pub(super) struct LaunchGrid {
     grid: (usize, usize, usize),
     threads: usize,
     shared: usize,
 }
 
-impl Blocks {
+impl LaunchGrid {
     pub const THREADS: usize = 256;
 
-    /// One thread for each of so many numbers.
-    pub fn numbers(count: usize) -> Self {
+    /// One thread for each element.
+    pub fn elements(count: usize) -> Self {
         Self { grid: (count.div_ceil(Self::THREADS), 1, 1), threads: Self::THREADS, shared: 0 }
     }
 
-    /// One warp for each of so many rows.
+    /// One warp for each row.
     pub fn rows(count: usize) -> Self {
-        Self::numbers(count * 32)
+        Self::elements(count * 32)
     }
 
     /// One thread for each column of every part.
@@ -137,46 +123,54 @@ impl Blocks {
         Self { grid: (count.div_ceil(128), parts, chunks), threads: 128, shared: 0 }
     }
 
-    /// Blocks of four warps with room that they share.
-    pub fn sharing(grid: (usize, usize), floats: usize) -> Self {
+    /// Blocks of four warps that share so many floats.
+    pub fn with_shared_memory(grid: (usize, usize), floats: usize) -> Self {
         Self { grid: (grid.0, grid.1, 1), threads: 128, shared: 4 * floats }
     }
 }
 
 /// A matrix in the GPU's memory, row after row.
 #[derive(Clone, Copy)]
-pub(super) struct Matrix {
-    at: At,
+pub(super) struct GpuMatrix {
+    at: Address,
     pitch: usize,
-    turned: bool,
+    transposed: bool,
 }
 
-impl Matrix {
-    pub fn new(at: At, pitch: usize) -> Self {
-        Self { at, pitch, turned: false }
+impl GpuMatrix {
+    pub fn new(at: Address, pitch: usize) -> Self {
+        Self { at, pitch, transposed: false }
     }
 
-    pub fn turned(self) -> Self {
-        Self { turned: !self.turned, ..self }
+    pub fn transposed(self) -> Self {
+        Self { transposed: !self.transposed, ..self }
     }
 
     fn operation(self) -> cublasOperation_t {
-        if self.turned { cublasOperation_t::CUBLAS_OP_T } else { cublasOperation_t::CUBLAS_OP_N }
+        if self.transposed {
+            cublasOperation_t::CUBLAS_OP_T
+        } else {
+            cublasOperation_t::CUBLAS_OP_N
+        }
     }
 }
 
-/// What becomes of a product.
+/// What becomes of a matrix product.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Outcome {
-    Written,
-    Added,
-    /// Written in 32 bits, whatever the factors are.
-    Gradient,
+pub(super) enum GemmOutput {
+    Write,
+    Add,
+    /// In 32 bits, whatever the factors are.
+    WriteF32,
 }
 
 /// Memory that grows as it is needed.
 #[derive(Default)]
-pub(super) struct Buffer(Option<CudaSlice<u8>>);
+pub(super) struct GpuBuffer {
+    memory: Option<CudaSlice<u8>>,
+    /// NULL before the first [`Device::reserve`].
+    pub address: Address,
+}
 
 /// The GPU.
 pub(super) struct Device {
@@ -187,37 +181,14 @@ pub(super) struct Device {
     pub arithmetic: Arithmetic,
 }
 
-/// All kernels of kernels.cu.
-const KERNELS: [&str; 21] = [
-    "norm_rows",
-    "join",
-    "norm_back",
-    "activate",
-    "activate_back",
-    "drop_out",
-    "converted",
-    "add",
-    "gather",
-    "scatter_add",
-    "embed",
-    "embed_back",
-    "column_sums",
-    "place_sums",
-    "collect",
-    "attend",
-    "attend_back",
-    "judge",
-    "judge_sums",
-    "squares",
-    "adam",
-];
+const SOURCE: &str = include_str!("kernels.cu");
 
-/// The most shared memory that a kernel may use without asking.
-const SHARED: usize = 48 << 10;
+/// The most bytes of shared memory that a kernel may use without a setting.
+const DEFAULT_SHARED_BYTES: usize = 48 << 10;
 
 impl Device {
     /// The first GPU, with kernels for these constants.
-    pub fn new(arithmetic: Arithmetic, constants: &[(&str, usize)]) -> Result<Self, GpuError> {
+    pub fn new(arithmetic: Arithmetic, constants: &[(&str, usize)]) -> Result<Self, NnError> {
         check_libraries()?;
         let context = CudaContext::new(0)?;
         let (major, minor) = context.compute_capability()?;
@@ -227,40 +198,53 @@ impl Device {
             options: target.chain(defined).collect(),
             ..Default::default()
         };
-        let compiled = nvrtc::compile_ptx_with_opts(include_str!("kernels.cu"), options)?;
-        let module = context.load_module(compiled)?;
+        let module = context.load_module(nvrtc::compile_ptx_with_opts(SOURCE, options)?)?;
+        let names =
+            SOURCE.split("__global__ void ").skip(1).filter_map(|rest| rest.split('(').next());
         let load = |name| Ok((name, module.load_function(name)?));
-        let kernels = KERNELS.into_iter().map(load).collect::<Result<_, GpuError>>()?;
+        let kernels = names.map(load).collect::<Result<_, NnError>>()?;
         let stream = context.default_stream();
         let blas = CudaBlas::new(stream.clone())?;
         Ok(Self { stream, blas, kernels, staging: None, arithmetic })
     }
 
+    /// New memory of so many bytes, whatever is in it.
+    pub fn buffer(&self, bytes: usize) -> Result<GpuBuffer, NnError> {
+        let mut buffer = GpuBuffer::default();
+        self.reserve(&mut buffer, bytes)?;
+        Ok(buffer)
+    }
+
     /// Memory for so many bytes, whatever is in it.
-    pub fn room(&self, buffer: &mut Buffer, bytes: usize) -> Result<At, GpuError> {
-        let slice = match buffer.0.take() {
-            Some(slice) if slice.len() >= bytes => slice,
+    pub fn reserve(&self, buffer: &mut GpuBuffer, bytes: usize) -> Result<Address, NnError> {
+        if buffer.memory.as_ref().is_none_or(|memory| memory.len() < bytes) {
             // SAFETY: kernels write to it before they read it.
-            _ => unsafe { self.stream.alloc::<u8>(bytes.max(1))? },
-        };
-        let at = At(slice.device_ptr(&self.stream).0);
-        buffer.0 = Some(slice);
-        Ok(at)
+            let memory = unsafe { self.stream.alloc::<u8>(bytes.max(1))? };
+            buffer.address = Address(memory.device_ptr(&self.stream).0);
+            buffer.memory = Some(memory);
+        }
+        Ok(buffer.address)
     }
 
     /// Starts a kernel, with what kernels.cu says that it takes.
-    pub fn launch(&self, name: &'static str, blocks: Blocks, args: &[Arg]) -> Result<(), GpuError> {
+    pub fn launch(
+        &self,
+        name: &'static str,
+        blocks: LaunchGrid,
+        args: &[Arg],
+    ) -> Result<(), NnError> {
         let kernel = &self.kernels[name];
-        if blocks.shared > SHARED {
+        if blocks.shared > DEFAULT_SHARED_BYTES {
             let most = CUfunction_attribute_enum::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
             kernel.set_attribute(most, blocks.shared as i32)?;
         }
         let mut launch = self.stream.launch_builder(kernel);
         for arg in args {
             match arg {
-                Arg::At(at) => launch.arg(at),
-                Arg::Count(count) => launch.arg(count),
-                Arg::Number(number) => launch.arg(number),
+                Arg::Address(at) => launch.arg(at),
+                Arg::U32(count) => launch.arg(count),
+                Arg::F32(number) => launch.arg(number),
+                Arg::Mask(key, threshold, scale) => launch.arg(key).arg(threshold).arg(scale),
             };
         }
         let (x, y, z) = blocks.grid;
@@ -278,18 +262,18 @@ impl Device {
     /// c \[m, n\] = a \[m, k\] b \[k, n\]
     pub fn multiply(
         &self,
-        (a, b, c): (Matrix, Matrix, Matrix),
+        (a, b, c): (GpuMatrix, GpuMatrix, GpuMatrix),
         (m, n, k): (usize, usize, usize),
-        outcome: Outcome,
-    ) -> Result<(), GpuError> {
+        output: GemmOutput,
+    ) -> Result<(), NnError> {
         let (one, kind) = (1.0f32, self.arithmetic.kind());
-        let kept = if outcome == Outcome::Added { 1.0f32 } else { 0.0 };
-        let result_kind = match outcome {
-            Outcome::Gradient => cudaDataType_t::CUDA_R_32F,
+        let beta = if output == GemmOutput::Add { 1.0f32 } else { 0.0 };
+        let result_kind = match output {
+            GemmOutput::WriteF32 => cudaDataType_t::CUDA_R_32F,
             _ => kind,
         };
-        // cuBLAS keeps matrices column after column: to it, ours are turned, and so is their product.
-        // SAFETY: the matrices lie in buffers of their sizes.
+        // cuBLAS keeps matrices column after column: to it, ours are transposed, and so is their product.
+        // SAFETY: the matrices lie in buffers of their shape.
         unsafe {
             cublas::result::gemm_ex(
                 *self.blas.handle(),
@@ -305,7 +289,7 @@ impl Device {
                 a.at.0 as *const c_void,
                 kind,
                 a.pitch as i32,
-                (&raw const kept).cast::<c_void>(),
+                (&raw const beta).cast::<c_void>(),
                 c.at.0 as *mut c_void,
                 result_kind,
                 c.pitch as i32,
@@ -316,47 +300,49 @@ impl Device {
         Ok(())
     }
 
-    /// Copies a few numbers to the GPU.
-    pub fn write<T>(&self, at: At, numbers: &[T]) -> Result<(), GpuError> {
+    /// Copies a few values to the GPU.
+    pub fn write<T>(&self, at: Address, values: &[T]) -> Result<(), NnError> {
         // SAFETY: the buffer is as large; memory that is not pinned is read before this returns.
-        Ok(unsafe { driver::result::memcpy_htod_async(at.0, numbers, self.stream.cu_stream())? })
+        unsafe { driver::result::memcpy_htod_async(at.0, values, self.stream.cu_stream())? };
+        Ok(())
     }
 
-    /// Copies many numbers to the GPU, by way of memory that it can fetch them from.
-    pub fn write_many(&mut self, at: At, numbers: &[f32]) -> Result<(), GpuError> {
+    /// Copies many values to the GPU, through pinned memory.
+    pub fn write_many(&mut self, at: Address, values: &[f32]) -> Result<(), NnError> {
         self.stream.synchronize()?; // the last copy out of it is done
         let mut staging = match self.staging.take() {
-            Some(staging) if staging.len() >= numbers.len() => staging,
+            Some(staging) if staging.len() >= values.len() => staging,
             // SAFETY: it is written before it is read.
-            _ => unsafe { self.stream.context().alloc_pinned(numbers.len().max(1))? },
+            _ => unsafe { self.stream.context().alloc_pinned(values.len().max(1))? },
         };
-        let room = &mut staging.as_mut_slice()?[..numbers.len()];
+        let room = &mut staging.as_mut_slice()?[..values.len()];
         room.par_chunks_mut(1 << 16)
-            .zip(numbers.par_chunks(1 << 16))
+            .zip(values.par_chunks(1 << 16))
             .for_each(|(to, from)| to.copy_from_slice(from));
         self.write(at, room)?;
         self.staging = Some(staging);
         Ok(())
     }
 
-    /// Copies numbers from the GPU, when all that was started is done.
-    pub fn read(&self, at: At, count: usize) -> Result<Vec<f32>, GpuError> {
-        let mut numbers = vec![0.0f32; count];
+    /// Copies values from the GPU, when all that was started is done.
+    pub fn read(&self, at: Address, count: usize) -> Result<Vec<f32>, NnError> {
+        let mut values = vec![0.0f32; count];
         // SAFETY: the buffer is as large, and the copy is done before anybody reads it.
-        unsafe { driver::result::memcpy_dtoh_async(&mut numbers, at.0, self.stream.cu_stream())? };
+        unsafe { driver::result::memcpy_dtoh_async(&mut values, at.0, self.stream.cu_stream())? };
         self.stream.synchronize()?;
-        Ok(numbers)
+        Ok(values)
     }
 
     /// Fills memory with zeros.
-    pub fn clear(&self, at: At, bytes: usize) -> Result<(), GpuError> {
+    pub fn clear(&self, at: Address, bytes: usize) -> Result<(), NnError> {
         // SAFETY: the buffer is as large.
-        Ok(unsafe { driver::result::memset_d8_async(at.0, 0, bytes, self.stream.cu_stream())? })
+        unsafe { driver::result::memset_d8_async(at.0, 0, bytes, self.stream.cu_stream())? };
+        Ok(())
     }
 }
 
 /// That the libraries are there: they are loaded when they are first used, which must not fail.
-fn check_libraries() -> Result<(), GpuError> {
+fn check_libraries() -> Result<(), NnError> {
     // SAFETY: loading NVIDIA's libraries runs nothing but what they need to begin.
     let there = unsafe {
         [
@@ -366,7 +352,7 @@ fn check_libraries() -> Result<(), GpuError> {
         ]
     };
     match there.into_iter().find(|(there, _)| !there) {
-        Some((_, name)) => Err(GpuError::Missing(name)),
+        Some((_, name)) => Err(NnError::GpuLibrary(name)),
         None => Ok(()),
     }
 }

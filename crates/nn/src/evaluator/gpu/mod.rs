@@ -1,248 +1,227 @@
-//! The network on an NVIDIA GPU, its way back and Adam: the same sums as on CPU, row for row, by cuBLAS
-//! and by kernels of our own. By hand and not by a tensor library, which makes a step take twice as
-//! long as PyTorch's and its build need CUDA's compiler.
+//! Training on an NVIDIA GPU: the same sums as on CPU, row for row, by cuBLAS and by the kernels of
+//! kernels.cu. By hand and not by a tensor library, which makes a step take twice as long as PyTorch's
+//! and its build need CUDA's compiler.
 
 mod device;
-mod tape;
+mod activations;
 mod forward;
-mod back;
+mod backward;
 
 use std::collections::HashMap;
 use std::ops::Range;
 
 use super::Labels;
+use super::activations::LayerActivations;
+use super::adamw::{AdamW, AdamWState};
 use super::config::EvaluatorConfig;
 use super::dropout::Dropout;
-use super::network::Batch;
-use super::numbers::Layout;
+use super::forward::Batch;
+use super::parameters::ParameterLayout;
+use crate::error::NnError;
 use crate::kernels::Activation;
-use device::{Arg, At, Blocks, Buffer, Device};
-pub use device::{Arithmetic, GpuError};
-use tape::{Saved, Sizes, Tape};
+use activations::{BatchShape, GpuActivations};
+pub use device::Arithmetic;
+use device::{Address, Arg, Device, GpuBuffer, LaunchGrid};
 
-/// In how many parts sums over rows are made: enough to keep the GPU busy.
+/// In how many parts sums over rows are made: enough to keep the GPU busy; chosen by hand.
 const CHUNKS: usize = 128;
 
-/// One step of Adam.
-#[derive(Clone, Copy, Debug)]
-pub struct Adam {
-    /// How far it goes, the first moment's correction included.
-    pub rate: f32,
-    /// The second moment's correction.
-    pub correction: f32,
-    /// What weights are multiplied by first.
-    pub kept: f32,
-    /// A longer gradient is shortened to this length; 0 for never.
-    pub clip: f32,
-    /// How much of the first moment stays.
-    pub beta1: f32,
-    /// How much of the second moment stays.
-    pub beta2: f32,
-    /// Keeps the division finite.
-    pub eps: f32,
-}
-
-/// The network on the first GPU, with Adam's moments.
+/// The network on the first GPU, with the moments of AdamW.
 pub struct GpuNetwork {
     config: EvaluatorConfig,
-    layout: Layout,
+    layout: ParameterLayout,
     device: Device,
-    weights: At,
-    /// The weights that products are made with: the same, or a copy in 16 bits.
-    factors: At,
-    first: At,
-    second: At,
-    gradient: At,
-    squares: At,
+    weights: GpuBuffer,
+    /// The weights in 16 bits, if products are made with these.
+    half_weights: Option<GpuBuffer>,
+    first: GpuBuffer,
+    second: GpuBuffer,
+    gradient: GpuBuffer,
+    squares: GpuBuffer,
     sums: Sums,
-    tape: Tape,
-    /// Holds the memory of all these.
-    _memory: Vec<Buffer>,
+    activations: GpuActivations,
+    steps: u64,
 }
 
-/// Tensors whose gradients are sums over rows: made in parts, collected at the end of a pass.
+/// Tensors whose gradients are sums over rows: made in parts, added up at the end of a pass.
 struct Sums {
-    /// \[CHUNKS, slots\]
-    parts: At,
-    /// Where each slot's number is among all. \[slots\]
-    places: At,
+    parts: GpuBuffer, // [CHUNKS, slots]
+    /// The index of each slot's parameter. \[slots\]
+    parameters: GpuBuffer,
     slots: usize,
-    /// The first slot of the tensor whose numbers begin here.
+    /// The first slot of the tensor that begins at this parameter.
     slot_of: HashMap<usize, usize>,
 }
 
+impl Sums {
+    fn new(device: &Device, layout: &ParameterLayout) -> Result<Self, NnError> {
+        let (parameters, slot_of) = slots(layout);
+        let count = parameters.len();
+        let sums = Self {
+            parts: device.buffer(4 * CHUNKS * count)?,
+            parameters: device.buffer(4 * count)?,
+            slots: count,
+            slot_of,
+        };
+        device.write(sums.parameters.address, &parameters)?;
+        Ok(sums)
+    }
+}
+
 impl GpuNetwork {
-    /// The network with these weights, and moments where they are known, on the first GPU.
+    /// The network with these parameters, and the optimiser's state where there is one.
     pub fn new(
         config: &EvaluatorConfig,
-        numbers: &[f32],
-        moments: Option<(&[f32], &[f32])>,
+        parameters: &[f32],
+        state: Option<&AdamWState>,
         arithmetic: Arithmetic,
-    ) -> Result<Self, GpuError> {
+    ) -> Result<Self, NnError> {
         let device = Device::new(arithmetic, &constants(config, arithmetic))?;
-        let layout = Layout::of(config);
-        let mut memory = Vec::new();
-        let mut room = |bytes: usize| {
-            let mut buffer = Buffer::default();
-            let at = device.room(&mut buffer, bytes);
-            memory.push(buffer);
-            at
-        };
-        let row = 4 * numbers.len();
-        let (weights, gradient) = (room(row)?, room(row)?);
-        let (first, second) = (room(row)?, room(row)?);
-        let squares = room(4 * Blocks::THREADS)?;
-        let factors = match arithmetic {
-            Arithmetic::F32 => weights,
-            Arithmetic::Bf16 => room(2 * numbers.len())?,
-        };
-        let (places, slot_of) = summed(&layout);
-        let slots = places.len();
-        let sums =
-            Sums { parts: room(4 * CHUNKS * slots)?, places: room(4 * slots)?, slots, slot_of };
-        device.write(sums.places, &places)?;
-        device.write(weights, numbers)?;
-        device.clear(gradient, row)?;
-        match moments {
-            None => [first, second].into_iter().try_for_each(|at| device.clear(at, row))?,
-            Some((one, two)) => {
-                device.write(first, one)?;
-                device.write(second, two)?;
-            }
-        }
-        if factors != weights {
-            let args = [weights.into(), factors.into(), numbers.len().into()];
-            device.launch("converted", Blocks::numbers(numbers.len()), &args)?;
-        }
-        let layers = (0..config.layers).map(|_| Saved::default()).collect();
-        let tape = Tape { layers, ..Tape::default() };
-        let config = config.clone();
-        let _memory = memory;
-        Ok(Self {
-            config,
+        let layout = ParameterLayout::new(config);
+        let (count, bytes) = (parameters.len(), 4 * parameters.len());
+        let layers = (0..config.layers).map(|_| LayerActivations::default()).collect();
+        let network = Self {
+            weights: device.buffer(bytes)?,
+            half_weights: match arithmetic {
+                Arithmetic::F32 => None,
+                Arithmetic::Bf16 => Some(device.buffer(2 * count)?),
+            },
+            first: device.buffer(bytes)?,
+            second: device.buffer(bytes)?,
+            gradient: device.buffer(bytes)?,
+            squares: device.buffer(4 * LaunchGrid::THREADS)?,
+            sums: Sums::new(&device, &layout)?,
+            activations: GpuActivations { layers, ..GpuActivations::default() },
+            steps: state.map_or(0, |state| state.steps),
+            config: config.clone(),
             layout,
             device,
-            weights,
-            factors,
-            first,
-            second,
-            gradient,
-            squares,
-            sums,
-            tape,
-            _memory,
-        })
+        };
+        let (device, weights) = (&network.device, network.weights.address);
+        let moments = [network.first.address, network.second.address];
+        device.write(weights, parameters)?;
+        device.clear(network.gradient.address, bytes)?;
+        match state {
+            None => moments.into_iter().try_for_each(|moment| device.clear(moment, bytes))?,
+            Some(state) => {
+                device.write(moments[0], &state.first)?;
+                device.write(moments[1], &state.second)?;
+            }
+        }
+        if let Some(half) = &network.half_weights {
+            let args = [weights.into(), half.address.into(), count.into()];
+            device.launch("convert", LaunchGrid::elements(count), &args)?;
+        }
+        Ok(network)
     }
 
-    /// Learns from one batch; its mean loss before that.
+    /// One training step; the mean loss of the batch before it.
     pub fn step(
         &mut self,
         batch: &Batch,
         labels: &Labels,
         dropout: Dropout,
-        adam: Adam,
-    ) -> Result<f32, GpuError> {
-        let sizes = self.pass(batch, labels, dropout)?;
-        self.adam(adam)?;
-        self.mean_loss(sizes)
+        adamw: AdamW,
+    ) -> Result<f32, NnError> {
+        let shape = self.pass(batch, labels, dropout)?;
+        self.update(adamw)?;
+        self.mean_loss(shape)
     }
 
-    /// The mean loss of a batch and the gradient of every weight.
+    /// The mean loss of a batch and the gradient of every parameter.
     pub fn loss(
         &mut self,
         batch: &Batch,
         labels: &Labels,
         dropout: Dropout,
-    ) -> Result<(f32, Vec<f32>), GpuError> {
-        let sizes = self.pass(batch, labels, dropout)?;
-        Ok((self.mean_loss(sizes)?, self.all(self.gradient)?))
+    ) -> Result<(f32, Vec<f32>), NnError> {
+        let shape = self.pass(batch, labels, dropout)?;
+        Ok((self.mean_loss(shape)?, self.all(&self.gradient)?))
     }
 
-    /// Forth and back.
+    /// Forward and backward.
     fn pass(
         &mut self,
         batch: &Batch,
         labels: &Labels,
         dropout: Dropout,
-    ) -> Result<Sizes, GpuError> {
-        let sizes = Sizes::of(batch);
-        if !sizes.fit(&self.config) {
-            return Err(GpuError::TooLarge { sequences: sizes.sequences });
+    ) -> Result<BatchShape, NnError> {
+        let shape = BatchShape::of(batch);
+        if !shape.fits(&self.config) {
+            return Err(NnError::GpuBatch { sequences: shape.sequences });
         }
-        if sizes.steps > 0 {
-            let mut tape = std::mem::take(&mut self.tape);
-            let done = self.both_ways(batch, labels, dropout, sizes, &mut tape);
-            self.tape = tape;
+        if shape.steps > 0 {
+            let mut activations = std::mem::take(&mut self.activations);
+            let done = self.forward_and_backward(batch, labels, dropout, shape, &mut activations);
+            self.activations = activations;
             done?;
         }
-        Ok(sizes)
+        Ok(shape)
     }
 
-    fn both_ways(
+    fn forward_and_backward(
         &mut self,
         batch: &Batch,
         labels: &Labels,
         dropout: Dropout,
-        sizes: Sizes,
-        tape: &mut Tape,
-    ) -> Result<(), GpuError> {
-        let rows = self.send(batch, labels, sizes, tape)?;
-        let pass = Pass { network: self, dropout, sizes, rows };
-        pass.forward(labels.weight_of_right, tape)?;
-        pass.back(tape)
+        shape: BatchShape,
+        activations: &mut GpuActivations,
+    ) -> Result<(), NnError> {
+        let index = self.send(batch, labels, shape, activations)?;
+        let pass = Pass { network: self, dropout, shape, index };
+        pass.forward(labels.weight_of_right, activations)?;
+        pass.backward(activations)
     }
 
-    fn adam(&self, adam: Adam) -> Result<(), GpuError> {
-        let count = self.layout.len();
-        if adam.clip > 0.0 {
-            let args = [self.gradient.into(), count.into(), self.squares.into()];
-            self.device.launch(
-                "squares",
-                Blocks::numbers(Blocks::THREADS * Blocks::THREADS),
-                &args,
-            )?;
+    fn update(&mut self, adamw: AdamW) -> Result<(), NnError> {
+        self.steps += 1;
+        let (step, count) = (adamw.factors(self.steps), self.layout.len());
+        let (gradient, squares) = (self.gradient.address, self.squares.address);
+        if adamw.max_gradient_norm > 0.0 {
+            let grid = LaunchGrid::elements(LaunchGrid::THREADS * LaunchGrid::THREADS);
+            let args = [gradient.into(), count.into(), squares.into()];
+            self.device.launch("squared_norm", grid, &args)?;
         }
-        let copy = if self.factors == self.weights { At::NONE } else { self.factors };
-        let places = [self.weights, copy, self.first, self.second, self.gradient];
-        let numbers =
-            [adam.clip, adam.rate, adam.correction, adam.kept, adam.beta1, adam.beta2, adam.eps];
-        let mut args: Vec<Arg> = places.into_iter().map(Arg::from).collect();
-        args.extend([Arg::from(count), self.squares.into()]);
-        args.extend(numbers.into_iter().map(Arg::from));
-        self.device.launch("adam", Blocks::numbers(count), &args)
+        let half = self.half_weights.as_ref().map_or(Address::NULL, |half| half.address);
+        let (first, second) = (self.first.address, self.second.address);
+        let mut args =
+            [self.weights.address, half, first, second, gradient].map(Arg::from).to_vec();
+        args.extend([Arg::from(count), squares.into()]);
+        let max_norm = adamw.max_gradient_norm as f32;
+        args.extend([max_norm, step.rate, step.correction, step.decay].map(Arg::from));
+        args.extend([step.beta1, step.beta2, step.eps].map(Arg::from));
+        self.device.launch("adamw", LaunchGrid::elements(count), &args)
     }
 
-    fn mean_loss(&mut self, sizes: Sizes) -> Result<f32, GpuError> {
-        if sizes.steps == 0 {
+    fn mean_loss(&self, shape: BatchShape) -> Result<f32, NnError> {
+        if shape.steps == 0 {
             return Ok(0.0);
         }
-        let at = self.device.room(&mut self.tape.losses, 4 * sizes.sequences)?;
-        let losses = self.device.read(at, sizes.sequences)?;
+        let losses = self.device.read(self.activations.losses.address, shape.sequences)?;
         let sum: f64 = losses.into_iter().map(f64::from).sum();
-        Ok((sum / sizes.sequences as f64) as f32)
+        Ok((sum / shape.sequences as f64) as f32)
     }
 
-    /// All weights.
-    pub fn numbers(&self) -> Result<Vec<f32>, GpuError> {
-        self.all(self.weights)
+    pub fn parameters(&self) -> Result<Vec<f32>, NnError> {
+        self.all(&self.weights)
     }
 
-    /// Adam's moments.
-    pub fn moments(&self) -> Result<(Vec<f32>, Vec<f32>), GpuError> {
-        Ok((self.all(self.first)?, self.all(self.second)?))
+    pub fn state(&self) -> Result<AdamWState, NnError> {
+        let (first, second) = (self.all(&self.first)?, self.all(&self.second)?);
+        Ok(AdamWState { first, second, steps: self.steps })
     }
 
-    fn all(&self, at: At) -> Result<Vec<f32>, GpuError> {
-        self.device.read(at, self.layout.len())
+    fn all(&self, buffer: &GpuBuffer) -> Result<Vec<f32>, NnError> {
+        self.device.read(buffer.address, self.layout.len())
     }
 }
 
-/// One pass forth and back.
+/// One pass forward and backward.
 struct Pass<'a> {
     network: &'a GpuNetwork,
     dropout: Dropout,
-    sizes: Sizes,
-    rows: tape::Rows,
+    shape: BatchShape,
+    index: activations::BatchIndex,
 }
 
 /// What kernels.cu is compiled with.
@@ -251,19 +230,19 @@ fn constants(config: &EvaluatorConfig, arithmetic: Arithmetic) -> [(&'static str
         ("WIDTH", config.width),
         ("HIDDEN", config.hidden),
         ("HEADS", config.heads),
-        ("LAST_PLACE", config.max_steps),
+        ("LAST_POSITION", config.max_steps),
         ("CHUNKS", CHUNKS),
         ("GELU", usize::from(config.activation == Activation::Gelu)),
         ("BF16", usize::from(arithmetic == Arithmetic::Bf16)),
     ]
 }
 
-/// Where the numbers of each slot are, and the first slot of each tensor.
-fn summed(layout: &Layout) -> (Vec<u32>, HashMap<usize, usize>) {
-    let (mut places, mut slot_of) = (Vec::new(), HashMap::new());
+/// The parameter of each slot, and the first slot of each tensor.
+fn slots(layout: &ParameterLayout) -> (Vec<u32>, HashMap<usize, usize>) {
+    let (mut parameters, mut slot_of) = (Vec::new(), HashMap::new());
     let mut take = |range: &Range<usize>| {
-        slot_of.insert(range.start, places.len());
-        places.extend(range.clone().map(|place| place as u32));
+        slot_of.insert(range.start, parameters.len());
+        parameters.extend(range.clone().map(|parameter| parameter as u32));
     };
     [&layout.project.bias, &layout.cls, &layout.position].into_iter().for_each(&mut take);
     for layer in &layout.layers {
@@ -279,5 +258,5 @@ fn summed(layout: &Layout) -> (Vec<u32>, HashMap<usize, usize>) {
     }
     let (first, second) = &layout.head;
     [&first.bias, &second.weight, &second.bias].into_iter().for_each(&mut take);
-    (places, slot_of)
+    (parameters, slot_of)
 }

@@ -1,0 +1,152 @@
+//! `stitch eval world` and `stitch eval natural`: answers from the made-up library against its ground truth.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use serde_json::json;
+use stitch_engine::demonstrate::Options;
+use stitch_engine::files;
+use stitch_lab::suite::made_up::{self, AnswerReport};
+use stitch_lab::suite::metrics::Estimate;
+use stitch_lab::suite::natural::{self, Group, NaturalReport};
+use stitch_world::library::mixed;
+use stitch_world::truth::Truth;
+
+use crate::failure::Failure;
+use crate::options::GapArguments;
+use crate::setup::{ScorerArguments, Setup};
+use crate::table;
+
+/// Answer mixed procedures from the made-up library and compare every step with the ground truth
+#[derive(Args)]
+pub struct WorldArguments {
+    /// The folder that `stitch world render` wrote and the library indexes
+    #[arg(value_name = "DIR")]
+    world: PathBuf,
+    /// The number of procedures
+    #[arg(long, default_value_t = 30)]
+    procedures: usize,
+    /// The seed of the procedures
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    #[command(flatten)]
+    scorer: ScorerArguments,
+    /// The minimum probability that a clip shows its step; below it the step is a gap
+    #[arg(long, value_name = "PROBABILITY")]
+    threshold: Option<f32>,
+    /// The cost of a source change, in natural logarithms of probability
+    #[arg(long, value_name = "NUMBER")]
+    switch_cost: Option<f64>,
+    /// The cost of going back in a source, in the same unit
+    #[arg(long, value_name = "NUMBER")]
+    order_cost: Option<f64>,
+}
+
+/// Answer procedures in natural wording and compare every step with the ground truth
+///
+/// The set is a file or folder of lines {"id", "domain", "title", "text", "steps": [{"line", "accept":
+/// [[verb, thing]], "context"}]}; crates/lab/data/natural has two.
+#[derive(Args)]
+pub struct NaturalArguments {
+    /// The procedures
+    #[arg(value_name = "SET")]
+    set: PathBuf,
+    /// The folder that `stitch world render` wrote and the library indexes
+    #[arg(long, value_name = "DIR")]
+    world: PathBuf,
+    #[command(flatten)]
+    scorer: ScorerArguments,
+    #[command(flatten)]
+    gaps: GapArguments,
+    /// Print every step that was not answered correctly, with the reason
+    #[arg(long)]
+    errors: bool,
+    /// Write every evaluated step as a line of JSON, for fitting a calibration
+    #[arg(long, value_name = "FILE")]
+    rows: Option<PathBuf>,
+}
+
+pub fn run_world(arguments: &WorldArguments, setup: &Setup) -> Result<u8, Failure> {
+    let mut options = Options { threshold: arguments.threshold, ..Options::default() };
+    options.k_best.switch_cost = arguments.switch_cost.unwrap_or(options.k_best.switch_cost);
+    options.k_best.order_cost = arguments.order_cost.unwrap_or(options.k_best.order_cost);
+    options.validate().map_err(|error| Failure::usage(error.to_string()))?;
+    let truth = Truth::read(&arguments.world.join("truth.json"))?;
+    let session = setup.open(&arguments.scorer)?;
+    let procedures = mixed(&truth, arguments.procedures, arguments.seed);
+    let with = session.demonstrator();
+    let report = made_up::evaluate(&with, &procedures, &options, &setup.progress)?;
+    let (scorer, encoder) = (with.scorer.name(), &with.encoder.id().name);
+    setup.print(json!({"encoder": encoder, "scorer": scorer, "report": report}), || {
+        print!("{} mixed procedures, {} steps; ", report.procedures, report.steps);
+        println!("encoder {encoder}, scorer {scorer}");
+        print(&report);
+    });
+    Ok(0)
+}
+
+fn print(report: &AnswerReport) {
+    table::print_estimates(&[
+        ("steps with a correct clip", &report.right),
+        ("steps falsely left as gaps", &report.false_gaps),
+        ("source changes", &report.changes),
+        ("  of the true sequences", &report.true_changes),
+        ("  the fewest with correct clips", &report.fewest_changes),
+        ("source changes relative to the truth", &report.changes_to_truth),
+    ]);
+    println!("procedures with more source changes than the truth: {}", report.more_changes);
+    for wrong in &report.wrong {
+        let shown = match &wrong.shown {
+            Some((file, text)) => format!("{text} ({file})"),
+            None => "a gap".into(),
+        };
+        println!("  wrong: {} → {shown}", wrong.step);
+    }
+}
+
+pub fn run_natural(arguments: &NaturalArguments, setup: &Setup) -> Result<u8, Failure> {
+    let GapArguments { threshold, gaps } = arguments.gaps;
+    let options = Options { threshold, gaps, ..Options::default() };
+    options.validate().map_err(|error| Failure::usage(error.to_string()))?;
+    let procedures = natural::read(&arguments.set)?;
+    let truth = Truth::read(&arguments.world.join("truth.json"))?;
+    let session = setup.open(&arguments.scorer)?;
+    let with = session.demonstrator();
+    let report = natural::evaluate(&with, &truth, &procedures, &options, &setup.progress)?;
+    if let Some(path) = &arguments.rows {
+        let lines: Vec<String> = report.steps.iter().map(|step| json!(step).to_string()).collect();
+        files::write_whole(path, (lines.join("\n") + "\n").as_bytes())?;
+    }
+    setup.print(&report, || print_natural(&report, arguments.errors));
+    Ok(0)
+}
+
+fn print_natural(report: &NaturalReport, errors: bool) {
+    let percent = |e: &Estimate| {
+        format!("{:.1} ({:.1}-{:.1})", 100.0 * e.value, 100.0 * e.low, 100.0 * e.high)
+    };
+    let row = |group: &Group| {
+        let [right, wrong, gap] = [&group.right, &group.wrong, &group.gap].map(percent);
+        vec![group.name.clone(), group.steps.to_string(), right, wrong, gap]
+    };
+    let rows: Vec<_> = report.groups.iter().map(row).collect();
+    println!("{} natural procedures, {} steps", report.procedures, report.steps.len());
+    table::print(&["", ">steps", ">right %", ">wrong %", ">gap %"], &rows);
+    println!(
+        "lines falsely parsed as steps: {}; steps not parsed: {} ({} that nothing shows, counted as \
+         gaps); calibration error: {:.3}",
+        report.extra_steps.len(),
+        report.missed_steps,
+        report.missed_unshown,
+        report.calibration_error
+    );
+    for (id, line) in report.extra_steps.iter().filter(|_| errors) {
+        println!("  {id}: falsely parsed as a step: {line}");
+    }
+    for step in report.steps.iter().filter(|_| errors) {
+        if let Some(reason) = step.reason {
+            let clip = step.clip.as_deref().unwrap_or("a gap");
+            println!("  {}: {reason}: {} → {clip}", step.id, step.line);
+        }
+    }
+}

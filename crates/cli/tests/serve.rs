@@ -1,0 +1,53 @@
+//! `stitch serve` and `stitch study`: who is let in, and whose answers count.
+
+mod common;
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::Stdio;
+
+use common::Home;
+
+#[test]
+fn on_loopback_too_a_token_is_needed() {
+    let home = Home::new();
+    let mut server = home.command(&["serve", "--port", "0", "--json"]);
+    let mut server = server.env_remove("STITCH_TOKEN").stdout(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(server.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let event: serde_json::Value = serde_json::from_str(&line).unwrap();
+    let url = event["url"].as_str().unwrap().strip_prefix("http://").unwrap().to_owned();
+    let (address, token) = url.split_once("/?token=").expect("a token in the URL");
+    let get = |header: &str| {
+        let mut stream = TcpStream::connect(address).unwrap();
+        let request =
+            format!("GET / HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n{header}\r\n");
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer[9..12].to_owned()
+    };
+    let statuses = [get(""), get(&format!("authorization: Bearer {token}\r\n"))];
+    server.kill().unwrap();
+    server.wait().unwrap();
+    assert_eq!(statuses, ["401", "200"]);
+    assert!(token.len() >= 32, "{token}");
+}
+
+#[test]
+fn without_a_token_only_on_loopback() {
+    let said = Home::new().fails(&["serve", "--no-token", "--address", "0.0.0.0"], 1);
+    assert!(said.contains("only allowed on a loopback address"), "{said}");
+}
+
+#[test]
+fn a_folder_with_a_study_is_not_taken_over() {
+    let home = Home::indexed();
+    home.write("soup.txt", "Soup\n\n1. Chop the onion\n2. Serve the soup\n");
+    home.write("study/study.json", "{}");
+    let study = ["study", "new", "soup.txt", "-o", "study"];
+    let methods = ["--method", "average-similarity", "--method", "most-similar"];
+    let said = home.fails(&[&study[..], &methods].concat(), 1);
+    assert!(said.contains("--force") && said.contains("choose another folder"), "{said}");
+    home.run(&[&study[..], &methods, &["--force"]].concat()).success();
+}

@@ -1,0 +1,130 @@
+//! Tells the title and steps of a text from everything else: the sentence model reads the whole text with
+//! a low-rank adapter, and a linear head labels every sentence. Trained by `recipes/reader`.
+
+use std::ops::Range;
+
+use stitch_nn::mpnet::{Adapter, Mpnet, MpnetConfig, PooledText};
+
+use crate::models::{NnError, Weights};
+use crate::recipe::Label;
+
+const WEIGHTS: &[u8] = include_bytes!("../../../models/reader/reader.safetensors");
+
+/// Of one pass, and of one sentence; those of training.
+const MAX_TOKENS: usize = 384;
+const MAX_SENTENCE_TOKENS: usize = 128;
+
+/// Longer texts are not labelled: some 100 pages, a minute of work.
+const MAX_PASSES: usize = 100;
+
+/// In the order of the head's outputs.
+const LABELS: [Label; 4] = [Label::Other, Label::Title, Label::Step, Label::More];
+
+pub struct Reader {
+    adapter: Adapter,
+    weight: Vec<f32>, // [labels, d]
+    bias: Vec<f32>,   // [labels]
+}
+
+/// Consecutive lines as one row of tokens: `<s> line </s> line </s> …`.
+#[derive(Default)]
+struct Pass {
+    tokens: Vec<u32>,
+    /// The line and number of a sentence, and its tokens.
+    sentences: Vec<(usize, usize, Range<usize>)>,
+}
+
+impl Reader {
+    /// None where the model has other sizes than the one that was trained.
+    pub fn load(config: &MpnetConfig) -> Option<Self> {
+        let weights = Weights::from_bytes("reader/reader.safetensors", WEIGHTS).ok()?;
+        let adapter = Adapter::read(&weights, config).ok().filter(|adapter| !adapter.is_empty())?;
+        let weight = weights.tensor("head.weight", &[LABELS.len(), config.dim()]).ok()?;
+        Some(Self { adapter, weight, bias: weights.tensor("head.bias", &[LABELS.len()]).ok()? })
+    }
+
+    /// A label for every sentence; none where the text is too long. The tokens of a sentence stand between
+    /// a start and an end mark.
+    pub fn label(
+        &self,
+        network: &Mpnet,
+        lines: &[Vec<Vec<u32>>],
+    ) -> Result<Option<Vec<Vec<Label>>>, NnError> {
+        let passes = passes(lines);
+        if passes.len() > MAX_PASSES {
+            return Ok(None);
+        }
+        let mut labels: Vec<Vec<Label>> =
+            lines.iter().map(|line| vec![Label::Other; line.len()]).collect();
+        for Pass { tokens, sentences } in passes {
+            let pooled = sentences.iter().map(|(_, _, tokens)| tokens.clone()).collect();
+            let text = PooledText { tokens: &tokens, pooled };
+            let rows = network.forward(std::iter::once(text), Some(&self.adapter))?; // [sentences, d]
+            let rows = rows.chunks_exact(self.weight.len() / LABELS.len());
+            for ((line, number, _), row) in sentences.iter().zip(rows) {
+                labels[*line][*number] = self.classify(row);
+            }
+        }
+        Ok(Some(labels))
+    }
+
+    fn classify(&self, row: &[f32]) -> Label {
+        let score = |(weights, bias): (&[f32], &f32)| -> f32 {
+            bias + weights.iter().zip(row).map(|(w, x)| w * x).sum::<f32>()
+        };
+        let scores = self.weight.chunks_exact(row.len()).zip(&self.bias).map(score);
+        let best = scores.zip(LABELS).max_by(|a, b| a.0.total_cmp(&b.0));
+        best.map_or(Label::Other, |(_, label)| label)
+    }
+}
+
+/// Cut between lines where a pass would have too many tokens.
+fn passes(lines: &[Vec<Vec<u32>>]) -> Vec<Pass> {
+    let Some(any) = lines.iter().flatten().find(|tokens| tokens.len() >= 2) else {
+        return Vec::new();
+    };
+    let (start, end) = (any[0], any[any.len() - 1]);
+    let own = |tokens: &'_ Vec<u32>| 1..(tokens.len().max(2) - 1).min(1 + MAX_SENTENCE_TOKENS);
+    let mut passes = Vec::new();
+    let mut pass = Pass { tokens: vec![start], ..Pass::default() };
+    for (number, line) in lines.iter().enumerate() {
+        let length: usize = line.iter().map(|tokens| own(tokens).len()).sum();
+        if !pass.sentences.is_empty() && pass.tokens.len() + length + 1 > MAX_TOKENS {
+            let next = Pass { tokens: vec![start], ..Pass::default() };
+            passes.push(std::mem::replace(&mut pass, next));
+        }
+        for (at, tokens) in line.iter().enumerate() {
+            let own = own(tokens);
+            let first = pass.tokens.len();
+            if !own.is_empty() && first + own.len() < MAX_TOKENS {
+                pass.sentences.push((number, at, first..first + own.len()));
+                pass.tokens.extend(&tokens[own]);
+            }
+        }
+        if pass.tokens.len() < MAX_TOKENS {
+            pass.tokens.push(end);
+        }
+    }
+    passes.push(pass);
+    passes.retain(|pass| !pass.sentences.is_empty());
+    passes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_become_passes_with_every_sentence_once() {
+        let text = |length: usize| [vec![0], vec![9; length], vec![2]].concat();
+        let lines =
+            vec![vec![text(3)], vec![], vec![text(200), text(4)], vec![text(100), text(120)]];
+        let passes = passes(&lines);
+        assert_eq!(passes.len(), 2);
+        assert_eq!(passes[0].tokens[..6], [0, 9, 9, 9, 2, 2]);
+        let sentences: Vec<(usize, usize, usize)> =
+            passes.iter().flat_map(|p| &p.sentences).map(|(l, n, t)| (*l, *n, t.len())).collect();
+        assert_eq!(sentences, [(0, 0, 3), (2, 0, 128), (2, 1, 4), (3, 0, 100), (3, 1, 120)]);
+        assert!(passes.iter().all(|pass| pass.tokens.len() <= MAX_TOKENS));
+    }
+}

@@ -1,0 +1,166 @@
+//! Index runs over folders with copies of videos and with videos that cannot be indexed.
+
+mod common;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use common::plain;
+use stitch_core::features::Features;
+use stitch_engine::encoder::{Encoder, EncoderError, EncoderId, Seconds, VideoInput};
+use stitch_engine::footage::Footage;
+use stitch_engine::index::{Indexer, Report};
+use stitch_engine::library::{Library, VideoStatus};
+use stitch_engine::progress::{Progress, Silent};
+use stitch_engine::sentence::SentenceEncoder;
+
+/// Gives every second the same row; fails for videos named `bad`, and for all while it is broken.
+struct Fake {
+    id: EncoderId,
+    broken: AtomicBool,
+}
+
+impl Encoder for Fake {
+    fn id(&self) -> &EncoderId {
+        &self.id
+    }
+
+    fn encode_text(&self, texts: &[&str]) -> Result<Features, EncoderError> {
+        Ok(Features::new(2, [1.0, 0.0].repeat(texts.len()))?)
+    }
+
+    fn encode_seconds(
+        &self,
+        video: &VideoInput,
+        _: &dyn Progress,
+    ) -> Result<Seconds, EncoderError> {
+        let bad = video.path.file_stem().unwrap() == "bad" || self.broken.load(Ordering::Relaxed);
+        let row = if bad { [f32::NAN, 0.0] } else { [0.6, 0.8] };
+        let features = Features::new(2, row.repeat(video.seconds()?))?;
+        Ok(Seconds { features, shots: vec![0], footage: Footage::default() })
+    }
+
+    fn sees(&self) -> bool {
+        true
+    }
+}
+
+struct Setup {
+    videos: tempfile::TempDir,
+    _folder: tempfile::TempDir,
+    library: Library,
+    encoder: Fake,
+    sentence: SentenceEncoder,
+}
+
+impl Setup {
+    fn new() -> Self {
+        let id = EncoderId { name: "fake".into(), dim: 2, weights: "none".into() };
+        let folder = tempfile::tempdir().unwrap();
+        let model = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/tiny-mpnet");
+        Self {
+            videos: tempfile::tempdir().unwrap(),
+            library: Library::open_or_create(folder.path(), &id).unwrap(),
+            _folder: folder,
+            encoder: Fake { id, broken: false.into() },
+            sentence: SentenceEncoder::load(&model).unwrap(),
+        }
+    }
+
+    fn place(&self, name: &str) -> PathBuf {
+        self.videos.path().join(name)
+    }
+
+    fn video(&self, name: &str, colour: &str) {
+        plain(self.videos.path(), name, colour, "64x48", "4");
+    }
+
+    fn copy(&self, from: &str, to: &str) {
+        fs::copy(self.place(from), self.place(to)).unwrap();
+    }
+
+    fn index(&self) -> Report {
+        let indexer = Indexer {
+            library: &self.library,
+            encoder: &self.encoder,
+            sentence: &self.sentence,
+            chat: None,
+            speech: None,
+            list: None,
+        };
+        indexer.run(&[self.videos.path().into()], &Silent).unwrap()
+    }
+
+    /// Name and status of every video; every clip of those that are ready has features.
+    fn statuses(&self) -> Vec<String> {
+        let videos = self.library.videos().unwrap();
+        let ready = videos.iter().filter(|video| video.status == VideoStatus::Ready);
+        let clips: u32 = ready.map(|video| video.clips).sum();
+        assert!(clips > 0 && self.library.pool().unwrap().clips().len() == clips as usize);
+        let status = |status: &VideoStatus| match status {
+            VideoStatus::Ready => "ready".to_owned(),
+            VideoStatus::Pending => "pending".to_owned(),
+            VideoStatus::Failed(_) => "failed".to_owned(),
+            VideoStatus::Duplicate(of) => {
+                format!("copy of {}", Path::new(of).file_name().unwrap().display())
+            }
+        };
+        let name = |path: &Path| path.file_name().unwrap().display().to_string();
+        videos.iter().map(|v| format!("{} {}", name(&v.path), status(&v.status))).collect()
+    }
+}
+
+#[test]
+fn of_copies_that_failed_before_one_is_indexed() {
+    let setup = Setup::new();
+    setup.video("a.mp4", "red");
+    setup.copy("a.mp4", "b.mp4");
+    setup.copy("a.mp4", "c.mp4");
+    setup.encoder.broken.store(true, Ordering::Relaxed);
+    assert_eq!(setup.index().failed.len(), 3);
+    setup.encoder.broken.store(false, Ordering::Relaxed);
+    assert_eq!(setup.index().indexed, 1);
+    let statuses = ["a.mp4 ready", "b.mp4 copy of a.mp4", "c.mp4 copy of a.mp4"];
+    assert_eq!(setup.statuses(), statuses);
+    assert_eq!(setup.index().indexed, 0);
+    assert_eq!(setup.statuses(), statuses);
+}
+
+#[test]
+fn a_copy_takes_the_place_of_an_original_that_changed_or_went() {
+    let setup = Setup::new();
+    setup.video("a.mp4", "red");
+    setup.copy("a.mp4", "b.mp4");
+    setup.copy("a.mp4", "c.mp4");
+    assert_eq!(setup.index().indexed, 1);
+    setup.video("a.mp4", "blue");
+    assert_eq!(setup.index().indexed, 2);
+    assert_eq!(setup.statuses(), ["a.mp4 ready", "b.mp4 ready", "c.mp4 copy of b.mp4"]);
+    fs::remove_file(setup.place("b.mp4")).unwrap();
+    assert_eq!(setup.index().indexed, 1);
+    assert_eq!(setup.statuses(), ["a.mp4 ready", "b.mp4 failed", "c.mp4 ready"]);
+    let failed = setup.library.find("b.mp4").unwrap();
+    setup.library.remove(&failed).unwrap();
+    assert_eq!(setup.statuses(), ["a.mp4 ready", "c.mp4 ready"], "c's features are kept");
+    setup.copy("a.mp4", "d.mp4");
+    setup.index();
+    setup.library.remove(&setup.library.find("a.mp4").unwrap()).unwrap();
+    fs::remove_file(setup.place("a.mp4")).unwrap();
+    setup.index();
+    assert_eq!(setup.statuses(), ["c.mp4 ready", "d.mp4 ready"]);
+}
+
+#[test]
+fn one_video_does_not_end_the_run() {
+    let setup = Setup::new();
+    setup.video("bad.mp4", "red");
+    setup.video("good.mp4", "blue");
+    fs::write(setup.place("list.mp4"), "ffconcat version 1.0\nfile good.mp4\n").unwrap();
+    let report = setup.index();
+    assert_eq!(report.indexed, 1);
+    let reasons: Vec<&str> = report.failed.iter().map(|(_, reason)| reason.as_str()).collect();
+    assert!(reasons.len() == 2 && reasons[0].contains("unusable numbers"), "{reasons:?}");
+    assert!(reasons[1].contains("playlist"), "{reasons:?}");
+    assert_eq!(setup.statuses(), ["bad.mp4 failed", "good.mp4 ready", "list.mp4 failed"]);
+}

@@ -1,0 +1,148 @@
+//! Rules `crate-arrow`, `argued` and `licence`: what a package may depend on, that ARCHITECTURE.md says why,
+//! and that the licence of every dependency is allowed. cargo-deny checks more but must be installed.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::breach::{Breach, in_manifests};
+use super::documents::{ARCHITECTURE, text};
+use crate::command::{cargo, output};
+use crate::tree::Tree;
+use crate::tree::manifest::read_strings;
+
+/// Each package's folder and the packages it may depend on, without their prefix.
+const ARROWS: [(&str, &[&str]); 9] = [
+    ("crates/core", &[]),
+    ("crates/nn", &["core"]),
+    ("crates/engine", &["core", "nn"]),
+    ("crates/world", &["core", "nn", "engine"]),
+    ("crates/lab", &["core", "nn", "engine", "world"]),
+    ("crates/server", &["core", "nn", "engine"]),
+    ("crates/cli", &["core", "nn", "engine", "world", "lab", "server"]),
+    ("fuzz", &["engine"]),
+    ("xtask", &[]),
+];
+
+/// Reports dependencies between workspace packages that the table does not list, and packages that it lacks.
+pub fn arrows(tree: &Tree) -> Result<Vec<Breach>, String> {
+    let allowed = |folder: &str| ARROWS.iter().find(|arrow| arrow.0 == folder).map(|arrow| arrow.1);
+    let mut found = in_manifests(tree, |manifest, dependency| {
+        let ours = dependency.name.strip_prefix("stitch-")?;
+        let wrong = !allowed(&manifest.folder)?.contains(&ours);
+        wrong.then(|| format!("{} may not depend on `{}`", manifest.folder, dependency.name))
+    });
+    let unknown = tree.manifests.iter().filter(|manifest| allowed(&manifest.folder).is_none());
+    let message = "the table of crate arrows lacks this package";
+    found.extend(unknown.map(|manifest| Breach::at(&manifest.path, 1, message)));
+    Ok(found)
+}
+
+/// Reports dependencies without a reason in ARCHITECTURE.md.
+pub fn argued(tree: &Tree) -> Result<Vec<Breach>, String> {
+    let text = text(tree, ARCHITECTURE);
+    Ok(in_manifests(tree, |_, dependency| {
+        let name = &dependency.name;
+        let argued = name.starts_with("stitch") || text.contains(&format!("`{name}`"));
+        (!argued).then(|| format!("{ARCHITECTURE} does not say why `{name}` is needed"))
+    }))
+}
+
+const DENY: &str = "deny.toml";
+/// The platform of the released binary; dependencies of other platforms are not in it.
+const PLATFORM: &str = "x86_64-unknown-linux-gnu";
+
+/// Reports packages whose licence is not in deny.toml's list.
+pub fn licences(tree: &Tree) -> Result<Vec<Breach>, String> {
+    let allowed = read_strings(&tree.root, DENY, "licenses", "allow")?;
+    let packages = packages(&tree.root)?;
+    let refused = packages.iter().filter_map(|package| refused(package, &allowed));
+    Ok(refused.map(|message| Breach::at(DENY, 1, message)).collect())
+}
+
+/// The packages of the lock file, from `cargo metadata`.
+fn packages(root: &Path) -> Result<Vec<Value>, String> {
+    let arguments = ["metadata", "--format-version=1", "--filter-platform", PLATFORM];
+    let printed = output(cargo(root).args(arguments))?;
+    let metadata: Value =
+        serde_json::from_slice(&printed).map_err(|e| format!("cargo metadata: {e}"))?;
+    Ok(metadata["packages"].as_array().cloned().unwrap_or_default())
+}
+
+fn refused(package: &Value, allowed: &[String]) -> Option<String> {
+    let name = format!("{} {}", package["name"].as_str()?, package["version"].as_str()?);
+    let Some(licence) = package["license"].as_str() else {
+        return Some(format!("{name} declares no licence"));
+    };
+    let fine = Expression::new(licence, allowed).any();
+    (!fine).then(|| format!("{name} is under `{licence}`, which licenses.allow does not list"))
+}
+
+/// A recursive-descent evaluation of an SPDX expression: OR of ANDs of licences and parentheses.
+struct Expression<'a> {
+    words: std::iter::Peekable<std::vec::IntoIter<String>>,
+    allowed: &'a [String],
+}
+
+impl<'a> Expression<'a> {
+    fn new(text: &str, allowed: &'a [String]) -> Self {
+        let spaced = text.replace('(', " ( ").replace(')', " ) ").replace('/', " OR ");
+        let words: Vec<String> = spaced.split_whitespace().map(str::to_owned).collect();
+        Self { words: words.into_iter().peekable(), allowed }
+    }
+
+    fn any(&mut self) -> bool {
+        let mut fine = self.all();
+        while self.words.next_if(|word| word == "OR").is_some() {
+            fine |= self.all();
+        }
+        fine
+    }
+
+    fn all(&mut self) -> bool {
+        let mut fine = self.one();
+        while self.words.next_if(|word| word == "AND").is_some() {
+            fine &= self.one();
+        }
+        fine
+    }
+
+    fn one(&mut self) -> bool {
+        let Some(mut name) = self.words.next() else { return false };
+        if name == "(" {
+            let fine = self.any();
+            return self.words.next().is_some_and(|word| word == ")") && fine;
+        }
+        if self.words.next_if(|word| word == "WITH").is_some() {
+            name = format!("{name} WITH {}", self.words.next().unwrap_or_default());
+        }
+        self.allowed.contains(&name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_licence_expressions() {
+        let allowed = ["MIT", "Zlib", "Apache-2.0 WITH LLVM-exception"].map(str::to_owned);
+        let table = [
+            ("MIT", true),
+            ("GPL-3.0", false),
+            ("MIT OR GPL-3.0", true),
+            ("GPL-3.0/MIT", true),
+            ("MIT AND GPL-3.0", false),
+            ("(GPL-3.0 OR MIT) AND Zlib", true),
+            ("(GPL-3.0 OR MIT) AND Unlicense", false),
+            ("GPL-3.0 OR MIT AND Zlib", true),
+            ("Apache-2.0 WITH LLVM-exception", true),
+            ("Apache-2.0", false),
+            ("", false),
+            ("(MIT", false),
+        ];
+        for (text, fine) in table {
+            assert_eq!(Expression::new(text, &allowed).any(), fine, "{text}");
+        }
+    }
+}
