@@ -37,41 +37,41 @@ struct Line<'a> {
 
 /// The title and steps of a plain text or Markdown; none where the labeller has no answer.
 pub fn draft(text: &str, labeller: &dyn Labeller) -> Option<Draft> {
-    let split: Vec<Vec<&str>> = text.lines().map(|line| sentences(line)).collect();
+    let split: Vec<Vec<&str>> = text.lines().map(sentences).collect();
     let labels = labeller.label(&split)?;
-    let line = |(sentences, labels): (Vec<&'_ str>, Vec<Label>)| Line {
-        item: sentences.first().and_then(|first| Some(item(first)?.0)),
-        sentences,
-        labels,
-    };
-    let mut lines: Vec<Line> = split.into_iter().zip(labels).map(line).collect();
-    vote_on_lists(&mut lines);
+    let mut lines = Vec::with_capacity(split.len());
+    for (sentences, labels) in split.into_iter().zip(labels) {
+        let item = sentences.first().and_then(|first| Some(item(first)?.0));
+        lines.push(Line { item, sentences, labels });
+    }
+    lists(&lines).iter().for_each(|list| vote(list, &mut lines));
     Some(Draft { title: title(&lines), steps: steps(&lines) })
 }
 
-/// The items of a list are all steps or none is, as most of them are; lists of two are left alone.
-fn vote_on_lists(lines: &mut [Line]) {
+/// The lines of each list: items with the same kind of mark, and lines that go on with them.
+fn lists(lines: &[Line]) -> Vec<Vec<usize>> {
+    let mut lists: Vec<Vec<usize>> = Vec::new();
+    let mut kind = None;
+    for (at, line) in lines.iter().enumerate() {
+        match lists.last_mut() {
+            Some(list) if line.item.is_some() && line.item == kind => list.push(at),
+            _ if line.item.is_some() => lists.push(vec![at]),
+            _ if line.labels.iter().all(|label| *label == Label::More) => continue,
+            _ => {}
+        }
+        kind = line.item;
+    }
+    lists
+}
+
+/// The items of a list are all steps or none is, as most of them are; short lists are left alone.
+fn vote(list: &[usize], lines: &mut [Line]) {
     const MIN_ITEMS: usize = 3;
-    let mut items: Vec<usize> = Vec::new();
-    for at in 0..=lines.len() {
-        let line = lines.get(at);
-        let goes_on = |line: &Line| match (line.item, items.first()) {
-            (Some(kind), Some(first)) => lines[*first].item == Some(kind),
-            (Some(_), None) => true,
-            (None, first) => first.is_some() && line.labels.iter().all(|l| *l == Label::More),
-        };
-        if line.is_some_and(goes_on) {
-            items.extend(lines[at].item.map(|_| at));
-            continue;
-        }
-        let is_step = |at: &&usize| lines[**at].labels.iter().any(|label| label.is_step());
-        let steps = items.iter().filter(is_step).count();
-        if items.len() >= MIN_ITEMS {
-            let label = if 2 * steps >= items.len() { Label::Step } else { Label::Other };
-            items.iter().for_each(|item| lines[*item].labels.fill(label));
-        }
-        items.clear();
-        items.extend(line.and_then(|line| line.item).map(|_| at));
+    let is_step = |at: &&usize| lines[**at].labels.iter().any(|label| label.is_step());
+    let steps = list.iter().filter(is_step).count();
+    if list.len() >= MIN_ITEMS {
+        let label = if 2 * steps >= list.len() { Label::Step } else { Label::Other };
+        list.iter().for_each(|at| lines[*at].labels.fill(label));
     }
 }
 

@@ -1,6 +1,6 @@
 //! Plain text and Markdown as blocks: headings, list items, lines.
 
-use super::outline::{Block, Topic, topic};
+use super::outline::{Block, Topic, begins_with_unit, topic};
 use crate::lexicon::{self, Tense};
 
 /// The blocks of a plain text. Lines such as `Method:` are headings; so is a title line.
@@ -46,50 +46,6 @@ fn heading_level(line: &str) -> Option<u8> {
         (false, true) if words <= 6 => Some(3),
         _ => None,
     }
-}
-
-/// Whether the text begins with a unit of measure: `L water`, `tbsp. sugar`.
-pub fn begins_with_unit(text: &str) -> bool {
-    const UNITS: [&str; 36] = [
-        "g",
-        "kg",
-        "mg",
-        "l",
-        "ml",
-        "cl",
-        "dl",
-        "oz",
-        "lb",
-        "lbs",
-        "cup",
-        "cups",
-        "tbsp",
-        "tsp",
-        "tbs",
-        "tablespoon",
-        "tablespoons",
-        "teaspoon",
-        "teaspoons",
-        "pint",
-        "pints",
-        "quart",
-        "quarts",
-        "litre",
-        "litres",
-        "liter",
-        "liters",
-        "gram",
-        "grams",
-        "pound",
-        "pounds",
-        "ounce",
-        "ounces",
-        "el",
-        "tl",
-        "m",
-    ];
-    let word = text.split_whitespace().next().unwrap_or("").trim_end_matches(['.', ',']);
-    UNITS.iter().any(|unit| word.eq_ignore_ascii_case(unit))
 }
 
 /// Whether the text begins as an order does: with a verb.

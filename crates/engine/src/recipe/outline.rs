@@ -1,6 +1,5 @@
 //! Headings, list items and paragraphs of any document, and which of them are the steps.
 
-use super::lines::begins_with_unit;
 use crate::lexicon::{self, Tense};
 
 /// One line or block of a document.
@@ -413,6 +412,15 @@ fn without_ingredients(steps: Vec<String>) -> Vec<String> {
         kept.extend(run.iter().filter(is_step).cloned());
     }
     kept
+}
+
+/// Whether the text begins with a unit of measure: `L water`, `tbsp. sugar`.
+pub fn begins_with_unit(text: &str) -> bool {
+    const UNITS: &str = "g kg mg l ml cl dl oz lb lbs cup cups tbsp tsp tbs tablespoon tablespoons teaspoon \
+        teaspoons pint pints quart quarts litre litres liter liters gram grams pound pounds ounce ounces el \
+        tl m";
+    let word = text.split_whitespace().next().unwrap_or("").trim_end_matches(['.', ',']);
+    UNITS.split(' ').any(|unit| word.eq_ignore_ascii_case(unit))
 }
 
 /// Whether a word names a month or begins to: `Mar:`, `march`.

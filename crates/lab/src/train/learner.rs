@@ -135,8 +135,6 @@ impl Learner for GpuLearner {
 
 #[cfg(test)]
 mod tests {
-    use candle_core::{Device, Tensor, Var};
-    use candle_nn::{AdamW, Optimizer, ParamsAdamW};
     use stitch_engine::encoder::EncoderId;
     use stitch_engine::evaluator::Config;
 

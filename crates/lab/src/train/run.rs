@@ -46,9 +46,9 @@ impl<'a> Plan<'a> {
         let rise = ((step + 1) as f64 / warm_up as f64).min(1.0);
         let done = (step as f64 / self.steps.max(1) as f64).min(1.0);
         match self.options.schedule {
-            Schedule::Constant => self.learning_rate,
+            Schedule::Constant => self.options.rate,
             Schedule::Cosine => {
-                self.learning_rate * rise * 0.5 * (1.0 + (std::f64::consts::PI * done).cos())
+                self.options.rate * rise * 0.5 * (1.0 + (std::f64::consts::PI * done).cos())
             }
         }
     }
