@@ -88,25 +88,34 @@ fn title(lines: &[Line]) -> String {
     bare[if named { 6 } else { 0 }..].trim().trim_end_matches([':', '=', '#']).trim().to_owned()
 }
 
-/// Every list item is one step; elsewhere a step begins where a label says so.
+/// Every list item is one step; elsewhere a step begins where a label says so, and on every line that does
+/// not go on with a sentence of the line before.
 fn steps(lines: &[Line]) -> Vec<String> {
     let mut steps: Vec<String> = Vec::new();
-    let mut open = false; // whether the sentence before belongs to the last step
+    let mut before: Option<&str> = None; // the sentence before, if it belongs to the last step
     for line in lines {
-        let mark = line
-            .sentences
-            .first()
-            .map_or(0, |first| item(first).map_or(0, |(_, text)| first.len() - text.len()));
+        let first = line.sentences.first().copied().unwrap_or_default();
+        let mark = item(first).map_or(0, |(_, text)| first.len() - text.len());
         for (at, (sentence, label)) in line.sentences.iter().zip(&line.labels).enumerate() {
             let text = if at == 0 { &sentence[mark..] } else { sentence };
-            let begins = *label == Label::Step && (at == 0 || line.item.is_none());
+            let wrapped = |before: &str| !ends(before) && !text.starts_with(char::is_uppercase);
+            let goes_on = match (at, label, before) {
+                (0, _, before) => line.item.is_none() && before.is_some_and(wrapped),
+                (_, Label::Step, _) => line.item.is_some(),
+                (_, _, before) => before.is_some(),
+            };
             match steps.last_mut() {
                 _ if !label.is_step() => {}
-                Some(last) if open && !begins => *last = format!("{last} {}", inline(text)),
+                Some(last) if goes_on => *last = format!("{last} {}", inline(text)),
                 _ => steps.push(inline(text)),
             }
-            open = label.is_step();
+            before = label.is_step().then_some(sentence);
         }
     }
     steps
+}
+
+/// Whether the text ends as a sentence does.
+fn ends(text: &str) -> bool {
+    text.ends_with(['.', '!', '?', ':', ';', ')', '…'])
 }

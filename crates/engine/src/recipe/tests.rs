@@ -50,6 +50,7 @@ fn labels_decide_where_there_are_any() {
     let cases = [
         ("Soup\nNice. Chop it. Twice. Good. Fry it.", "Soup | Chop it. Twice. | Fry it."),
         ("# Soup of mine\nFry it\nuntil **done**\n", "Soup of mine | Fry it until done"),
+        ("Chop it.\nTwice. Twice.\nFry\nTwice.", " | Chop it. | Twice. Twice. | Fry | Twice."),
         // A list is steps or not as a whole, and an item is one step.
         ("1. Chop it. Fry it.\n2. Onions\n3. Stir", " | Chop it. Fry it. | Onions | Stir"),
         ("- Chop\n- salt\n- oil\n\nFry it", " | Fry it"),

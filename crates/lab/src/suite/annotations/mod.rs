@@ -3,8 +3,8 @@
 //! What cannot be used in a file is reported and left out, and never stops a reader. Annotations can be
 //! written in the plain format, to be measured on with one's own features.
 
-mod json;
 pub mod tables;
+mod json;
 pub mod detours;
 
 use std::collections::HashSet;

@@ -9,8 +9,10 @@ use std::path::{Path, PathBuf};
 use stitch_engine::encoder::precomputed::arrays::{self, ENDINGS, Rows};
 use stitch_engine::encoder::precomputed::{About, Folder, PrecomputedError};
 
-use super::load::StepRows;
 use super::set::{Set, VideoSteps};
+
+/// A row for each usable step of each video, where there is one.
+pub type StepRows = Vec<Vec<Option<Vec<f32>>>>;
 
 /// How much the features of seconds may differ from the length of their video.
 const LENGTH_TOLERANCE_S: f64 = 1.0;

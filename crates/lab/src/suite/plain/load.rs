@@ -12,7 +12,7 @@ use stitch_engine::encoder::{Encoder, EncoderError, EncoderId, Precomputed};
 use stitch_engine::progress::Progress;
 use stitch_engine::sentence::{SentenceEncoder, SentenceError};
 
-use super::features::StoredFeatures;
+use super::features::{StepRows, StoredFeatures};
 use super::pictures::encode_pictures;
 use super::set::{PlainStep, Set, VideoSteps};
 use super::{DataIssue, SetError};
@@ -48,9 +48,6 @@ pub struct SetSummary {
     #[serde(rename = "complaints")]
     pub issues: Vec<DataIssue>,
 }
-
-/// A row for each usable step of each video, where there is one.
-pub type StepRows = Vec<Vec<Option<Vec<f32>>>>;
 
 /// The set as a test set, and what it holds; only videos of `domain` where one is named.
 pub fn load(
