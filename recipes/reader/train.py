@@ -23,7 +23,7 @@ SHORT = {"tbsp", "tsp", "oz", "lb", "lbs", "approx", "no", "min", "mins", "hr", 
 
 def closes(word):
     bare = word.rstrip("\"'”’)")
-    return bare[-1:] in tuple(".!?…。") and bare[:-1].lower() not in SHORT and bare[:-1] != "" and not re.fullmatch(r"[(\[#]?\d{1,3}[.)]", word)
+    return bare[-1:] in tuple(".!?…。") and bare[:-1].lower() not in SHORT
 
 
 def sentences(line):
@@ -33,7 +33,8 @@ def sentences(line):
     for i, (a, b) in enumerate(words):
         start = a if start is None else start
         begins = i + 1 < len(words) and not line[words[i + 1][0]].islower()
-        if i + 1 == len(words) or begins and closes(line[a:b]):
+        mark = a == start and re.fullmatch(r"\W*\d{1,3}\W*", line[a:b])
+        if i + 1 == len(words) or begins and closes(line[a:b]) and not mark:
             spans.append((start, b))
             start = None
     return spans
@@ -185,8 +186,8 @@ def main():
     p = argparse.ArgumentParser()
     p.add_argument("--model", required=True); p.add_argument("--data", nargs="+", required=True)
     p.add_argument("--measure", nargs="*", default=[]); p.add_argument("--out"); p.add_argument("--show", type=int, default=0)
-    p.add_argument("--rank", type=int, default=8); p.add_argument("--first-layer", type=int, default=4)
-    p.add_argument("--rate", type=float, default=1e-3); p.add_argument("--epochs", type=int, default=16)
+    p.add_argument("--rank", type=int, default=16); p.add_argument("--first-layer", type=int, default=4)
+    p.add_argument("--rate", type=float, default=5e-4); p.add_argument("--epochs", type=int, default=20)
     p.add_argument("--batch", type=int, default=16); p.add_argument("--dropout", type=float, default=0.1)
     p.add_argument("--seed", type=int, default=1)
     a = p.parse_args()

@@ -78,36 +78,40 @@ impl Reader {
     }
 }
 
-/// Cut between lines where a pass would have too many tokens.
+/// Cut between lines where a pass would have too many tokens, and inside a line that has too many itself.
 fn passes(lines: &[Vec<Vec<u32>>]) -> Vec<Pass> {
-    let Some(any) = lines.iter().flatten().find(|tokens| tokens.len() >= 2) else {
-        return Vec::new();
-    };
-    let (start, end) = (any[0], any[any.len() - 1]);
-    let own = |tokens: &'_ Vec<u32>| 1..(tokens.len().max(2) - 1).min(1 + MAX_SENTENCE_TOKENS);
-    let mut passes = Vec::new();
-    let mut pass = Pass { tokens: vec![start], ..Pass::default() };
-    for (number, line) in lines.iter().enumerate() {
-        let length: usize = line.iter().map(|tokens| own(tokens).len()).sum();
-        if !pass.sentences.is_empty() && pass.tokens.len() + length + 1 > MAX_TOKENS {
-            let next = Pass { tokens: vec![start], ..Pass::default() };
-            passes.push(std::mem::replace(&mut pass, next));
+    let marks =
+        lines.iter().flatten().find_map(|text| text.first().copied().zip(text.last().copied()));
+    let Some((start, end)) = marks else { return Vec::new() };
+    let fresh = || Pass { tokens: vec![start], ..Pass::default() };
+    let mut passes = vec![fresh()];
+    let mut room_for = |passes: &mut Vec<Pass>, count: usize| {
+        let used = passes.last().map_or(0, |pass| pass.tokens.len());
+        if used > 1 && used + count > MAX_TOKENS {
+            passes.push(fresh());
         }
-        for (at, tokens) in line.iter().enumerate() {
-            let own = own(tokens);
-            let first = pass.tokens.len();
-            if !own.is_empty() && first + own.len() < MAX_TOKENS {
-                pass.sentences.push((number, at, first..first + own.len()));
-                pass.tokens.extend(&tokens[own]);
+    };
+    for (number, line) in lines.iter().enumerate() {
+        let own: Vec<&[u32]> = line.iter().map(|tokens| own(tokens)).collect();
+        room_for(&mut passes, own.iter().map(|own| own.len()).sum::<usize>() + 1);
+        for (at, own) in own.into_iter().enumerate().filter(|(_, own)| !own.is_empty()) {
+            room_for(&mut passes, own.len());
+            if let Some(Pass { tokens, sentences }) = passes.last_mut() {
+                sentences.push((number, at, tokens.len()..tokens.len() + own.len()));
+                tokens.extend(own);
             }
         }
-        if pass.tokens.len() < MAX_TOKENS {
-            pass.tokens.push(end);
-        }
+        room_for(&mut passes, 1);
+        passes.last_mut().into_iter().for_each(|pass| pass.tokens.push(end));
     }
-    passes.push(pass);
     passes.retain(|pass| !pass.sentences.is_empty());
     passes
+}
+
+/// A sentence's tokens without its start and end mark, cut where they are too many.
+fn own(tokens: &[u32]) -> &[u32] {
+    let own = tokens.get(1..tokens.len().saturating_sub(1)).unwrap_or_default();
+    &own[..own.len().min(MAX_SENTENCE_TOKENS)]
 }
 
 #[cfg(test)]
@@ -124,7 +128,9 @@ mod tests {
         assert_eq!(passes[0].tokens[..6], [0, 9, 9, 9, 2, 2]);
         let sentences: Vec<(usize, usize, usize)> =
             passes.iter().flat_map(|p| &p.sentences).map(|(l, n, t)| (*l, *n, t.len())).collect();
-        assert_eq!(sentences, [(0, 0, 3), (2, 0, 128), (2, 1, 4), (3, 0, 100), (3, 1, 120)]);
+        assert_eq!(sentences[..5], [(0, 0, 3), (2, 0, 128), (2, 1, 4), (3, 0, 100), (3, 1, 120)]);
+        assert_eq!(sentences[5..10], [0, 1, 2, 3, 4].map(|at| (4, at, 120)));
+        assert_eq!(sentences[10..], [(505, 0, 7)]);
         assert!(passes.iter().all(|pass| pass.tokens.len() <= MAX_TOKENS));
     }
 }

@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn the_shipped_adapter_is_for_the_sizes_of_all_mpnet() {
+    fn the_shipped_adapters_are_for_the_sizes_of_all_mpnet() {
         let folder = tempfile::tempdir().unwrap();
         let mut config = std::fs::read_to_string(tiny().join("config.json")).unwrap();
         let limits = "sentence_bert_config.json";
@@ -343,6 +343,7 @@ mod tests {
         std::fs::write(folder.path().join("config.json"), config).unwrap();
         let config = MpnetConfig::read(folder.path()).unwrap();
         assert!(read_adapter(CONTEXT_ADAPTER, &config).is_some());
+        assert!(Reader::load(&config).is_some());
         let encoder = SentenceEncoder::load(&tiny()).unwrap();
         assert!(encoder.encode_in_context("", &["chop"]).unwrap().is_none(), "of other sizes");
     }

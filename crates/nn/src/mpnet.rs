@@ -291,7 +291,7 @@ fn bucket(distance: i64, buckets: usize) -> usize {
     side + (exact + (ratio * (half - exact) as f32) as usize).min(half - 1)
 }
 
-/// The mean of some rows for each text: (first row, count). The caller scales it to length 1.
+/// The mean of some rows for each text: (first row, count). Not scaled to length 1.
 fn mean(x: &[f32], d: usize, spans: &[(usize, usize)]) -> Vec<f32> {
     let mut means = vec![0.0; spans.len() * d];
     for (&(start, count), mean) in spans.iter().zip(means.chunks_exact_mut(d)) {

@@ -1,7 +1,7 @@
 //! The title and steps of a text by what a model says of each of its sentences.
 
 use super::lines::{inline, item};
-use super::outline::{Draft, sentences};
+use super::outline::{Draft, closes, sentences};
 
 /// What a sentence of a text is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,9 +35,9 @@ struct Line<'a> {
     labels: Vec<Label>,
 }
 
-/// The title and steps of a plain text or Markdown; none where the labeller has no answer.
-pub fn draft(text: &str, labeller: &dyn Labeller) -> Option<Draft> {
-    let split: Vec<Vec<&str>> = text.lines().map(sentences).collect();
+/// The title and steps of the lines of a text; none where the labeller has no answer or finds no step.
+pub fn draft(lines: &[String], labeller: &dyn Labeller) -> Option<Draft> {
+    let split: Vec<Vec<&str>> = lines.iter().map(|line| sentences(line)).collect();
     let labels = labeller.label(&split)?;
     let mut lines = Vec::with_capacity(split.len());
     for (sentences, labels) in split.into_iter().zip(labels) {
@@ -45,7 +45,8 @@ pub fn draft(text: &str, labeller: &dyn Labeller) -> Option<Draft> {
         lines.push(Line { item, sentences, labels });
     }
     lists(&lines).iter().for_each(|list| vote(list, &mut lines));
-    Some(Draft { title: title(&lines), steps: steps(&lines) })
+    let steps = steps(&lines);
+    (!steps.is_empty()).then(|| Draft { title: title(&lines), steps })
 }
 
 /// The lines of each list: items with the same kind of mark, and lines that go on with them.
@@ -53,10 +54,14 @@ fn lists(lines: &[Line]) -> Vec<Vec<usize>> {
     let mut lists: Vec<Vec<usize>> = Vec::new();
     let mut kind = None;
     for (at, line) in lines.iter().enumerate() {
+        let goes_on = line.labels.iter().all(|label| *label == Label::More);
         match lists.last_mut() {
             Some(list) if line.item.is_some() && line.item == kind => list.push(at),
             _ if line.item.is_some() => lists.push(vec![at]),
-            _ if line.labels.iter().all(|label| *label == Label::More) => continue,
+            Some(list) if kind.is_some() && goes_on => {
+                list.push(at);
+                continue;
+            }
             _ => {}
         }
         kind = line.item;
@@ -64,15 +69,21 @@ fn lists(lines: &[Line]) -> Vec<Vec<usize>> {
     lists
 }
 
-/// The items of a list are all steps or none is, as most of them are; short lists are left alone.
+/// The items of a list are all steps where at least half of them are, else none is; short lists are left
+/// alone.
 fn vote(list: &[usize], lines: &mut [Line]) {
     const MIN_ITEMS: usize = 3;
+    let items: Vec<usize> = list.iter().copied().filter(|at| lines[*at].item.is_some()).collect();
     let is_step = |at: &&usize| lines[**at].labels.iter().any(|label| label.is_step());
-    let steps = list.iter().filter(is_step).count();
-    if list.len() >= MIN_ITEMS {
-        let label = if 2 * steps >= list.len() { Label::Step } else { Label::Other };
-        list.iter().for_each(|at| lines[*at].labels.fill(label));
+    let steps = items.iter().filter(is_step).count();
+    if items.len() < MIN_ITEMS {
+        return;
     }
+    let (label, lines_of) = match 2 * steps >= items.len() {
+        true => (Label::Step, &items[..]),
+        false => (Label::Other, list),
+    };
+    lines_of.iter().for_each(|at| lines[*at].labels.fill(label));
 }
 
 fn title(lines: &[Line]) -> String {
@@ -88,8 +99,8 @@ fn title(lines: &[Line]) -> String {
     bare[if named { 6 } else { 0 }..].trim().trim_end_matches([':', '=', '#']).trim().to_owned()
 }
 
-/// Every list item is one step; elsewhere a step begins where a label says so, and on every line that does
-/// not go on with a sentence of the line before.
+/// Every list item is one step; elsewhere a step begins where a label says so, and on a line that does not go
+/// on with a sentence of the line before.
 fn steps(lines: &[Line]) -> Vec<String> {
     let mut steps: Vec<String> = Vec::new();
     let mut before: Option<&str> = None; // the sentence before, if it belongs to the last step
@@ -100,6 +111,7 @@ fn steps(lines: &[Line]) -> Vec<String> {
             let text = if at == 0 { &sentence[mark..] } else { sentence };
             let wrapped = |before: &str| !ends(before) && !text.starts_with(char::is_uppercase);
             let goes_on = match (at, label, before) {
+                (0, Label::Step, _) => false,
                 (0, _, before) => line.item.is_none() && before.is_some_and(wrapped),
                 (_, Label::Step, _) => line.item.is_some(),
                 (_, _, before) => before.is_some(),
@@ -117,5 +129,5 @@ fn steps(lines: &[Line]) -> Vec<String> {
 
 /// Whether the text ends as a sentence does.
 fn ends(text: &str) -> bool {
-    text.ends_with(['.', '!', '?', ':', ';', ')', '…'])
+    text.ends_with([':', ';', ')']) || text.split_whitespace().last().is_some_and(closes)
 }

@@ -190,14 +190,7 @@ fn letter(line: &str) -> Option<&str> {
 pub fn markdown(text: &str) -> Vec<Block> {
     let (front, body) = front_matter(text);
     let mut blocks: Vec<Block> = Vec::new();
-    let mut fenced = false;
-    for line in without_comments(body).lines() {
-        if line.trim_start().starts_with("```") || line.trim_start().starts_with("~~~") {
-            fenced = !fenced;
-        } else if !fenced {
-            push_markdown(&mut blocks, line);
-        }
-    }
+    content_lines(body).iter().for_each(|line| push_markdown(&mut blocks, line));
     let titled = blocks.iter().any(|b| matches!(b, Block::Heading(1, _)));
     if let Some(title) = front.filter(|_| !titled) {
         blocks.insert(0, Block::Heading(1, title));
@@ -205,6 +198,31 @@ pub fn markdown(text: &str) -> Vec<Block> {
         promote_title(&mut blocks);
     }
     blocks
+}
+
+/// The lines outside of comments, code blocks and tables; tables hold quantities and nutrition.
+fn content_lines(body: &str) -> Vec<String> {
+    let mut fenced = false;
+    let mut lines = Vec::new();
+    for line in without_comments(body).lines() {
+        let start = line.trim_start();
+        let fence = start.starts_with("```") || start.starts_with("~~~");
+        fenced ^= fence;
+        if !fence && !fenced && !start.starts_with('|') {
+            lines.push(line.to_owned());
+        }
+    }
+    lines
+}
+
+/// The lines of a Markdown text without markup, but for list marks and the marks of headings.
+pub fn markdown_lines(text: &str) -> Vec<String> {
+    let plain = |line: &String| {
+        let line = line.trim().trim_start_matches(['>', ' ']);
+        let text = inline_kept(line.trim_start_matches(['#', ' ']));
+        if item(&text).is_some() { text } else { inline_kept(line) }
+    };
+    content_lines(front_matter(text).1).iter().map(plain).collect()
 }
 
 fn push_markdown(blocks: &mut Vec<Block>, line: &str) {
@@ -218,8 +236,6 @@ fn push_markdown(blocks: &mut Vec<Block>, line: &str) {
     {
         blocks.pop();
         blocks.push(Block::Heading(level, text));
-    } else if trimmed.starts_with('|') {
-        // tables hold quantities and nutrition, not steps
     } else if let Some(bold) = bold_line(trimmed) {
         blocks.push(Block::Heading(4, inline(bold)));
     } else {

@@ -26,11 +26,13 @@ pub struct Reading {
     pub procedure: Procedure,
     /// Lines of a plain text or Markdown that are neither title nor step, in their order.
     pub left_out: Vec<String>,
+    /// The name of the steps' language, where it is surely not English.
+    pub language: Option<&'static str>,
 }
 
 /// Reads the query from a file's bytes. The form is told by the content; the name's extension
-/// decides where that is not enough. Text and Markdown are read by the labeller's labels, and by rules
-/// where there is none or it has no answer.
+/// decides where that is not enough. English text and Markdown are read by the labeller's labels, and by
+/// rules where there is none, it has no answer or it finds no step.
 pub fn read_procedure(
     name: &str,
     bytes: &[u8],
@@ -46,8 +48,15 @@ pub fn read_procedure(
     };
     let by_lines = matches!(form, Form::Markdown | Form::Plain);
     let mut draft = draft.unwrap_or_default();
-    if let Some(labelled) = labeller.filter(|_| by_lines).and_then(|l| labels::draft(&text, l)) {
-        draft = labelled.with_title_of(draft);
+    let language = foreign_language(&draft.steps.join(" "));
+    if let Some(labeller) = labeller.filter(|_| by_lines && language.is_none()) {
+        let lines = match form {
+            Form::Markdown => lines::markdown_lines(&text),
+            _ => text.lines().map(str::to_owned).collect(),
+        };
+        if let Some(labelled) = labels::draft(&lines, labeller) {
+            draft = labelled.with_title_of(draft);
+        }
     }
     let steps: Vec<&str> = draft.steps.iter().map(|s| s.trim()).filter(|s| has_words(s)).collect();
     let procedure = match Procedure::new(&draft.title, steps) {
@@ -55,7 +64,14 @@ pub fn read_procedure(
         other => other.map_err(RecipeError::Procedure)?,
     };
     let left_out = if by_lines { left_out(&text, &procedure) } else { Vec::new() };
-    Ok(Reading { procedure, left_out })
+    Ok(Reading { procedure, left_out, language })
+}
+
+/// The language's name in English, where it is surely another one.
+fn foreign_language(text: &str) -> Option<&'static str> {
+    let found = whatlang::detect(text)?;
+    let foreign = found.is_reliable() && found.lang() != whatlang::Lang::Eng;
+    foreign.then(|| found.lang().eng_name())
 }
 
 /// At most so many lines are looked at for what was left out: beyond, nobody reads the list.

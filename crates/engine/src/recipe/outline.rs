@@ -34,7 +34,9 @@ pub struct Draft {
 impl Draft {
     /// With the title of another reading where this one has none and does not take it for a step.
     pub fn with_title_of(self, other: Self) -> Self {
-        let is_step = |title: &str| self.steps.iter().any(|step| step.contains(title));
+        let is_step = |title: &str| {
+            self.steps.iter().any(|step| step.trim_end_matches(['.', ':', '!']) == title)
+        };
         match self.title.is_empty() && !is_step(&other.title) {
             true => Self { title: other.title, ..self },
             false => self,
@@ -190,23 +192,11 @@ fn steps(sections: &[&Section]) -> Vec<String> {
     let numbered = has(|b| matches!(b, Block::Item { numbered: true, .. }));
     let items = sections.iter().flat_map(|s| list(s.blocks, numbered));
     let items: Vec<String> = items.filter(|s| is_step(s)).collect();
-    if !items.is_empty() && (numbered || !lists_needs(&items, sections)) {
+    if !items.is_empty() && (numbered || !items.iter().all(|item| is_ingredient(item))) {
         return items;
     }
     let paragraphs: Vec<Vec<String>> = sections.iter().flat_map(|s| paragraphs(s.blocks)).collect();
     without_ingredients(prose(paragraphs))
-}
-
-/// Whether the items of a list are what is needed: all are quantities, or none is an order where lines
-/// beside the list are.
-fn lists_needs(items: &[String], sections: &[&Section]) -> bool {
-    const MIN_ORDERS: usize = 2;
-    let lines = sections.iter().flat_map(|section| section.blocks).filter(|block| match block {
-        Block::Text(line) => is_order(line),
-        _ => false,
-    });
-    let orders = lines.take(MIN_ORDERS).count() == MIN_ORDERS;
-    items.iter().all(|item| is_ingredient(item)) || orders && !items.iter().any(|i| is_order(i))
 }
 
 /// The items of a list, with the lines that go on with them. Where there is a numbered list, other
@@ -320,7 +310,9 @@ pub fn sentences(text: &str) -> Vec<&str> {
     for piece in text.split_inclusive(char::is_whitespace) {
         at += piece.len();
         let next = text[at..].trim_start().chars().next();
-        if next.is_some_and(|next| !next.is_lowercase()) && closes(piece.trim_end()) {
+        let word = piece.trim_end();
+        let is_mark = text[from..at].trim() == word && is_number(word);
+        if next.is_some_and(|next| !next.is_lowercase()) && closes(word) && !is_mark {
             sentences.push(text[from..at].trim());
             from = at;
         }
@@ -330,17 +322,21 @@ pub fn sentences(text: &str) -> Vec<&str> {
     sentences
 }
 
-/// Whether a sentence may end with this word; not with `tbsp.`, `No.` or the mark `2.` of a list.
-fn closes(word: &str) -> bool {
+/// Whether the word is a number as lists have it: `2.`, `(3)`.
+fn is_number(word: &str) -> bool {
+    let digits = word.trim_matches(|c: char| c.is_ascii_punctuation());
+    (1..=3).contains(&digits.len()) && digits.bytes().all(|b| b.is_ascii_digit())
+}
+
+/// Whether a sentence may end with this word; not with `tbsp.` or `No.`
+pub fn closes(word: &str) -> bool {
     const SHORT: [&str; 14] = [
         "tbsp", "tsp", "oz", "lb", "lbs", "approx", "no", "min", "mins", "hr", "hrs", "e.g", "i.e",
         "dr",
     ];
     let bare = word.trim_end_matches(['"', '\'', '”', '’', ')']);
     let Some(body) = bare.strip_suffix(['.', '!', '?', '…', '。']) else { return false };
-    let counts = body.len() <= 3
-        && body.trim_start_matches(['(', '[', '#']).bytes().all(|b| b.is_ascii_digit());
-    !counts && !SHORT.iter().any(|short| body.eq_ignore_ascii_case(short))
+    !SHORT.iter().any(|short| body.eq_ignore_ascii_case(short))
 }
 
 /// Whether the line says something about the procedure ("Serves 4") instead of being a step.

@@ -55,6 +55,18 @@ fn labels_decide_where_there_are_any() {
         ("1. Chop it. Fry it.\n2. Onions\n3. Stir", " | Chop it. Fry it. | Onions | Stir"),
         ("- Chop\n- salt\n- oil\n\nFry it", " | Fry it"),
         ("- salt\n- oil\n1. Chop\n2. Fry\n3. Serve", " | Chop | Fry | Serve"),
+        ("- salt\n- oil\nuntil warm\n- soap\n\nFry it", " | Fry it"),
+        // Every labelled line is a step, also in small letters.
+        ("Soup\nStir onions\nStir it\nand stir", "Soup | Stir onions | Stir it"),
+        ("Heat it to 180. Chop it to 5. Fry it.", " | Chop it to 5. | Fry it."),
+        // Markup is no part of a step.
+        (
+            "---\ntitle: T\n---\n**1.** Chop\n```\nFry\n```\n> 2. Stir\n3. Fry",
+            "T | Chop | Stir | Fry",
+        ),
+        ("## Step 1: Chop\n## Step 2: Fry\n| Stir | it |", " | Chop | Fry"),
+        // Where nothing is labelled as a step, the rules read.
+        ("Nice words\nWarm words", " | Nice words | Warm words"),
         // Without a labelled title the rules find one; without labels they find all.
         ("Pea stew\n\nWarm words.\nFry it", "Pea stew | Fry it"),
         ("1. Chop\n2. illegible", " | Chop | illegible"),
@@ -64,6 +76,16 @@ fn labels_decide_where_there_are_any() {
         let steps = reading.procedure.steps().join(" | ");
         assert_eq!(format!("{} | {steps}", reading.procedure.title()), expected, "{text}");
     }
+}
+
+#[test]
+fn another_language_is_told() {
+    let german = "Die Zwiebeln schälen und in kleine Würfel schneiden.\nDas Öl in einer großen Pfanne \
+        erhitzen und die Zwiebeln darin anbraten.";
+    assert_eq!(read_procedure("r.txt", german.as_bytes()).unwrap().language, Some("German"));
+    let english = "Peel the onions and cut them into small dice.\nHeat the oil in a large pan and fry \
+        the onions in it.";
+    assert_eq!(read_procedure("r.txt", english.as_bytes()).unwrap().language, None);
 }
 
 #[test]
@@ -119,10 +141,6 @@ fn plain_text_in_every_form() {
         ("Add 1.5 l of water\n1.5 l more\nBoil", " | Add 1.5 l of water | Boil"),
         ("Add 1 tbsp. Sugar is fine too. Stir.", " | Add 1 tbsp. Sugar is fine too. | Stir."),
         ("Zwiebel schneiden\nBraten", " | Zwiebel schneiden | Braten"),
-        (
-            "Stool\n\nYou'll want:\n- one board\n- glue, varnish\n\nSaw the legs.\nThen glue them.\nVarnish it.",
-            "Stool | Saw the legs. | Then glue them. | Varnish it.",
-        ),
         ("Guacamole\nMash it.\nSalt it.", "Guacamole | Mash it. | Salt it."),
         (
             "Beans, diary\n10 Mar: 9 cm pots, filled\n12 Mar: 3 per pot\n2 May: all six out",
