@@ -14,7 +14,7 @@ INFINITY = float("inf")
 
 
 def plain(matching, drop):
-    """The dynamic programme as in METHOD.md, over lists, exclusive and contiguous."""
+    """The dynamic programme of Drop-DTW over lists, exclusive and contiguous."""
     steps, seconds = len(matching), len(drop)
     matched = [[INFINITY] * (seconds + 1) for _ in range(steps + 1)]
     dropped = [[INFINITY] * (seconds + 1) for _ in range(steps + 1)]

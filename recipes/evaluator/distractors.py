@@ -1,4 +1,4 @@
-"""Distractors by METHOD.md in numpy. A library: dict V,T [N,d], vid [N] int, pos [N], task [N] int."""
+"""Distractors of five kinds in numpy. A library: dict V,T [N,d], vid [N] int, pos [N], task [N] int."""
 
 import numpy as np, heapq
 

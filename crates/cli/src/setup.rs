@@ -223,8 +223,8 @@ fn xdg_folder(variable: &str, default: &str) -> PathBuf {
     set.unwrap_or_else(|| home().join(default))
 }
 
-/// Reads the procedure in a file, or in standard input if the path is `-`; by rules alone without a
-/// sentence model.
+/// Reads the procedure in a file, or in standard input if the path is `-`; by rules alone where the
+/// sentence model cannot read it.
 pub fn read_procedure(path: &Path, sentences: Option<&Sentences>) -> Result<Reading, Failure> {
     let labeller = sentences.map(|sentences| &*sentences.encoder as &dyn Labeller);
     let mut bytes = Vec::new();

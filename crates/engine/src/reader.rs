@@ -85,7 +85,7 @@ fn passes(lines: &[Vec<Vec<u32>>]) -> Vec<Pass> {
     let Some((start, end)) = marks else { return Vec::new() };
     let fresh = || Pass { tokens: vec![start], ..Pass::default() };
     let mut passes = vec![fresh()];
-    let mut room_for = |passes: &mut Vec<Pass>, count: usize| {
+    let room_for = |passes: &mut Vec<Pass>, count: usize| {
         let used = passes.last().map_or(0, |pass| pass.tokens.len());
         if used > 1 && used + count > MAX_TOKENS {
             passes.push(fresh());

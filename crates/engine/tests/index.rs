@@ -10,7 +10,7 @@ use common::plain;
 use stitch_core::features::Features;
 use stitch_engine::encoder::{Encoder, EncoderError, EncoderId, Seconds, VideoInput};
 use stitch_engine::footage::Footage;
-use stitch_engine::index::{Indexer, Report};
+use stitch_engine::index::{Indexer, Report, discover::discover};
 use stitch_engine::library::{Library, VideoStatus};
 use stitch_engine::progress::{Progress, Silent};
 use stitch_engine::sentence::SentenceEncoder;
@@ -81,6 +81,10 @@ impl Setup {
     }
 
     fn index(&self) -> Report {
+        self.index_folder(self.videos.path())
+    }
+
+    fn index_folder(&self, folder: &Path) -> Report {
         let indexer = Indexer {
             library: &self.library,
             encoder: &self.encoder,
@@ -89,7 +93,7 @@ impl Setup {
             speech: None,
             list: None,
         };
-        indexer.run(&[self.videos.path().into()], &Silent).unwrap()
+        indexer.run(&[folder.into()], &Silent).unwrap()
     }
 
     /// Name and status of every video; every clip of those that are ready has features.
@@ -149,6 +153,38 @@ fn a_copy_takes_the_place_of_an_original_that_changed_or_went() {
     fs::remove_file(setup.place("a.mp4")).unwrap();
     setup.index();
     assert_eq!(setup.statuses(), ["c.mp4 ready", "d.mp4 ready"]);
+}
+
+#[test]
+fn of_copies_the_one_in_the_given_folder_is_indexed() {
+    let setup = Setup::new();
+    let [one, two] = ["one", "two"].map(|name| setup.place(name));
+    fs::create_dir(&one).unwrap();
+    fs::create_dir(&two).unwrap();
+    setup.video("one/a.mp4", "red");
+    // As after a run that was interrupted.
+    setup.library.enter(&discover(std::slice::from_ref(&one), &Silent).unwrap()).unwrap();
+    setup.copy("one/a.mp4", "two/b.mp4");
+    setup.copy("one/a.mp4", "two/c.mp4");
+    assert_eq!(setup.index_folder(&two).indexed, 1);
+    let statuses = ["a.mp4 copy of b.mp4", "b.mp4 ready", "c.mp4 copy of b.mp4"];
+    assert_eq!(setup.statuses(), statuses);
+    assert_eq!(setup.index_folder(&one).indexed, 0);
+    assert_eq!(setup.statuses(), statuses, "what is ready stays");
+}
+
+#[test]
+fn a_copy_known_before_is_indexed_when_its_folder_is_given() {
+    let setup = Setup::new();
+    let two = setup.place("two");
+    fs::create_dir(&two).unwrap();
+    setup.video("a.mp4", "red");
+    setup.copy("a.mp4", "two/b.mp4");
+    setup.library.enter(&discover(&[setup.videos.path().into()], &Silent).unwrap()).unwrap();
+    let copy = setup.library.find("b.mp4").unwrap();
+    assert!(matches!(copy.status, VideoStatus::Duplicate(_)), "{copy:?}");
+    assert_eq!(setup.index_folder(&two).indexed, 1);
+    assert_eq!(setup.statuses(), ["a.mp4 copy of b.mp4", "b.mp4 ready"]);
 }
 
 #[test]

@@ -15,8 +15,6 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; i
     media-src 'self'; connect-src 'self'; font-src 'self'; form-action 'self'; base-uri 'none'; \
     frame-ancestors 'none'";
 
-const COOKIE: &str = "stitch_token";
-
 /// What a request may use, by its token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
@@ -60,12 +58,13 @@ fn check(state: &ServerState, request: &Request) -> Result<Access, Box<Response>
         }
         _ => None,
     };
-    if let Some(access) = given_tokens(headers).find_map(access) {
+    let cookie = cookie_name(host);
+    if let Some(access) = given_tokens(headers, &cookie).find_map(access) {
         return Ok(access);
     }
     let in_url = query_value(request.uri(), "token").filter(|given| access(given).is_some());
     match in_url.filter(|_| request.method() == Method::GET) {
-        Some(token) => Err(Box::new(set_cookie(token, path, headers))),
+        Some(token) => Err(Box::new(set_cookie(&cookie, token, path, headers))),
         None => refuse(
             StatusCode::UNAUTHORIZED,
             "open the URL that the server printed, which contains the token",
@@ -78,11 +77,18 @@ fn is_for_raters(path: &str) -> bool {
         || ["/study/", "/api/study/raters", "/assets/"].iter().any(|start| path.starts_with(start))
 }
 
-/// The tokens in a request's headers: as a bearer token, and as a cookie.
-fn given_tokens(headers: &HeaderMap) -> impl Iterator<Item = &str> {
+/// The name of the token's cookie. Browsers send a host's cookies to all of its ports, so the port tells
+/// the cookies of several servers apart.
+fn cookie_name(host: &str) -> String {
+    let port = host[without_port(host).len()..].trim_start_matches(':');
+    port.parse::<u16>().map_or("stitch_token".into(), |port| format!("stitch_token_{port}"))
+}
+
+/// The tokens in a request's headers: as a bearer token, and as a cookie of this name.
+fn given_tokens<'a>(headers: &'a HeaderMap, name: &'a str) -> impl Iterator<Item = &'a str> {
     let bearer = text(headers, header::AUTHORIZATION).and_then(|a| a.strip_prefix("Bearer "));
     let cookies = text(headers, header::COOKIE).unwrap_or_default().split(';');
-    let cookie = cookies.filter_map(|c| c.trim().strip_prefix(COOKIE)?.strip_prefix('='));
+    let cookie = cookies.filter_map(move |c| c.trim().strip_prefix(name)?.strip_prefix('='));
     bearer.into_iter().chain(cookie)
 }
 
@@ -120,8 +126,8 @@ fn query_value<'a>(uri: &'a Uri, name: &str) -> Option<&'a str> {
 
 /// Sets the cookie and leads to the same page without the token in its URL. Browsers send no strict cookie
 /// along a redirect from another site, such as a link in a web mail: there a page reloads itself.
-fn set_cookie(token: &str, path: &str, headers: &HeaderMap) -> Response {
-    let cookie = format!("{COOKIE}={token}; Path=/; HttpOnly; SameSite=Strict; Max-Age=31536000");
+fn set_cookie(name: &str, token: &str, path: &str, headers: &HeaderMap) -> Response {
+    let cookie = format!("{name}={token}; Path=/; HttpOnly; SameSite=Strict; Max-Age=31536000");
     let cookie = [(header::SET_COOKIE, cookie)];
     if text(headers, HeaderName::from_static("sec-fetch-site")) != Some("cross-site") {
         return (cookie, Redirect::to(path)).into_response();
@@ -168,6 +174,19 @@ mod tests {
         ];
         for (host, name) in table {
             assert_eq!(without_port(host), name, "{host}");
+        }
+    }
+
+    #[test]
+    fn the_cookies_name_has_the_port() {
+        let table = [
+            ("localhost:80", "stitch_token_80"),
+            ("[::1]:7878", "stitch_token_7878"),
+            ("localhost", "stitch_token"),
+            ("localhost:a; Domain=b", "stitch_token"),
+        ];
+        for (host, name) in table {
+            assert_eq!(cookie_name(host), name, "{host}");
         }
     }
 

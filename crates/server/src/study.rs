@@ -88,26 +88,14 @@ impl StudyPlan {
     }
 
     /// Creates the folder of a new study. One that holds a study is refused, because its answers would count
-    /// for the new one; with `force` they are kept as `answers-N.db`.
+    /// for the new one; with `force` it is kept as `study-N.json` and `answers-N.db`.
     pub fn create_folder(folder: &Path, force: bool) -> Result<(), ServerError> {
-        let file = folder.join(Self::FILE);
-        let answers = folder.join(ANSWERS);
-        if (file.exists() || answers.exists()) && !force {
+        let holds_study = [Self::FILE, ANSWERS].iter().any(|name| folder.join(name).exists());
+        if holds_study && !force {
             return Err(ServerError::OldStudy { folder: folder.into() });
         }
         std::fs::create_dir_all(folder).map_err(FileError::at(folder))?;
-        let kept = |n: &u32| format!("answers-{n}.db");
-        let unused = (1..).map(|n| kept(&n)).find(|name| !folder.join(name).exists());
-        let Some(unused) = unused.filter(|_| answers.exists()) else { return Ok(()) };
-        // SQLite keeps answers in the write-ahead log too.
-        for end in ["", "-wal", "-shm"] {
-            let from = folder.join(format!("{ANSWERS}{end}"));
-            if from.exists() {
-                let to = folder.join(format!("{unused}{end}"));
-                std::fs::rename(&from, to).map_err(FileError::at(&from))?;
-            }
-        }
-        Ok(())
+        Ok(keep_aside(folder)?)
     }
 
     /// Writes `study.json` into the folder.
@@ -138,6 +126,25 @@ impl StudyPlan {
         };
         self.version == Self::VERSION && !self.pairs.is_empty() && self.pairs.iter().all(has_videos)
     }
+}
+
+/// Gives the files of a study, if there are any, names that are not in use. `study.json` goes first:
+/// without it no study can be opened.
+fn keep_aside(folder: &Path) -> Result<(), FileError> {
+    let is_unused = |names: &[String; 2]| names.iter().all(|name| !folder.join(name).exists());
+    let mut kept = (1u32..).map(|n| [format!("study-{n}.json"), format!("answers-{n}.db")]);
+    let Some([plan, answers]) = kept.find(is_unused) else { return Ok(()) };
+    let mut renamed = vec![(StudyPlan::FILE.to_owned(), plan)];
+    // SQLite keeps answers in the write-ahead log too.
+    let parts = ["", "-wal", "-shm"];
+    renamed.extend(parts.map(|end| (format!("{ANSWERS}{end}"), format!("{answers}{end}"))));
+    for (from, to) in renamed {
+        let from = folder.join(from);
+        if from.exists() {
+            std::fs::rename(&from, folder.join(to)).map_err(FileError::at(&from))?;
+        }
+    }
+    Ok(())
 }
 
 /// A rater's answer to one question

@@ -1,6 +1,6 @@
 //! The synthetic library: instructional videos drawn from a seed, with exact truth.
 //!
-//! docs/world.md explains the data files and the truth.
+//! docs/src/world.md explains the data files and the truth.
 
 pub mod vocabulary;
 pub mod catalogue;

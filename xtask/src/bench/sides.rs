@@ -33,6 +33,9 @@ pub fn ours(root: &Path, pair: &Pair) -> Values {
 /// Installs what the script needs, once, and runs it.
 pub fn theirs(root: &Path, pair: &Pair) -> Values {
     let script = format!("benches/{}.py", pair.name.replace('-', "_"));
+    if !root.join(&script).is_file() {
+        return Err(format!("{script} does not exist"));
+    }
     let mut command = Command::new(python(root, pair.name)?);
     command.arg(root.join(script)).current_dir(root);
     if let Mode::WithModel(name) = pair.mode {

@@ -38,7 +38,7 @@ pub struct NewArguments {
     /// The folder to create
     #[arg(long, short, value_name = "DIR")]
     out: PathBuf,
-    /// Replace the study in the folder; its answers are kept as answers-N.db
+    /// Replace the study in the folder; the old one is kept as study-N.json and answers-N.db
     #[arg(long)]
     force: bool,
     /// The title that raters see

@@ -14,7 +14,7 @@ use std::path::PathBuf;
 
 use rayon::prelude::*;
 
-use crate::encoder::Encoder;
+use crate::encoder::{Encoder, EncoderError};
 use crate::files::FileError;
 use crate::library::{Library, LibraryError, Outcome, VideoRecord, VideoStatus};
 use crate::listen::Listener;
@@ -69,6 +69,9 @@ pub enum IndexError {
     /// A program is missing, or the disk is full.
     #[error(transparent)]
     Media(MediaError),
+    /// A model is not there, or its files cannot be opened.
+    #[error(transparent)]
+    Encoder(EncoderError),
     #[error(transparent)]
     File(#[from] FileError),
     #[error(transparent)]

@@ -14,14 +14,16 @@ use crate::files::read_side_file;
 use crate::library::{Indexed, Outcome, Video, VideoFeatures, VideoRecord};
 use crate::listen::{ListenError, Listener, UncertainWord};
 use crate::media::{self, MediaError, Probe};
+use crate::models::NnError;
 use crate::progress::Progress;
 use crate::recipe;
+use crate::sentence::SentenceError;
 use crate::summarise;
 use crate::transcript::{self, Sentence};
 
 impl Indexer<'_> {
     /// Indexes one video. What is wrong with the video is an outcome; what is wrong with the
-    /// machine (a program missing, the disk full, Ctrl-C) is an error.
+    /// machine (a program or a model missing, the disk full, Ctrl-C) is an error.
     pub(super) fn index_video(
         &self,
         record: &VideoRecord,
@@ -89,11 +91,8 @@ impl Indexer<'_> {
             }
         }
         for stream in &probe.text_streams {
-            let subtitles = media::text_stream(&record.path, *stream, progress)?;
-            let by = "a text stream of the video".into();
-            match transcript::from_bytes(&subtitles) {
-                Ok(sentences) => return Ok(Some(narration(sentences, by))),
-                Err(error) => progress.warn(&format!("{}: {error}", record.path.display())),
+            if let Some(sentences) = text_inside(record, *stream, progress)? {
+                return Ok(Some(narration(sentences, "a text stream of the video".into())));
             }
         }
         match self.speech.filter(|_| probe.has_audio) {
@@ -259,6 +258,27 @@ struct Narration {
     by: Option<String>,
 }
 
+/// The sentences of a text stream of the video. One that cannot be read, or not in time, is a warning:
+/// of a large file with few texts nothing may come for long.
+fn text_inside(
+    record: &VideoRecord,
+    stream: u32,
+    progress: &dyn Progress,
+) -> Result<Option<Vec<Sentence>>, MediaError> {
+    let left_out = |error: &dyn std::fmt::Display| {
+        let path = record.path.display();
+        progress.warn(&format!("{path}: its text stream {stream} is left out: {error}"));
+    };
+    let text = match media::text_stream(&record.path, stream, progress) {
+        Err(error @ (MediaError::TimedOut { .. } | MediaError::Failed { .. })) => {
+            left_out(&error);
+            return Ok(None);
+        }
+        text => text?,
+    };
+    Ok(transcript::from_bytes(&text).inspect_err(|error| left_out(error)).ok())
+}
+
 /// What is said in the video, by the speech model. Damaged sound is a warning.
 fn recognised_speech(
     listener: &Listener,
@@ -308,12 +328,13 @@ fn no_steps(sentences: &[Sentence], no_listener: bool) -> String {
     }
 }
 
-/// An error is the video's fault, whatever it is, unless every other video would have it.
+/// An error is the video's fault unless every other video would have it: asked to stop, a program or a
+/// model missing, the disk full.
 fn failure(error: EncoderError) -> Result<Outcome, IndexError> {
     match error {
-        EncoderError::Stopped(stopped) | EncoderError::Media(MediaError::Stopped(stopped)) => {
-            Err(stopped.into())
-        }
+        EncoderError::Stopped(stopped)
+        | EncoderError::Media(MediaError::Stopped(stopped))
+        | EncoderError::Sentence(SentenceError::Stopped(stopped)) => Err(stopped.into()),
         EncoderError::Media(
             error @ (MediaError::Missing { .. }
             | MediaError::NotStarted { .. }
@@ -322,6 +343,67 @@ fn failure(error: EncoderError) -> Result<Outcome, IndexError> {
         ) => Err(IndexError::Media(error)),
         // The caller names the video.
         EncoderError::Media(MediaError::Unusable { reason, .. }) => Ok(Outcome::Failed(reason)),
+        error if is_missing_model(&error) => Err(IndexError::Encoder(error)),
         error => Ok(Outcome::Failed(error.to_string())),
+    }
+}
+
+/// Whether a model is not there or its files cannot be opened. That a model fails on the words or the
+/// frames of a video says nothing of the next video.
+fn is_missing_model(error: &EncoderError) -> bool {
+    match error {
+        EncoderError::NoRuntime(_)
+        | EncoderError::NotPulled { .. }
+        | EncoderError::Unknown { .. }
+        | EncoderError::Model(_)
+        | EncoderError::File(_) => true,
+        EncoderError::Weights(error) | EncoderError::Sentence(SentenceError::Weights(error)) => {
+            matches!(
+                error,
+                NnError::File(_)
+                    | NnError::Pickle { .. }
+                    | NnError::NotSafetensors { .. }
+                    | NnError::MissingTensor { .. }
+                    | NnError::WrongShape { .. }
+                    | NnError::WrongType { .. }
+                    | NnError::NotFinite { .. }
+            )
+        }
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::files::FileError;
+
+    #[test]
+    fn what_every_video_would_have_ends_the_run() {
+        let name = || "clip".to_owned();
+        let gone = || FileError::at("model.safetensors")(std::io::ErrorKind::NotFound.into());
+        let errors: [EncoderError; 4] = [
+            EncoderError::NotPulled { name: name() },
+            EncoderError::Unknown { name: name() },
+            NnError::from(gone()).into(),
+            SentenceError::from(NnError::from(gone())).into(),
+        ];
+        for error in errors {
+            let ended = failure(error).err();
+            assert!(matches!(ended, Some(IndexError::Encoder(_))), "{ended:?}");
+        }
+    }
+
+    #[test]
+    fn what_a_model_makes_of_one_video_is_that_videos_failure() {
+        let reason = || "an odd text".to_owned();
+        let errors = [
+            NnError::Tokenizer { path: "tokenizer.json".into(), reason: reason() },
+            NnError::GraphRun { graph: "image.onnx".into(), reason: reason() },
+        ];
+        for error in errors {
+            let failed = failure(error.into()).unwrap();
+            assert!(matches!(failed, Outcome::Failed(said) if said.contains("an odd text")));
+        }
     }
 }

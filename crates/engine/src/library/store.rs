@@ -90,13 +90,13 @@ impl Library {
     pub fn enter(&self, found: &[Found]) -> Result<(), LibraryError> {
         self.write(|database| {
             found.iter().try_for_each(|file| enter_one(database, file))?;
-            choose_originals(database)
+            choose_originals(database, found)
         })
     }
 
     /// Those of the files that are to be indexed.
     pub fn pending(&self, found: &[Found]) -> Result<Vec<VideoRecord>, LibraryError> {
-        self.write(choose_originals)?;
+        self.write(|database| choose_originals(database, found))?;
         let paths: std::collections::HashSet<&Path> =
             found.iter().map(|file| file.path.as_path()).collect();
         let mut videos = self.videos()?;
@@ -191,7 +191,7 @@ impl Library {
     pub fn remove(&self, video: &VideoRecord) -> Result<(), LibraryError> {
         let is_used = self.write(|database| {
             database.execute("DELETE FROM videos WHERE id = ?", [video.id])?;
-            choose_originals(database)?;
+            choose_originals(database, &[])?;
             let ready = "SELECT 1 FROM videos WHERE content = ? AND status = 'ready'";
             database.prepare(ready)?.exists([&video.content])
         })?;
@@ -307,19 +307,27 @@ fn enter_one(database: &Connection, file: &Found) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// Of videos with the same bytes one is indexed, the first that is ready or else the first, and the
-/// others are its duplicates. Where it failed, the next one is tried: it may have subtitles.
-fn choose_originals(database: &Connection) -> rusqlite::Result<()> {
-    database.execute_batch(
-        "UPDATE videos SET status = 'pending', reason = NULL
-         WHERE status = 'duplicate' AND content NOT IN
-         (SELECT content FROM videos WHERE status IN ('ready', 'pending'));
-
-         UPDATE videos SET status = 'duplicate', reason = original.path FROM
-         (SELECT content, path, min((status <> 'ready') * 4294967296 + id)
+/// Of videos with the same bytes one is indexed and the others are its duplicates: the first that is
+/// ready, else the first of the found files, which are indexed now, else the first. Where it failed, the
+/// next one is tried: it may have subtitles.
+fn choose_originals(database: &Connection, found: &[Found]) -> rusqlite::Result<()> {
+    let paths: Vec<_> = found.iter().map(|file| file.path.to_string_lossy()).collect();
+    let paths = serde_json::json!(paths).to_string();
+    database.execute(
+        "UPDATE videos SET status = 'pending', reason = NULL WHERE status = 'duplicate'
+         AND content NOT IN (SELECT content FROM videos WHERE status = 'ready')
+         AND (path IN (SELECT value FROM json_each(?))
+              OR content NOT IN (SELECT content FROM videos WHERE status = 'pending'))",
+        [&paths],
+    )?;
+    database.execute(
+        "UPDATE videos SET status = 'duplicate', reason = original.path FROM
+         (SELECT content, path, min(id + 4294967296 * (status <> 'ready')
+             * (1 + (path NOT IN (SELECT value FROM json_each(?)))))
           FROM videos WHERE status IN ('ready', 'pending') GROUP BY content) AS original
          WHERE original.content = videos.content AND original.path <> videos.path
-         AND status <> 'failed';",
+         AND status <> 'failed'",
+        [&paths],
     )?;
     for table in ["sentences", "clips", "shots"] {
         let unused = "SELECT id FROM videos WHERE status <> 'ready'";

@@ -1,7 +1,7 @@
 //! The programs that are used, and errors that say what is missing.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::progress::Stopped;
 
@@ -86,9 +86,9 @@ pub enum MediaError {
     DiskFull { program: Program },
     #[error("{} failed: {message}", program.name())]
     Failed { program: Program, message: String },
-    #[error("{} made nothing of it in {seconds} seconds; copy it to a faster disk, or re-encode it",
-        program.name())]
-    TimedOut { program: Program, seconds: u64 },
+    /// It wrote nothing for too long; `input` is the file that it reads, if it reads one.
+    #[error("{}", timed_out(program.name(), input.as_deref(), *seconds))]
+    TimedOut { program: Program, input: Option<PathBuf>, seconds: u64 },
     #[error("{}: {reason}", path.display())]
     Unusable { path: PathBuf, reason: String },
     #[error(transparent)]
@@ -97,9 +97,33 @@ pub enum MediaError {
     Stopped(#[from] Stopped),
 }
 
+fn timed_out(program: &str, input: Option<&Path>, seconds: u64) -> String {
+    match input {
+        Some(path) => format!(
+            "{program} got nothing out of {} in {seconds} seconds; copy it to a faster disk, or \
+             re-encode it",
+            path.display()
+        ),
+        None => format!(
+            "{program} wrote nothing for {seconds} seconds; try again when the machine is less busy"
+        ),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_timeout_names_the_file_if_there_is_one() {
+        let said = |input| {
+            MediaError::TimedOut { program: Program::Ffmpeg, input, seconds: 120 }.to_string()
+        };
+        let with = said(Some("/a/b.mkv".into()));
+        assert!(with.contains("nothing out of /a/b.mkv in 120 seconds"), "{with}");
+        let without = said(None);
+        assert!(without.contains("wrote nothing for 120 seconds"), "{without}");
+    }
 
     #[test]
     fn names_what_is_missing_and_how_to_get_it() {

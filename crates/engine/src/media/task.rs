@@ -1,10 +1,10 @@
-//! Programs that run. None outlives its owner, leaves a zombie, blocks on a full pipe or waits for ever,
-//! and what reads a foreign file opens no other.
+//! Programs that run. None outlives its owner, leaves a zombie or blocks on a full pipe, one whose output
+//! we read never makes us wait for ever, and what reads a foreign file opens no other.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Read};
 use std::os::unix::process::CommandExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -67,11 +67,13 @@ pub struct Task {
     program: Program,
     command: Command,
     limit: Duration,
+    /// The first foreign file that it reads, for messages.
+    input: Option<PathBuf>,
 }
 
 impl Task {
     fn new(program: Program) -> Self {
-        Self { program, command: program.command(), limit: program.limit() }
+        Self { program, command: program.command(), limit: program.limit(), input: None }
     }
 
     pub fn ffmpeg() -> Self {
@@ -88,7 +90,8 @@ impl Task {
     }
 
     /// Reads a file that we did not write: one of [`CONTAINERS`], and nothing beside it.
-    pub fn input(self, path: &Path) -> Self {
+    pub fn input(mut self, path: &Path) -> Self {
+        self.input.get_or_insert_with(|| path.to_owned());
         let only = ["-protocol_whitelist", "file,pipe", "-format_whitelist", CONTAINERS, "-i"];
         self.args(only).file(path)
     }
@@ -118,7 +121,7 @@ impl Task {
         self.command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = self.command.spawn().map_err(|e| program.io_error(e))?;
         let stderr = child.stderr.take().map(|pipe| std::thread::spawn(move || tail(pipe)));
-        Ok(Running { program, child, stderr, started: Instant::now(), limit })
+        Ok(Running { program, child, stderr, started: Instant::now(), limit, input: self.input })
     }
 
     /// Runs it to its end and returns what it wrote to standard output.
@@ -145,6 +148,7 @@ pub struct Running {
     stderr: Option<JoinHandle<Vec<u8>>>,
     started: Instant,
     limit: Duration,
+    input: Option<PathBuf>,
 }
 
 impl Running {
@@ -185,9 +189,11 @@ impl Running {
     fn check(&self, since: Instant, progress: &dyn Progress) -> Result<(), MediaError> {
         progress.check()?;
         match since.elapsed() > self.limit {
-            true => {
-                Err(MediaError::TimedOut { program: self.program, seconds: self.limit.as_secs() })
-            }
+            true => Err(MediaError::TimedOut {
+                program: self.program,
+                input: self.input.clone(),
+                seconds: self.limit.as_secs(),
+            }),
             false => Ok(()),
         }
     }
@@ -215,7 +221,7 @@ impl Running {
             std::thread::sleep(POLL);
         };
         let stderr = self.stderr.take().and_then(|reader| reader.join().ok()).unwrap_or_default();
-        // A Ctrl-C reaches the program too: then its exit status means nothing.
+        // If we were asked to stop meanwhile, that is the reason to give.
         progress.check()?;
         Ok((status.success(), stderr))
     }
@@ -272,7 +278,7 @@ mod tests {
     fn silent(program: Program) -> Task {
         let mut command = Command::new("sleep");
         die_with_parent(command.arg("3600"));
-        Task { program, command, limit: Duration::from_millis(100) }
+        Task { program, command, limit: Duration::from_millis(100), input: None }
     }
 
     #[test]

@@ -45,8 +45,20 @@ pub fn draft(lines: &[String], labeller: &dyn Labeller) -> Option<Draft> {
         lines.push(Line { item, sentences, labels });
     }
     lists(&lines).iter().for_each(|list| vote(list, &mut lines));
+    headings(&lines).iter().for_each(|at| lines[*at].labels.fill(Label::Other));
     let steps = steps(&lines);
     (!steps.is_empty()).then(|| Draft { title: title(&lines), steps })
+}
+
+/// The lines that only announce a list: `Chop everything small:`.
+fn headings(lines: &[Line]) -> Vec<usize> {
+    let is_heading = |at: &usize| {
+        let (line, mut after) = (&lines[*at], lines[at + 1..].iter());
+        let colon = line.sentences.last().is_some_and(|last| last.ends_with(':'));
+        let next = after.find(|line| !line.sentences.is_empty());
+        colon && line.item.is_none() && next.is_some_and(|next| next.item.is_some())
+    };
+    (0..lines.len()).filter(is_heading).collect()
 }
 
 /// The lines of each list: items with the same kind of mark, and lines that go on with them.

@@ -59,6 +59,7 @@ fn labels_decide_where_there_are_any() {
         // Every labelled line is a step, also in small letters.
         ("Soup\nStir onions\nStir it\nand stir", "Soup | Stir onions | Stir it"),
         ("Heat it to 180. Chop it to 5. Fry it.", " | Chop it to 5. | Fry it."),
+        ("Chop all:\n- Chop one\n- Fry two\n- Stir", " | Chop one | Fry two | Stir"),
         // Markup is no part of a step.
         (
             "---\ntitle: T\n---\n**1.** Chop\n```\nFry\n```\n> 2. Stir\n3. Fry",

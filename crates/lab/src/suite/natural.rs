@@ -56,19 +56,20 @@ pub struct JudgedStep {
     pub id: String,
     pub domain: Domain,
     pub line: String,
-    /// Whether the library shows it.
+    /// Whether the library shows the step.
     pub shown: bool,
     pub context: bool,
     pub verdict: Verdict,
-    /// Why it is not right.
+    /// Why the step is not answered rightly; none where it is.
     pub reason: Option<&'static str>,
-    /// The text of the clip that decided the verdict,
+    /// The text of the clip that decided the verdict; none for a gap.
     pub clip: Option<String>,
-    /// its probability,
+    /// The probability of that clip.
     pub probability: Option<f32>,
-    /// what the decision about gaps went by,
+    /// What the decision about gaps went by, for the first step that this one was read as: rows to fit
+    /// must not be chosen by their outcome.
     pub features: Option<[f32; FEATURES]>,
-    /// and whether the clip that was the best before that decision is right.
+    /// Whether the best clip of that first step, before the decision about gaps, is right.
     pub best_right: Option<bool>,
 }
 
@@ -203,7 +204,8 @@ fn answer(
     Ok(answered.collect())
 }
 
-/// Judges the steps of a procedure. A step may be read as several; one right clip makes it right.
+/// Judges the steps of a procedure. A step may be read as several: one right clip makes it right, and
+/// the first of them is its row for fitting.
 fn judge(
     natural: &NaturalProcedure,
     answered: &[Answered],
@@ -224,14 +226,15 @@ fn judge(
         let right = |clip: &ChosenClip| is_accepted(clip, truth, &step.accept);
         let is_right = |step: &&&Answered| step.chosen.as_ref().is_some_and(right);
         let shown = hits.iter().find(|step| step.chosen.is_some());
-        let decided = hits.iter().find(is_right).or(shown).or(hits.first()).copied();
+        let first = hits.first().copied();
+        let decided = hits.iter().find(is_right).or(shown).copied().or(first);
         let chosen = decided.and_then(|decided| decided.chosen.as_ref());
         let verdict = match chosen.map(right) {
             Some(true) => Verdict::Right,
             Some(false) => Verdict::Wrong,
             None => Verdict::Gap,
         };
-        let best_right = decided.and_then(|decided| decided.best.as_ref()).map(right);
+        let best_right = first.and_then(|first| first.best.as_ref()).map(right);
         report.steps.push(JudgedStep {
             id: natural.id.clone(),
             domain: natural.domain,
@@ -242,7 +245,7 @@ fn judge(
             reason: reason(verdict, !step.accept.is_empty(), decided.is_some(), best_right),
             clip: chosen.map(|clip| clip.text.clone()),
             probability: chosen.map(|clip| clip.probability),
-            features: decided.and_then(|decided| decided.features),
+            features: first.and_then(|first| first.features),
             best_right,
         });
     }
@@ -390,19 +393,21 @@ mod tests {
     const FRY: (Verb, Kind) = (Verb::Fry, Kind::Mince);
 
     #[test]
-    fn the_clip_that_decides_is_the_one_that_is_reported() {
+    fn the_deciding_clip_is_reported_and_the_first_is_the_row() {
         let natural = procedure(&[("Chop the onion, then peel it.", &[CHOP]), ("Fry.", &[FRY])]);
-        let steps = [
+        let mut steps = [
             answered("Chop the onion", clip("wrong", 5000, 0.9), clip("wrong", 5000, 0.9)),
             answered("then peel it", clip("right", 0, 0.6), clip("right", 0, 0.6)),
             answered("Fry", None, clip("right", 4500, 0.2)),
             answered("Enjoy!", None, None),
         ];
+        (steps[0].features, steps[1].features) = (Some([0.1; FEATURES]), Some([0.2; FEATURES]));
         let mut report = NaturalReport::default();
         judge(&natural, &steps, &truth(), &mut report);
         let [chop, fry] = &report.steps[..] else { panic!("{:?}", report.steps) };
         assert_eq!((chop.verdict, chop.reason), (Verdict::Right, None));
         assert_eq!((chop.clip.as_deref(), chop.probability), (Some("right"), Some(0.6)));
+        assert_eq!((chop.features, chop.best_right), (Some([0.1; FEATURES]), Some(false)));
         assert_eq!((fry.verdict, fry.reason), (Verdict::Gap, Some("called a gap")));
         assert_eq!((&fry.clip, fry.probability, fry.best_right), (&None, None, Some(true)));
         assert_eq!(report.extra_steps, [("p".to_owned(), "Enjoy!".to_owned())]);

@@ -159,13 +159,18 @@ pub fn respond(status: StatusCode, page: Markup) -> Response {
         .into_response()
 }
 
-pub fn error_page(state: &State, error: &ApiError) -> Response {
+/// With a link to a page that the request may open.
+pub fn error_page(state: &State, access: Access, error: &ApiError) -> Response {
+    let (item, url, label) = match access {
+        Access::All => (NavItem::None, "/", "Go to the library"),
+        Access::Study => (NavItem::StudyOnly, "/study", "Back to the study"),
+    };
     let content = html! {
         section.narrow {
             h1 { "An error occurred" }
             p.lead { (error.error) }
-            p { a.button href="/" { "Go to the library" } }
+            p { a.button href=(url) { (label) } }
         }
     };
-    respond(error.status, page(state, NavItem::None, "Error", &content))
+    respond(error.status, page(state, item, "Error", &content))
 }

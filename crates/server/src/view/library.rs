@@ -1,5 +1,7 @@
 //! The library page: search, demonstrations, adding a folder, failed videos, all videos.
 
+use std::path::PathBuf;
+
 use maud::{Markup, html};
 use stitch_core::format::{clock, count, percent};
 
@@ -98,9 +100,7 @@ fn add_folder(state: &State, open: bool) -> Result<Markup, ApiError> {
     let indexing: Vec<&Job> =
         jobs.iter().filter(|job| job.kind == JobKind::Index).take(3).collect();
     let running = indexing.iter().any(|job| !job.status.is_over());
-    let roots: Vec<String> =
-        state.settings.roots.iter().map(|root| root.display().to_string()).collect();
-    let example = roots.first().map_or("/videos".to_owned(), |root| format!("{root}/videos"));
+    let (allowed, example) = allowed_folders(state)?;
     Ok(html! {
         details.card.adding open[open || running] {
             summary { (icon("folder")) "Add a folder of videos" }
@@ -108,17 +108,30 @@ fn add_folder(state: &State, open: bool) -> Result<Markup, ApiError> {
                 label for="folder" { "Folder on the machine that runs stitch" }
                 div.row {
                     input #folder name="folder" required autocomplete="off" spellcheck="false"
-                        placeholder=(example);
+                        placeholder=[example];
                     button.primary { "Add" }
                 }
-                p.soft {
-                    @if roots.is_empty() { "Allowed: the folders of the library's videos. Start the server with --root FOLDER to allow others." }
-                    @else { "Allowed: " (roots.join(", ")) " and their subfolders." }
-                }
+                p.soft { (allowed) }
             }
             ul.jobs #jobs { @for job in indexing { (job_row(job)) } }
         }
     })
+}
+
+/// From where videos may be added, in words, and one of these folders.
+fn allowed_folders(state: &State) -> Result<(String, Option<String>), ApiError> {
+    let absolute = |root: &PathBuf| std::path::absolute(root).unwrap_or_else(|_| root.clone());
+    let roots: Vec<PathBuf> = state.settings.roots.iter().map(absolute).collect();
+    let videos = state.resources.library.videos()?;
+    if roots.is_empty() && videos.is_empty() {
+        return Ok(("Start the server with --root FOLDER to add videos here.".into(), None));
+    }
+    let of_videos = videos.iter().filter_map(|video| video.path.parent());
+    let example = roots.iter().map(PathBuf::as_path).chain(of_videos).find(|path| path.is_dir());
+    let named: String = roots.iter().map(|root| format!("{}, ", root.display())).collect();
+    let allowed =
+        format!("Allowed: {named}the folders of the library's videos, and their subfolders.");
+    Ok((allowed, example.map(|path| path.display().to_string())))
 }
 
 fn job_row(job: &Job) -> Markup {

@@ -41,23 +41,28 @@ pub fn routes(description: OpenApi) -> Router<SharedState> {
 }
 
 /// The response of unknown paths: JSON under /api/, else a page.
-pub async fn not_found(State(state): AppState, uri: Uri) -> Response {
+pub async fn not_found(
+    State(state): AppState,
+    Extension(access): Extension<Access>,
+    uri: Uri,
+) -> Response {
     let error = ApiError::not_found("page");
     match uri.path().starts_with("/api/") {
         true => error.into_response(),
-        false => error_page(&state, &error),
+        false => error_page(&state, access, &error),
     }
 }
 
 /// A page, or the error as one.
 async fn page(
     state: SharedState,
+    access: Access,
     make: impl FnOnce(&Server) -> Result<Markup, ApiError> + Send + 'static,
 ) -> Response {
     let server = state.clone();
     match blocking(move || make(&server)).await {
         Ok(page) => respond(StatusCode::OK, page),
-        Err(error) => error_page(&state, &error),
+        Err(error) => error_page(&state, access, &error),
     }
 }
 
@@ -68,8 +73,12 @@ async fn fragment(
     Ok(respond(StatusCode::OK, blocking(make).await?))
 }
 
-async fn library(State(state): AppState, uri: Uri) -> Response {
-    page(state, move |state| library::library(state, uri.query() == Some("all"))).await
+async fn library(
+    State(state): AppState,
+    Extension(access): Extension<Access>,
+    uri: Uri,
+) -> Response {
+    page(state, access, move |state| library::library(state, uri.query() == Some("all"))).await
 }
 
 async fn search_results(
@@ -83,8 +92,12 @@ async fn new(State(state): AppState) -> Response {
     respond(StatusCode::OK, new::new(&state))
 }
 
-async fn demonstration(State(state): AppState, id: Result<Path<i64>, ApiError>) -> Response {
-    page(state, |state| demonstration::demonstration(state, id?.0)).await
+async fn demonstration(
+    State(state): AppState,
+    Extension(access): Extension<Access>,
+    id: Result<Path<i64>, ApiError>,
+) -> Response {
+    page(state, access, |state| demonstration::demonstration(state, id?.0)).await
 }
 
 async fn change(
@@ -106,7 +119,7 @@ async fn rendered(State(state): AppState, Path(id): Path<i64>) -> Result<Respons
 }
 
 async fn study(State(state): AppState, Extension(access): Extension<Access>) -> Response {
-    page(state, move |state| study::introduction(state, access)).await
+    page(state, access, move |state| study::introduction(state, access)).await
 }
 
 async fn study_next(
@@ -117,8 +130,8 @@ async fn study_next(
     let (server, rater) = (state.clone(), key.clone());
     match blocking(move || study::next(&server, &rater)).await {
         Ok(Some(number)) => Redirect::to(&format!("/study/{key}/{number}")).into_response(),
-        Ok(None) => page(state, move |state| study::done(state, access, &key)).await,
-        Err(error) => error_page(&state, &error),
+        Ok(None) => page(state, access, move |state| study::done(state, access, &key)).await,
+        Err(error) => error_page(&state, access, &error),
     }
 }
 
@@ -131,7 +144,7 @@ async fn study_pair(
         let Path((key, number)) = trial?;
         study::pair(state, access, &key, number)
     };
-    page(state, pair).await
+    page(state, access, pair).await
 }
 
 async fn asset(Path((version, name)): Path<(String, String)>) -> Result<Response, ApiError> {

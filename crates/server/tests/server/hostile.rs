@@ -236,8 +236,9 @@ fn elsewhere_than_at_home_a_token_is_needed() {
     let with = |name: &str, value: &str| {
         site.send(request("GET", "/").header(name, value).body(Body::empty()).unwrap()).status
     };
-    assert_eq!(with("cookie", "a=b; stitch_token=0123456789abcdef"), 200);
+    assert_eq!(with("cookie", "a=b; stitch_token_7878=0123456789abcdef"), 200);
+    assert_eq!(with("cookie", "stitch_token_7879=0123456789abcdef"), 401, "another server's");
     assert_eq!(with("authorization", "Bearer 0123456789abcdef"), 200);
     assert_eq!(with("authorization", "Bearer "), 401);
-    assert_eq!(with("cookie", "stitch_token="), 401);
+    assert_eq!(with("cookie", "stitch_token_7878="), 401);
 }

@@ -9,6 +9,9 @@ use crate::site::{Site, request};
 fn an_empty_library_says_what_to_do() {
     let site = Site::new();
     assert!(site.get("/").text().contains("Add a folder of videos"));
+    let root = site.folder.path().display();
+    assert!(site.get("/").text().contains(&format!("Allowed: {root}, the folders of")));
+    assert!(site.get("/").text().contains(&format!("placeholder=\"{root}\"")));
     assert_eq!(site.get("/api/videos").json(), json!([]));
     assert_eq!(site.get("/api/search?q=onion").json(), json!({"shown": [], "said": []}));
     let id = site.demonstration(&["Chop the onion"]);
@@ -119,4 +122,15 @@ fn without_roots_only_the_folders_of_the_librarys_videos_are_allowed() {
         (add("videos").as_u16(), add("library").as_u16(), add("").as_u16()),
         (202, 422, 422)
     );
+    let page = site.get("/").text();
+    assert!(page.contains("Allowed: the folders of the library's videos, and their"), "{page}");
+    let folder = site.path("videos").canonicalize().unwrap();
+    assert!(page.contains(&format!("placeholder=\"{}\"", folder.display())), "{page}");
+}
+
+#[test]
+fn without_roots_and_videos_the_page_says_how_to_start_the_server() {
+    let site = Site::with(|settings| settings.roots.clear());
+    let page = site.get("/").text();
+    assert!(page.contains("Start the server with --root FOLDER to add videos here."), "{page}");
 }

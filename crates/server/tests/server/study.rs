@@ -129,7 +129,7 @@ fn a_raters_token_opens_only_the_study() {
     });
     let token = site.state.study.as_ref().unwrap().token.clone();
     let get = |path: &str, token: &str| {
-        let request = request("GET", path).header("cookie", format!("stitch_token={token}"));
+        let request = request("GET", path).header("cookie", format!("stitch_token_7878={token}"));
         site.send(request.body(Body::empty()).unwrap())
     };
     let raters = get("/study", &token);
@@ -137,6 +137,11 @@ fn a_raters_token_opens_only_the_study() {
     assert_eq!((raters.status.as_u16(), get(&asset, &token).status.as_u16()), (200, 200));
     assert!(!raters.text().contains("answers.csv") && !raters.text().contains("/new"));
     assert!(get("/study", "0123456789abcdef").text().contains("answers.csv"));
+    let lost = get("/study/nobody/1", &token);
+    assert_eq!(lost.status, 404);
+    let page = lost.text();
+    assert!(page.contains("Back to the study"), "{page}");
+    assert!(!page.contains("href=\"/\"") && !page.contains("/new"), "{page}");
     let hidden = ["/", "/new", "/api/videos", "/api/jobs", "/api/study/answers.csv", "/studyx"];
     for path in hidden.into_iter().chain(["/api/study/battles.jsonl"]) {
         assert_eq!(get(path, &token).status, 401, "{path}");
@@ -164,9 +169,12 @@ fn a_new_study_never_takes_over_old_answers() {
     let refused = StudyPlan::create_folder(folder.path(), false).unwrap_err().to_string();
     assert!(refused.contains("--force") && refused.contains("another folder"), "{refused}");
     drop(site);
-    for kept in ["answers-1.db", "answers-2.db"] {
+    for number in 1..=2 {
         StudyPlan::create_folder(folder.path(), true).unwrap();
-        assert!(folder.path().join(kept).exists(), "{kept}");
+        for kept in [format!("answers-{number}.db"), format!("study-{number}.json")] {
+            assert!(folder.path().join(&kept).exists(), "{kept}");
+        }
+        assert!(Study::open(folder.path()).is_err(), "a half-made study is none");
         make(folder.path());
         assert!(Study::open(folder.path()).unwrap().answers().unwrap().is_empty());
     }

@@ -1,6 +1,7 @@
 //! The data files that libraries are made from: tasks, steps, wordings, presenters and procedures.
 //!
-//! docs/world.md explains their keys. They are part of the program; a test checks every entry.
+//! docs/src/world.md explains the keys of a domain. The files are part of the program; a
+//! test checks every entry.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;

@@ -17,8 +17,25 @@ struct Keys {
     length: &'static str,
     steps: &'static str,
     text: &'static str,
-    /// Of two seconds, from and to; `start` and `end` count where it is missing.
-    span: &'static str,
+    span: Span,
+}
+
+/// Where a step has its times in seconds.
+enum Span {
+    /// Both in a list under this key.
+    Pair(&'static str),
+    /// Under `start` and `end`.
+    StartEnd,
+}
+
+impl Span {
+    fn read(&self, step: &Value) -> Option<(f64, f64)> {
+        let seconds = |key: &str| step.get(key)?.as_f64();
+        match *self {
+            Self::Pair(key) => pair(step.get(key)),
+            Self::StartEnd => seconds("start").zip(seconds("end")),
+        }
+    }
 }
 
 /// COIN: an object of videos under `database` as its authors give them, or a list of objects with one
@@ -29,7 +46,7 @@ pub fn coin(path: &Path) -> Read {
         length: "duration",
         steps: "annotation",
         text: "label",
-        span: "segment",
+        span: Span::Pair("segment"),
     };
     let root = read_json(path, KEYS.kind)?;
     let records: Vec<(&String, &Value)> = match (&root, root.get("database")) {
@@ -56,7 +73,7 @@ pub fn crosstask(path: &Path) -> Read {
         length: "duration",
         steps: "steps",
         text: "step",
-        span: "times",
+        span: Span::StartEnd,
     };
     if path.is_dir() {
         return tables::crosstask(path);
@@ -82,7 +99,7 @@ pub fn hirest(path: &Path) -> Read {
         length: "v_duration",
         steps: "steps",
         text: "heading",
-        span: "absolute_bounds",
+        span: Span::Pair("absolute_bounds"),
     };
     let root = read_json(path, KEYS.kind)?;
     let prompts = root.as_object().ok_or_else(|| wrong(path, KEYS.kind, "it is no object"))?;
@@ -113,7 +130,7 @@ pub fn youcook2(path: &Path) -> Read {
         length: "duration",
         steps: "annotations",
         text: "sentence",
-        span: "segment",
+        span: Span::Pair("segment"),
     };
     let root = read_json(path, KEYS.kind)?;
     let videos = root.get("database").and_then(Value::as_object);
@@ -142,12 +159,10 @@ fn read_video(
         steps: Vec::new(),
     };
     for step in record.get(keys.steps).and_then(Value::as_array).into_iter().flatten() {
-        let seconds = |key: &str| step.get(key)?.as_f64();
-        let times = pair(step.get(keys.span)).or_else(|| seconds("start").zip(seconds("end")));
         let text = text(step, keys.text);
-        match times {
+        match keys.span.read(step) {
             Some((from, to)) => read.add_step(&mut video, text, from, to),
-            None => read.report(id, format!("`{text}` has no {}", keys.span)),
+            None => read.report(id, format!("`{text}` has no times")),
         }
     }
     read.add(video);
@@ -192,7 +207,8 @@ mod tests {
             "duration": 60.5, "annotation": [
             {"id": "1", "segment": [2.0, 8.0], "label": "fill the pot"},
             {"id": "2", "segment": [9.0, 30.0], "label": "boil the eggs"},
-            {"id": "3", "segment": [30.0], "label": "peel the eggs"}]}"#;
+            {"id": "3", "segment": [30.0], "start": 30.0, "end": 40.0,
+                "label": "peel the eggs"}]}"#;
         let official = format!(r#"{{"database": {{"abc": {record}, "odd": 7}}}}"#);
         let planning = format!(r#"[{{"abc": {record}}}, {{"odd": 7}}]"#);
         for text in [official, planning] {
@@ -200,7 +216,8 @@ mod tests {
             assert_eq!((read.videos.len(), read.steps()), (1, 2));
             let video = &read.videos[0];
             assert_eq!((video.task.as_str(), video.length_ms), ("BoilEggs", Some(60_500)));
-            assert_eq!(read.issues.len(), 2, "{:?}", read.issues);
+            let said: Vec<&str> = read.issues.iter().map(|odd| odd.reason.as_str()).collect();
+            assert_eq!(said, ["`peel the eggs` has no times", "it is no object"]);
         }
         let told = read_text(coin, "{}").unwrap_err().to_string();
         assert!(told.contains("not annotations of COIN"), "{told}");
@@ -211,12 +228,13 @@ mod tests {
     fn odd_times_of_crosstask_are_told() {
         let text = r#"[{"task": "Make Tea", "video_id": "v", "steps": [
             {"step": "boil water", "start": 5, "end": 9}, {"step": "pour", "start": 9, "end": 9},
-            {"step": "steep", "start": 3, "end": 4}]}, 5]"#;
+            {"step": "steep", "start": 3, "end": 4}, {"step": "sip", "times": [5, 9]}]}, 5]"#;
         let found = read_text(crosstask, text).unwrap();
         assert_eq!((found.videos.len(), found.steps()), (1, 2));
         let said: Vec<&str> = found.issues.iter().map(|odd| odd.reason.as_str()).collect();
         let expected = [
             "from 9 s to 9 s is no time",
+            "`sip` has no times",
             "its steps are not in the order of their times",
             "it is no object",
         ];

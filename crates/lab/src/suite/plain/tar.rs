@@ -53,9 +53,10 @@ impl TarIndex {
         }
         let mut truncated = end.saturating_add(BLOCK_BYTES) > file_length;
         if let Some(error) = failed {
-            // What fails at the end of the file was cut there, be it in a header or in a long name.
+            // What fails at the end of the file was cut there, be it in a header or in a long name;
+            // without a member before it, the file is no archive.
             let read_to = archive.into_inner().stream_position().map_err(FileError::at(path))?;
-            truncated |= read_to >= file_length;
+            truncated |= end > 0 && read_to >= file_length;
             if !truncated {
                 return Err(not_tar(error));
             }
@@ -153,7 +154,12 @@ mod tests {
 
     #[test]
     fn broken_archives_are_told_or_give_what_is_whole() {
-        assert!(matches!(opened(&[7; 2048]), Err(SetError::Archive { .. })));
+        for length in [512, 2048] {
+            assert!(
+                matches!(opened(&[7; 2048][..length]), Err(SetError::Archive { .. })),
+                "{length}"
+            );
+        }
         assert!(opened(b"").unwrap().members.is_empty());
         let long = "x".repeat(1000);
         let bytes = archive(&[("a", b"1"), (&long, b"3"), ("b", &[2; 2000])]);
