@@ -9,8 +9,8 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 use stitch_core::clip::Span;
 
-use super::json::{pair, read_json, wrong};
-use super::{AnnotatedVideo, Annotations, AnnotationsError};
+use super::json::{pair, read_json};
+use super::{AnnotatedVideo, Annotations, AnnotationsError, wrong};
 use crate::suite::plain::{DataIssue, milliseconds, name, span_of_seconds};
 
 const KIND: &str = "a list of detours";

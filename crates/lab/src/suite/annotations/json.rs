@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::{Map, Value};
 use stitch_engine::files::FileError;
 
-use super::{AnnotatedVideo, Annotations, AnnotationsError, tables};
+use super::{AnnotatedVideo, Annotations, AnnotationsError, tables, wrong};
 use crate::suite::plain::{milliseconds, name};
 
 type Read = Result<Annotations, AnnotationsError>;
@@ -181,11 +181,6 @@ pub fn pair(value: Option<&Value>) -> Option<(f64, f64)> {
 pub fn read_json(path: &Path, kind: &'static str) -> Result<Value, AnnotationsError> {
     let bytes = std::fs::read(path).map_err(FileError::at(path))?;
     serde_json::from_slice(&bytes).map_err(|error| wrong(path, kind, error))
-}
-
-/// The error for a file of another kind.
-pub fn wrong(path: &Path, kind: &'static str, reason: impl ToString) -> AnnotationsError {
-    AnnotationsError::Format { path: path.into(), kind, reason: reason.to_string() }
 }
 
 #[cfg(test)]

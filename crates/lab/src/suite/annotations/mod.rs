@@ -130,6 +130,11 @@ pub fn read(kind: &str, path: &Path) -> Result<Annotations, AnnotationsError> {
     }
 }
 
+/// The error for a file of another kind.
+fn wrong(path: &Path, kind: &'static str, reason: impl ToString) -> AnnotationsError {
+    AnnotationsError::Format { path: path.into(), kind, reason: reason.to_string() }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -7,8 +7,7 @@ use std::path::{Path, PathBuf};
 use csv::{ReaderBuilder, StringRecord};
 use stitch_engine::files::FileError;
 
-use super::json::wrong;
-use super::{AnnotatedVideo, Annotations, AnnotationsError};
+use super::{AnnotatedVideo, Annotations, AnnotationsError, wrong};
 use crate::suite::with_extension;
 
 type Read = Result<Annotations, AnnotationsError>;
