@@ -35,7 +35,8 @@ struct Line<'a> {
     labels: Vec<Label>,
 }
 
-/// The title and steps of the lines of a text; none where the labeller has no answer or finds no step.
+/// The title and steps of the lines of a text; none where the labeller has no answer, or finds no step
+/// though there is a numbered list.
 pub fn draft(lines: &[String], labeller: &dyn Labeller) -> Option<Draft> {
     let split: Vec<Vec<&str>> = lines.iter().map(|line| sentences(line)).collect();
     let labels = labeller.label(&split)?;
@@ -47,7 +48,8 @@ pub fn draft(lines: &[String], labeller: &dyn Labeller) -> Option<Draft> {
     lists(&lines).iter().for_each(|list| vote(list, &mut lines));
     headings(&lines).iter().for_each(|at| lines[*at].labels.fill(Label::Other));
     let steps = steps(&lines);
-    (!steps.is_empty()).then(|| Draft { title: title(&lines), steps })
+    let numbered = lines.iter().any(|line| line.item == Some(true));
+    (!steps.is_empty() || !numbered).then(|| Draft { title: title(&lines), steps })
 }
 
 /// The lines that only announce a list: `Chop everything small:`.

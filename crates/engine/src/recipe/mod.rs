@@ -32,7 +32,7 @@ pub struct Reading {
 
 /// Reads the query from a file's bytes. The form is told by the content; the name's extension
 /// decides where that is not enough. English text and Markdown are read by the labeller's labels, and by
-/// rules where there is none, it has no answer or it finds no step.
+/// rules where there is none or it has no answer.
 pub fn read_procedure(
     name: &str,
     bytes: &[u8],

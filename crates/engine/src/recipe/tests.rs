@@ -59,15 +59,15 @@ fn labels_decide_where_there_are_any() {
         // Every labelled line is a step, also in small letters.
         ("Soup\nStir onions\nStir it\nand stir", "Soup | Stir onions | Stir it"),
         ("Heat it to 180. Chop it to 5. Fry it.", " | Chop it to 5. | Fry it."),
-        ("Chop all:\n- Chop one\n- Fry two\n- Stir", " | Chop one | Fry two | Stir"),
+        ("Soup\nChop all:\n- Chop one\n- Fry two\n- Stir", "Soup | Chop one | Fry two | Stir"),
         // Markup is no part of a step.
         (
             "---\ntitle: T\n---\n**1.** Chop\n```\nFry\n```\n> 2. Stir\n3. Fry",
             "T | Chop | Stir | Fry",
         ),
         ("## Step 1: Chop\n## Step 2: Fry\n| Stir | it |", " | Chop | Fry"),
-        // Where nothing is labelled as a step, the rules read.
-        ("Nice words\nWarm words", " | Nice words | Warm words"),
+        // Where nothing is labelled as a step, the rules read a numbered list and nothing else.
+        ("1. Nice words\n2. Warm words", " | Nice words | Warm words"),
         // Without a labelled title the rules find one; without labels they find all.
         ("Pea stew\n\nWarm words.\nFry it", "Pea stew | Fry it"),
         ("1. Chop\n2. illegible", " | Chop | illegible"),
@@ -77,6 +77,13 @@ fn labels_decide_where_there_are_any() {
         let steps = reading.procedure.steps().join(" | ");
         assert_eq!(format!("{} | {steps}", reading.procedure.title()), expected, "{text}");
     }
+}
+
+#[test]
+fn a_text_without_steps_is_an_error() {
+    let poem = b"Roses are red\nViolets are blue";
+    let error = super::read_procedure("r.txt", poem, Some(&ByFirstWord)).unwrap_err();
+    assert!(matches!(error, RecipeError::NoSteps { .. }), "{error}");
 }
 
 #[test]
@@ -144,8 +151,8 @@ fn plain_text_in_every_form() {
         ("Zwiebel schneiden\nBraten", " | Zwiebel schneiden | Braten"),
         ("Guacamole\nMash it.\nSalt it.", "Guacamole | Mash it. | Salt it."),
         (
-            "Beans, diary\n10 Mar: 9 cm pots, filled\n12 Mar: 3 per pot\n2 May: all six out",
-            "Beans, diary | 10 Mar: 9 cm pots, filled | 12 Mar: 3 per pot | 2 May: all six out",
+            "# Beans\n10 Mar: 9 cm pots, filled\n12 Mar: 3 per pot\n2 May: all six out",
+            "Beans | 10 Mar: 9 cm pots, filled | 12 Mar: 3 per pot | 2 May: all six out",
         ),
         ("Tomato notes\nChop them.\nFry them.", "Tomato notes | Chop them. | Fry them."),
         ("Planter (notes)\n- mark\n- saw", "Planter (notes) | mark | saw"),
