@@ -35,7 +35,7 @@ impl Draft {
     /// With the title of another reading where this one has none and does not take it for a step.
     pub fn with_title_of(self, other: Self) -> Self {
         let is_step = |title: &str| {
-            self.steps.iter().any(|step| step.trim_end_matches(['.', ':', '!']) == title)
+            self.steps.iter().any(|step| title.ends_with(step.trim_end_matches(['.', ':', '!'])))
         };
         match self.title.is_empty() && !is_step(&other.title) {
             true => Self { title: other.title, ..self },
