@@ -97,6 +97,39 @@ fn features_of(
     ])
 }
 
+/// Candidates with their scores, best first; never empty.
+pub type Ranked = Vec<(Sequence, f32)>;
+
+/// How likely each clip of a sequence shows its step, and which steps are gaps.
+pub type Judgement = (Vec<Option<f32>>, Vec<usize>);
+
+/// Solves, decides the gaps, and solves again without them: a step that nothing shows may have pulled its
+/// neighbours to its source. Clips that do not change keep their probability; the others are judged again.
+pub fn settle<E>(
+    map: &mut StepMap,
+    solve: impl Fn(&StepMap) -> Result<Ranked, E>,
+    judge: impl Fn(&Sequence, &StepMap) -> Judgement,
+) -> Result<(Ranked, Vec<Option<f32>>), E> {
+    let ranked = solve(map)?;
+    let first = &ranked[0].0;
+    let (shown, gaps) = judge(first, map);
+    if gaps.is_empty() {
+        return Ok((ranked, shown));
+    }
+    gaps.iter().for_each(|step| map.steps[*step].clear());
+    let mut again = solve(map)?;
+    let best = &mut again[0].0;
+    let (mut judged, gaps) = judge(best, map);
+    for step in 0..judged.len() {
+        if best.0[step] == first.0[step] {
+            judged[step] = shown[step];
+        } else if gaps.contains(&step) {
+            best.0[step] = None;
+        }
+    }
+    Ok((again, judged))
+}
+
 fn find(matches: &[Match], clip: ClipId) -> Option<&Match> {
     matches.iter().find(|found| found.clip == clip)
 }
@@ -146,7 +179,31 @@ mod tests {
         assert!(near(&found[1].unwrap(), [-1.0, 2.0, 2.5, -2.0, 0.5, 2.0 / 3.0, 0.0]), "{found:?}");
         assert_eq!(found[2], None);
         let twice = Sequence(vec![Some(ClipId(0)), Some(ClipId(3)), None, Some(ClipId(2))]);
-        assert_eq!(features(&twice, &map, &map, &pool())[1].unwrap()[1], 0.0);
+        let found = features(&twice, &map, &map, &pool())[1].unwrap();
+        assert!(near(&found, [1.0, 0.0, 2.5, 0.0, -4.0, 0.0, 2.0]), "{found:?}");
+    }
+
+    #[test]
+    fn without_a_gap_its_neighbours_are_solved_and_judged_again() {
+        let mut map = map(&[&[(0, 0.0)], &[(1, 0.0)], &[(2, 0.0)], &[(3, 0.0)]]);
+        let solve = |map: &StepMap| {
+            let clips = if map.gaps().is_empty() { [0, 1, 2, 3] } else { [9, 1, 8, 7] };
+            let clips = clips.map(|clip| (clip != 9).then_some(ClipId(clip)));
+            Ok::<_, ()>(vec![(Sequence(clips.to_vec()), 1.0)])
+        };
+        // Clip 0 is a gap at first; 7 is no better; the probability of 1 falls with the gap.
+        let judge = |best: &Sequence, map: &StepMap| {
+            let of = |clip: Option<ClipId>| match (clip?.0, map.gaps().is_empty()) {
+                (0 | 7, _) | (1, false) => Some(0.1),
+                _ => Some(0.9),
+            };
+            let shown: Vec<Option<f32>> = best.0.iter().map(|clip| of(*clip)).collect();
+            let gaps = (0..shown.len()).filter(|step| shown[*step] == Some(0.1)).collect();
+            (shown, gaps)
+        };
+        let (ranked, shown) = settle(&mut map, solve, judge).unwrap();
+        assert_eq!(ranked[0].0.0, [None, Some(ClipId(1)), Some(ClipId(8)), None]);
+        assert_eq!((shown[1], shown[2]), (Some(0.9), Some(0.9)));
     }
 
     #[test]

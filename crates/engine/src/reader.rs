@@ -35,8 +35,11 @@ struct Pass {
 }
 
 impl Reader {
-    /// None where the model has other sizes than the one that was trained.
+    /// None where the model has other sizes than the one that was trained, or reads fewer tokens.
     pub fn load(config: &MpnetConfig) -> Option<Self> {
+        if config.max_tokens < MAX_TOKENS {
+            return None;
+        }
         let weights = Weights::from_bytes("reader/reader.safetensors", WEIGHTS).ok()?;
         let adapter = Adapter::read(&weights, config).ok().filter(|adapter| !adapter.is_empty())?;
         let weight = weights.tensor("head.weight", &[LABELS.len(), config.dim()]).ok()?;
@@ -116,7 +119,41 @@ fn own(tokens: &[u32]) -> &[u32] {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
+
+    #[test]
+    fn every_sentence_gets_the_label_of_the_highest_score() {
+        let tiny = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/tiny-mpnet");
+        let config = MpnetConfig::read(&tiny).unwrap();
+        let weights = Weights::open(&tiny).unwrap();
+        let network = Mpnet::read(&weights, &config).unwrap();
+        let adapter = Adapter::read(&weights, &config).unwrap();
+        let weight = vec![0.0; LABELS.len() * config.dim()];
+        let mut reader = Reader { adapter, weight, bias: vec![0.0; LABELS.len()] };
+        let lines = [vec![vec![0, 5, 2], vec![0, 6, 7, 2]], vec![], vec![vec![0, 8, 2]]];
+        for (at, label) in [Label::Other, Label::Title, Label::Step, Label::More].iter().enumerate()
+        {
+            reader.bias.fill(0.0);
+            reader.bias[at] = 1.0;
+            let found = reader.label(&network, &lines).unwrap().unwrap();
+            assert_eq!(found, [vec![*label; 2], vec![], vec![*label]]);
+        }
+        // By a sentence's own mean: the head points along the row of the last one.
+        let row = |tokens: &[u32]| {
+            let text = PooledText { tokens, pooled: std::iter::once(1..2).collect() };
+            network.forward(std::iter::once(text), None).unwrap()
+        };
+        let (one, other) = (row(&[0, 5, 2]), row(&[0, 8, 2]));
+        let norm = |row: &[f32]| row.iter().map(|x| x * x).sum::<f32>();
+        reader.weight[2 * config.dim()..][..config.dim()].copy_from_slice(&other);
+        reader.bias = vec![norm(&other) * 0.999, 0.0, 0.0, 0.0];
+        let alone = |tokens| reader.label(&network, &[vec![tokens]]).unwrap().unwrap()[0][0];
+        let similar: f32 = one.iter().zip(&other).map(|(a, b)| a * b).sum();
+        assert!(similar < norm(&other) * 0.999, "the two rows differ");
+        assert_eq!((alone(vec![0, 5, 2]), alone(vec![0, 8, 2])), (Label::Other, Label::Step));
+    }
 
     #[test]
     fn lines_become_passes_with_every_sentence_once() {

@@ -99,7 +99,7 @@ fn training_batch(config: &Config) -> (Batch, Labels) {
 fn moved(config: Config) -> Evaluator {
     let mut evaluator = Evaluator::fresh(config, 3).unwrap();
     let number = |i: usize| 0.1 * ((i + 1) as f32 * 7.77).sin();
-    evaluator.numbers_mut().iter_mut().enumerate().for_each(|(i, x)| *x += number(i));
+    evaluator.parameters_mut().iter_mut().enumerate().for_each(|(i, x)| *x += number(i));
     evaluator
 }
 
@@ -108,7 +108,7 @@ fn gradients_by_hand_are_those_of_tensors() {
     for config in shapes() {
         let (batch, labels) = training_batch(&config);
         let evaluator = moved(config.clone());
-        let mut gradient = vec![f32::NAN; evaluator.numbers().len()];
+        let mut gradient = vec![f32::NAN; evaluator.parameters().len()];
         let mut activations = Activations::new(&config.network());
         let loss =
             evaluator.loss(&batch, &labels, Dropout::none(), &mut activations, &mut gradient);
@@ -145,19 +145,19 @@ fn gradients_are_slopes_with_dropout() {
         let (batch, labels) = training_batch(&config);
         let dropout = Dropout::new(0.3, 5);
         let mut evaluator = moved(config.clone());
-        let mut gradient = vec![0.0; evaluator.numbers().len()];
+        let mut gradient = vec![0.0; evaluator.parameters().len()];
         let mut activations = Activations::new(&config.network());
         evaluator.loss(&batch, &labels, dropout, &mut activations, &mut gradient);
         let steep: f64 = gradient.iter().map(|g| f64::from(*g).powi(2)).sum();
         let step = 1e-3 / steep.sqrt();
         let mut other = gradient.clone();
         let mut loss_at = |way: f64| {
-            let was = evaluator.numbers().to_vec();
-            for (x, g) in evaluator.numbers_mut().iter_mut().zip(&gradient) {
+            let was = evaluator.parameters().to_vec();
+            for (x, g) in evaluator.parameters_mut().iter_mut().zip(&gradient) {
                 *x += (way * step * f64::from(*g)) as f32;
             }
             let loss = evaluator.loss(&batch, &labels, dropout, &mut activations, &mut other);
-            evaluator.numbers_mut().copy_from_slice(&was);
+            evaluator.parameters_mut().copy_from_slice(&was);
             f64::from(loss)
         };
         let slope = (loss_at(1.0) - loss_at(-1.0)) / (2.0 * step);
@@ -172,7 +172,7 @@ fn a_second_pass_in_the_same_memory_gives_the_same_gradient() {
     let (batch, labels) = training_batch(&config);
     let short = Batch { inputs: batch.inputs[..config.inputs()].to_vec(), lengths: vec![1] };
     let mut activations = Activations::new(&config.network());
-    let mut gradients = [(); 2].map(|()| vec![0.0; evaluator.numbers().len()]);
+    let mut gradients = [(); 2].map(|()| vec![0.0; evaluator.parameters().len()]);
     evaluator.loss(&batch, &labels, Dropout::new(0.1, 1), &mut activations, &mut gradients[0]);
     let one = Labels { right: vec![true], weight_of_right: 1.0 };
     evaluator.loss(&short, &one, Dropout::new(0.1, 2), &mut activations, &mut gradients[1]);
@@ -340,7 +340,7 @@ fn of_two_domains_the_one_asked_for_or_the_nearest_judges() {
 
 #[test]
 fn a_seed_fixes_the_first_numbers() {
-    let numbers = |seed| Evaluator::fresh(config(), seed).unwrap().numbers().to_vec();
+    let numbers = |seed| Evaluator::fresh(config(), seed).unwrap().parameters().to_vec();
     assert!(numbers(1) == numbers(1) && numbers(1) != numbers(2));
 }
 
@@ -392,13 +392,13 @@ fn gradients_on_a_gpu_are_those_on_cpu() {
     for config in shapes() {
         let (batch, labels) = training_batch(&config);
         let evaluator = moved(config.clone());
-        let on_gpu = |how| GpuNetwork::new(&config.network(), evaluator.numbers(), None, how);
+        let on_gpu = |how| GpuNetwork::new(&config.network(), evaluator.parameters(), None, how);
         let (mut exact, mut rough) = match (on_gpu(Arithmetic::F32), on_gpu(Arithmetic::Bf16)) {
             (Ok(exact), Ok(rough)) => (exact, rough),
             (Err(error), _) | (_, Err(error)) => return eprintln!("not checked: {error}"),
         };
         for dropout in [Dropout::none(), Dropout::new(0.2, 7)] {
-            let mut gradient = vec![0.0; evaluator.numbers().len()];
+            let mut gradient = vec![0.0; evaluator.parameters().len()];
             let mut activations = Activations::new(&config.network());
             let loss = evaluator.loss(&batch, &labels, dropout, &mut activations, &mut gradient);
             let (its_loss, its_gradient) = exact.loss(&batch, &labels, dropout).unwrap();

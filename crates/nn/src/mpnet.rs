@@ -46,7 +46,11 @@ impl MpnetConfig {
         let (heads, d) = (config.num_attention_heads, config.hidden_size);
         let divides = heads > 0 && d > 0 && d.is_multiple_of(heads);
         let room = config.max_position_embeddings > config.pad_token_id + 1;
-        if divides && room && config.relative_attention_num_buckets >= 4 {
+        if divides
+            && room
+            && limits.max_seq_length > 0
+            && config.relative_attention_num_buckets >= 4
+        {
             let positions = config.max_position_embeddings - config.pad_token_id - 1;
             return Ok(Self { max_tokens: limits.max_seq_length.min(positions), config });
         }

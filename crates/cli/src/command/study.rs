@@ -17,7 +17,7 @@ use stitch_lab::study::{Judgement, Preference, StudyReport};
 use stitch_server::study::{Answer, Sample, Study, StudyPlan, StudyVideo};
 
 use crate::failure::Failure;
-use crate::setup::{ScorerArguments, Sentences, Session, Setup, read_procedure};
+use crate::setup::{ScorerArguments, Session, Setup, read_procedure};
 
 #[derive(Subcommand)]
 pub enum StudyCommand {
@@ -71,10 +71,14 @@ fn new(arguments: &NewArguments, setup: &Setup) -> Result<u8, Failure> {
     let session = setup.open(&by_name(AverageSimilarity::ENTRY.name))?;
     let methods = arguments.methods(&session, setup)?;
     let out = &arguments.out;
+    let read = |file: &PathBuf| Ok(read_procedure(file, Some(&session.sentences))?.procedure);
+    let procedures: Result<Vec<Procedure>, Failure> =
+        arguments.procedures.iter().map(read).collect();
+    let procedures = procedures?;
     StudyPlan::create_folder(out, arguments.force)?;
     let mut samples = Vec::new();
-    for file in &arguments.procedures {
-        samples.push(sample(file, &methods, &session.sentences, arguments, setup)?);
+    for (file, procedure) in arguments.procedures.iter().zip(procedures) {
+        samples.push(sample(file, &procedure, &methods, arguments, setup)?);
     }
     let names: Vec<String> = methods.iter().map(|method| method.name.clone()).collect();
     let plan = StudyPlan::new(&arguments.title, arguments.seed, &names, samples);
@@ -167,17 +171,16 @@ fn results_of(name: &str, folder: PathBuf) -> Result<Method<'static>, Failure> {
 
 fn sample(
     file: &Path,
+    procedure: &Procedure,
     methods: &[Method<'_>],
-    sentences: &Sentences,
     arguments: &NewArguments,
     setup: &Setup,
 ) -> Result<Sample, Failure> {
-    let procedure = read_procedure(file, Some(sentences))?.procedure;
     let stem = file_name(&file.file_stem().unwrap_or_default().to_string_lossy());
     let mut videos = BTreeMap::new();
     for method in methods {
         setup.progress.begin(&format!("{stem} by {}", method.name), 0);
-        let demonstration = (method.demonstrate)(&procedure, file)?;
+        let demonstration = (method.demonstrate)(procedure, file)?;
         let video = format!("{stem}.{}.mp4", method.name);
         videos.insert(method.name.clone(), render(&demonstration, video, arguments, setup)?);
     }

@@ -182,18 +182,20 @@ pub fn solve(
     options: &Options,
 ) -> Result<Demonstration, DemonstrateError> {
     let pool = &stock.pool;
-    let options = &suited(options, pool);
     let videos = stock.usable(&options.sources)?;
     let allowed = |id| videos.contains_key(&pool.clip(id).video);
     let calibration = &stock.calibration(with.encoder);
     let (model, limits) = (calibration.belief(), limits(options));
     let mut map = map_within(&asked.steps(), pool, allowed, &model, &options.wishes, limits)?;
     map.collapse(pool, with.library);
-    let mut ranked = rank(with, asked, &map.used, pool, options)?;
-    let shown = shown_probabilities(&ranked[0].0, &map, pool, calibration);
-    for step in find_gaps(&ranked[0].0, &shown, &map.used, calibration, options) {
-        ranked[0].0.0[step] = None;
-    }
+    let Kept { used, all, .. } = &mut map;
+    let solve = |used: &StepMap| rank(with, asked, used, pool, options);
+    let judge = |best: &Sequence, used: &StepMap| {
+        let shown = shown_probabilities(best, used, all, pool, calibration);
+        let gaps = find_gaps(best, &shown, used, calibration, options);
+        (shown, gaps)
+    };
+    let (ranked, shown) = gaps::settle(used, solve, judge)?;
     let best = &ranked[0].0;
     let rooms = rooms(best, stock, with.library)?;
     let trimming = fitted(&options.timeline, options.length_ms, best);
@@ -211,7 +213,6 @@ pub fn gap_features(
     options: &Options,
 ) -> Result<Vec<Option<[f32; gaps::FEATURES]>>, DemonstrateError> {
     let pool = &stock.pool;
-    let options = &suited(options, pool);
     let model = stock.calibration(with.encoder).belief();
     let limits = limits(options);
     let mut map = map_within(&asked.steps(), pool, |_| true, &model, &options.wishes, limits)?;
@@ -246,12 +247,13 @@ fn rank(
 /// How likely each chosen clip shows its step, given the whole solution.
 fn shown_probabilities(
     best: &Sequence,
-    map: &Kept,
+    used: &StepMap,
+    all: &StepMap,
     pool: &Pool,
     calibration: &Calibration,
 ) -> Vec<Option<f32>> {
     let model = GapModel::from(calibration.gaps);
-    let features = gaps::features(best, &map.used, &map.all, pool);
+    let features = gaps::features(best, used, all, pool);
     features.iter().map(|features| Some(model.probability(features.as_ref()?))).collect()
 }
 
@@ -287,17 +289,6 @@ fn rooms(
         Ok((video, Room { length_ms, shots: library.shots(video)? }))
     };
     videos.into_iter().map(room).collect()
-}
-
-/// What was asked for, suited to a library without words: what pictures alone say of clips lies
-/// closer together, so a source change may only cost so much, or no source is ever left.
-fn suited(options: &Options, pool: &Pool) -> Options {
-    const MOST_BY_PICTURES: f64 = 1.5;
-    let mut options = options.clone();
-    if pool.clips().iter().all(|clip| clip.text.is_empty()) {
-        options.k_best.switch_cost = options.k_best.switch_cost.min(MOST_BY_PICTURES);
-    }
-    options
 }
 
 /// V'_R: the covers by few sources, and the exact most likely less the price of changes.
@@ -346,4 +337,16 @@ fn fitted(options: &TimelineOptions, length_ms: Option<u64>, chosen: &Sequence) 
         fitted.shortest_ms = options.shortest_ms.min(fitted.longest_ms);
     }
     fitted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_strict_policy_asks_for_more_and_never_for_nothing() {
+        let of = |policy: GapPolicy| policy.threshold(0.5);
+        assert!(of(GapPolicy::Strict) > of(GapPolicy::Balanced));
+        assert_eq!((of(GapPolicy::Balanced), of(GapPolicy::Never)), (0.5, 0.0));
+    }
 }

@@ -27,6 +27,7 @@ pub use two_towers::TwoTowers;
 use crate::files::FileError;
 use crate::footage::Footage;
 use crate::media::MediaError;
+use crate::media::probe::MAX_LENGTH_MS;
 use crate::models::{ModelError, NnError};
 use crate::progress::{Progress, Stopped};
 use crate::sentence::SentenceError;
@@ -56,9 +57,6 @@ pub struct VideoInput<'a> {
     pub sentences: &'a [Sentence],
 }
 
-/// Two days; a header that says more is broken.
-const MAX_LENGTH_MS: u64 = 48 * 3600 * 1000;
-
 impl VideoInput<'_> {
     /// Rounded up.
     pub fn seconds(&self) -> Result<usize, EncoderError> {
@@ -85,7 +83,7 @@ pub enum EncoderError {
     Weights(#[from] NnError),
     #[error(transparent)]
     Model(#[from] ModelError),
-    #[error("ONNX Runtime, which runs encoders that look at pictures, is not here: {0}")]
+    #[error("ONNX Runtime, which this encoder runs on, is not here: {0}")]
     NoRuntime(ModelError),
     #[error(transparent)]
     Media(#[from] MediaError),

@@ -98,11 +98,11 @@ impl Evaluator {
         &self.network
     }
 
-    pub fn numbers(&self) -> &[f32] {
+    pub fn parameters(&self) -> &[f32] {
         self.network.parameters()
     }
 
-    pub fn numbers_mut(&mut self) -> &mut [f32] {
+    pub fn parameters_mut(&mut self) -> &mut [f32] {
         self.network.parameters_mut()
     }
 

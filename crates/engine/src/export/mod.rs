@@ -27,48 +27,58 @@ pub struct Format {
     pub name: &'static str,
     /// What follows the name of the video and a dot in the name of its file.
     pub extension: &'static str,
+    /// As in HTTP's `Content-Type`.
+    pub media_type: &'static str,
     pub about: &'static str,
     write: Write,
 }
 
 type Write = fn(&Export) -> Result<String, ExportError>;
 
+const JSON: &str = "application/json";
+const TEXT: &str = "text/plain; charset=utf-8";
+const VTT: &str = "text/vtt; charset=utf-8";
+const HTML: &str = "text/html; charset=utf-8";
+
 /// Every format; `stitch make` always writes the first.
 pub static FORMATS: [Format; 8] = [
-    format("json", "json", "the demonstration itself", json::write),
-    format("srt", "srt", "SubRip subtitles", |export| Ok(srt(&export.captions()))),
-    format("vtt", "vtt", "WebVTT subtitles", |export| Ok(vtt(&export.captions()))),
-    format("chapters", "chapters.vtt", "WebVTT chapters, one per step", |export| {
+    format("json", "json", JSON, "the demonstration itself", json::write),
+    format("srt", "srt", TEXT, "SubRip subtitles", |export| Ok(srt(&export.captions()))),
+    format("vtt", "vtt", VTT, "WebVTT subtitles", |export| Ok(vtt(&export.captions()))),
+    format("chapters", "chapters.vtt", VTT, "WebVTT chapters, one per step", |export| {
         Ok(vtt(&chapters(export.demonstration, export.plan)))
     }),
-    format("otio", "otio", "OpenTimelineIO, for video editors", otio::write),
-    format("edl", "edl", "a CMX 3600 edit decision list, for video editors", edl::write),
-    format("credits", "credits.txt", "who made the sources, under which licences", credits::write),
-    format("html", "html", "one page with video, steps, sources and alternatives", page::write),
+    format("otio", "otio", JSON, "OpenTimelineIO, for video editors", otio::write),
+    format("edl", "edl", TEXT, "a CMX 3600 edit decision list, for video editors", edl::write),
+    format(
+        "credits",
+        "credits.txt",
+        TEXT,
+        "who made the sources, under which licences",
+        credits::write,
+    ),
+    format(
+        "html",
+        "html",
+        HTML,
+        "one page with video, steps, sources and alternatives",
+        page::write,
+    ),
 ];
 
 const fn format(
     name: &'static str,
     extension: &'static str,
+    media_type: &'static str,
     about: &'static str,
     write: Write,
 ) -> Format {
-    Format { name, extension, about, write }
+    Format { name, extension, media_type, about, write }
 }
 
 impl Format {
     pub fn by_extension(extension: &str) -> Option<&'static Self> {
         FORMATS.iter().find(|format| format.extension == extension)
-    }
-
-    /// As in HTTP's `Content-Type`.
-    pub fn media_type(&self) -> &'static str {
-        match self.name {
-            "json" | "otio" => "application/json",
-            "vtt" | "chapters" => "text/vtt; charset=utf-8",
-            "html" => "text/html; charset=utf-8",
-            _ => "text/plain; charset=utf-8",
-        }
     }
 
     pub fn text(&self, export: &Export) -> Result<String, ExportError> {

@@ -10,7 +10,11 @@ use crate::library::Video;
 /// The file name is the title where nothing else is known.
 pub fn read_metadata(path: &Path) -> Video {
     let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    let info = read_side_file(&path.with_extension("info.json")).ok();
+    let file = path.with_extension("info.json");
+    let info = read_side_file(&file).ok();
+    if info.is_none() && file.exists() {
+        tracing::warn!(file = %file.display(), "not read: no regular file, or more than 16 MiB");
+    }
     let info: Value =
         info.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or(Value::Null);
     let text = |key: &str| info[key].as_str().map(str::trim).filter(|s| !s.is_empty());

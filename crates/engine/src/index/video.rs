@@ -290,7 +290,9 @@ fn recognised_speech(
         Ok(listened) => listened,
         Err(ListenError::Stopped(stopped)) => return Err(stopped.into()),
         // Sound that cannot be decoded at all leaves the pictures.
-        Err(error @ ListenError::Media(MediaError::Failed { .. })) => {
+        Err(
+            error @ ListenError::Media(MediaError::Failed { .. } | MediaError::TimedOut { .. }),
+        ) => {
             progress.warn(&format!("{path}: its sound is left out: {error}"));
             return Ok(None);
         }
@@ -358,16 +360,7 @@ fn is_missing_model(error: &EncoderError) -> bool {
         | EncoderError::Model(_)
         | EncoderError::File(_) => true,
         EncoderError::Weights(error) | EncoderError::Sentence(SentenceError::Weights(error)) => {
-            matches!(
-                error,
-                NnError::File(_)
-                    | NnError::Pickle { .. }
-                    | NnError::NotSafetensors { .. }
-                    | NnError::MissingTensor { .. }
-                    | NnError::WrongShape { .. }
-                    | NnError::WrongType { .. }
-                    | NnError::NotFinite { .. }
-            )
+            !matches!(error, NnError::Tokenizer { .. } | NnError::GraphRun { .. })
         }
         _ => false,
     }

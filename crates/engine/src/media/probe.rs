@@ -29,8 +29,8 @@ pub struct Probe {
 
 /// Codecs whose subtitles are text.
 const TEXT_CODECS: [&str; 7] = ["subrip", "srt", "ass", "ssa", "mov_text", "webvtt", "text"];
-/// A header that says more is broken.
-const MAX_HOURS: u64 = 48;
+/// Two days; a header that says more is broken.
+pub const MAX_LENGTH_MS: u64 = 48 * 3600 * 1000;
 /// A file whose data ends so much (or a twentieth) before the end in its header is cut off.
 const MAX_MISSING_S: f64 = 3.0;
 
@@ -58,13 +58,14 @@ pub fn describe(path: &Path, progress: &dyn Progress) -> Result<Probe, MediaErro
     if probe.duration_ms == 0 {
         probe.duration_ms = measure_duration(path, progress)?;
     }
-    match (probe.duration_ms, probe.duration_ms / 3_600_000) {
-        (0, _) => Err(unusable(path, "the video lasts 0 seconds; leave it out of the library")),
-        (_, hours @ MAX_HOURS..) => Err(unusable(
+    let hours = probe.duration_ms / 3_600_000;
+    match probe.duration_ms {
+        0 => Err(unusable(path, "the video lasts 0 seconds; leave it out of the library")),
+        1..=MAX_LENGTH_MS => Ok(probe),
+        _ => Err(unusable(
             path,
             format!("the video says it lasts {hours} hours; re-encode it, its header is broken"),
         )),
-        _ => Ok(probe),
     }
 }
 
@@ -91,7 +92,11 @@ pub(super) fn unusable(path: &Path, reason: impl Into<String>) -> MediaError {
 pub(super) fn unreadable(path: &Path, error: MediaError) -> MediaError {
     let MediaError::Failed { message, .. } = error else { return error };
     if message.contains("Format not on whitelist") {
-        return unusable(path, "is a text, a playlist or a single picture, no video; leave it out");
+        return unusable(
+            path,
+            "is a playlist, a text, a single picture or a rare format; convert a video or sound to MP4, leave \
+             out anything else",
+        );
     }
     if message.contains("moov atom not found") && begins_as_mp4(path) {
         return unusable(path, "the file is cut off before its index; get it again");

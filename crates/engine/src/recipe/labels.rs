@@ -46,13 +46,16 @@ pub fn draft(lines: &[String], labeller: &dyn Labeller) -> Option<Draft> {
         lines.push(Line { item, sentences, labels });
     }
     lists(&lines).iter().for_each(|list| vote(list, &mut lines));
-    headings(&lines).iter().for_each(|at| lines[*at].labels.fill(Label::Other));
+    for at in headings(&lines) {
+        let announcement = lines[at].labels.last_mut().filter(|label| label.is_step());
+        announcement.into_iter().for_each(|label| *label = Label::Other);
+    }
     let steps = steps(&lines);
     let numbered = lines.iter().any(|line| line.item == Some(true));
     (!steps.is_empty() || !numbered).then(|| Draft { title: title(&lines), steps })
 }
 
-/// The lines that only announce a list: `Chop everything small:`.
+/// The lines whose last sentence only announces a list: `Chop everything small:`.
 fn headings(lines: &[Line]) -> Vec<usize> {
     let is_heading = |at: &usize| {
         let (line, mut after) = (&lines[*at], lines[at + 1..].iter());
@@ -118,16 +121,21 @@ fn title(lines: &[Line]) -> String {
 fn steps(lines: &[Line]) -> Vec<String> {
     let mut steps: Vec<String> = Vec::new();
     let mut before: Option<&str> = None; // the sentence before, if it belongs to the last step
+    let mut in_item = false; // whether that sentence belongs to an item of a list
     for line in lines {
         let first = line.sentences.first().copied().unwrap_or_default();
-        let mark = item(first).map_or(0, |(_, text)| first.len() - text.len());
+        let bare = item(first).map_or_else(|| without_hashes(first), |(_, text)| text);
+        let mark = first.len() - bare.len();
         for (at, (sentence, label)) in line.sentences.iter().zip(&line.labels).enumerate() {
             let text = if at == 0 { &sentence[mark..] } else { sentence };
             let wrapped = |before: &str| !ends(before) && !text.starts_with(char::is_uppercase);
             let goes_on = match (at, label, before) {
                 (0, Label::Step, _) => false,
-                (0, _, before) => line.item.is_none() && before.is_some_and(wrapped),
-                (_, Label::Step, _) => line.item.is_some(),
+                (0, _, before) if line.item.is_none() => {
+                    before.is_some_and(|b| in_item || wrapped(b))
+                }
+                (0, ..) => false,
+                (_, Label::Step, before) => line.item.is_some() && before.is_some(),
                 (_, _, before) => before.is_some(),
             };
             match steps.last_mut() {
@@ -136,9 +144,16 @@ fn steps(lines: &[Line]) -> Vec<String> {
                 _ => steps.push(inline(text)),
             }
             before = label.is_step().then_some(sentence);
+            in_item = before.is_some() && (line.item.is_some() || in_item && goes_on);
         }
     }
     steps
+}
+
+/// The text of a Markdown heading.
+fn without_hashes(line: &str) -> &str {
+    let text = line.trim_start_matches('#');
+    if text.starts_with(' ') { text.trim_start() } else { line }
 }
 
 /// Whether the text ends as a sentence does.

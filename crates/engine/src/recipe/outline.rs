@@ -306,19 +306,22 @@ fn is_wrapped(lines: &[String]) -> bool {
 
 /// The sentences of a text.
 pub fn sentences(text: &str) -> Vec<&str> {
-    let (mut sentences, mut from, mut at) = (Vec::new(), 0, 0);
-    for piece in text.split_inclusive(char::is_whitespace) {
-        at += piece.len();
-        let next = text[at..].trim_start().chars().next();
-        let word = piece.trim_end();
-        let is_mark = text[from..at].trim() == word && is_number(word);
-        if next.is_some_and(|next| !next.is_lowercase()) && closes(word) && !is_mark {
-            sentences.push(text[from..at].trim());
-            from = at;
+    let mut sentences = Vec::new();
+    let at = |word: &str| word.as_ptr() as usize - text.as_ptr() as usize;
+    let mut words = text.split_whitespace().peekable();
+    let mut start = None;
+    while let Some(word) = words.next() {
+        let from = *start.get_or_insert(at(word));
+        let is_mark = from == at(word) && is_number(word);
+        let ends = match words.peek() {
+            Some(next) => !next.starts_with(char::is_lowercase) && closes(word) && !is_mark,
+            None => true,
+        };
+        if ends {
+            sentences.push(&text[from..at(word) + word.len()]);
+            start = None;
         }
     }
-    sentences.push(text[from..].trim());
-    sentences.retain(|sentence| !sentence.is_empty());
     sentences
 }
 

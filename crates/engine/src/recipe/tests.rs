@@ -60,7 +60,15 @@ fn labels_decide_where_there_are_any() {
         ("Soup\nStir onions\nStir it\nand stir", "Soup | Stir onions | Stir it"),
         ("Heat it to 180. Chop it to 5. Fry it.", " | Chop it to 5. | Fry it."),
         ("Soup\nChop all:\n- Chop one\n- Fry two\n- Stir", "Soup | Chop one | Fry two | Stir"),
+        (
+            "Fry it. Chop all:\n- Chop one\n- Fry two\n- Stir",
+            " | Fry it. | Chop one | Fry two | Stir",
+        ),
+        // An item is one step with the lines that go on with it, and never part of another.
+        ("1. Chop it.\n2. Nice. Fry it.", " | Chop it. | Fry it."),
+        ("1. Chop it.\n   Twice.\n2. Fry", " | Chop it. Twice. | Fry"),
         // Markup is no part of a step.
+        ("## Chop\n## Fry", " | Chop | Fry"),
         (
             "---\ntitle: T\n---\n**1.** Chop\n```\nFry\n```\n> 2. Stir\n3. Fry",
             "T | Chop | Stir | Fry",
@@ -84,6 +92,13 @@ fn a_text_without_steps_is_an_error() {
     let poem = b"Roses are red\nViolets are blue";
     let error = super::read_procedure("r.txt", poem, Some(&ByFirstWord)).unwrap_err();
     assert!(matches!(error, RecipeError::NoSteps { .. }), "{error}");
+}
+
+#[test]
+fn a_line_of_blanks_costs_no_more_than_another() {
+    let text = format!("Chop it.{}Fry it.", " ".repeat(10 << 20));
+    let reading = super::read_procedure("r.txt", text.as_bytes(), Some(&ByFirstWord)).unwrap();
+    assert_eq!(reading.procedure.steps(), ["Chop it.", "Fry it."]);
 }
 
 #[test]

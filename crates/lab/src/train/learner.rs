@@ -51,11 +51,11 @@ pub struct CpuLearner {
 impl CpuLearner {
     /// From the beginning, or from a state of this evaluator.
     pub fn new(mut evaluator: Evaluator, state: Option<OptimiserState<'_>>) -> Self {
-        let count = evaluator.numbers().len();
+        let count = evaluator.parameters().len();
         let optimiser = match state {
             None => AdamWState::new(count),
             Some(state) => {
-                evaluator.numbers_mut().copy_from_slice(&state.weights);
+                evaluator.parameters_mut().copy_from_slice(&state.weights);
                 state.moments()
             }
         };
@@ -74,13 +74,13 @@ impl Learner for CpuLearner {
     ) -> Result<f32, EvaluatorError> {
         let Self { evaluator, optimiser, activations, gradient } = self;
         let loss = evaluator.loss(batch, labels, dropout, activations, gradient);
-        adamw.step(evaluator.numbers_mut(), optimiser, gradient);
+        adamw.step(evaluator.parameters_mut(), optimiser, gradient);
         Ok(loss)
     }
 
     fn state(&self) -> Result<OptimiserState<'_>, EvaluatorError> {
         Ok(OptimiserState {
-            weights: self.evaluator.numbers().into(),
+            weights: self.evaluator.parameters().into(),
             first: self.optimiser.first.as_slice().into(),
             second: self.optimiser.second.as_slice().into(),
             steps: self.optimiser.steps,
@@ -104,7 +104,7 @@ impl GpuLearner {
     ) -> Result<Self, NnError> {
         let config = evaluator.network().config();
         let network = match state {
-            None => GpuNetwork::new(config, evaluator.numbers(), None, arithmetic)?,
+            None => GpuNetwork::new(config, evaluator.parameters(), None, arithmetic)?,
             Some(state) => {
                 let weights = state.weights.clone();
                 GpuNetwork::new(config, &weights, Some(&state.moments()), arithmetic)?
@@ -184,7 +184,7 @@ mod tests {
         learn(&mut begun, 0..3);
         let mut resumed = CpuLearner::new(evaluator(), Some(begun.state().unwrap()));
         learn(&mut resumed, 3..6);
-        assert!(whole.evaluator.numbers() == resumed.evaluator.numbers());
+        assert!(whole.evaluator.parameters() == resumed.evaluator.parameters());
         assert!(whole.optimiser == resumed.optimiser);
     }
 }

@@ -103,7 +103,7 @@ impl<'a> Run<'a> {
         report: &'a dyn Fn(&TrainEvent),
     ) -> Result<Self, TrainError> {
         let fresh = Evaluator::fresh(config.clone(), plan.options.seed)?;
-        let found = checkpoint::read(&output.folder, &settings, fresh.numbers().len())?;
+        let found = checkpoint::read(&output.folder, &settings, fresh.parameters().len())?;
         let (position, state, best) = match found {
             None => (Position::default(), None, Vec::new()),
             Some(found) => (found.position, Some(found.state), found.best),
@@ -223,7 +223,7 @@ impl<'a> Run<'a> {
 
     fn with_weights(&self, weights: &[f32]) -> Evaluator {
         let mut evaluator = self.fresh.clone();
-        evaluator.numbers_mut().copy_from_slice(weights);
+        evaluator.parameters_mut().copy_from_slice(weights);
         evaluator
     }
 

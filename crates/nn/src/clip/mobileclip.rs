@@ -123,6 +123,9 @@ pub fn image_encoder(
 ) -> Result<ImageEncoder, NnError> {
     let trunk = weights.scope("visual.trunk");
     let (side, dim) = (config.vision_cfg.image_size as usize, config.embed_dim);
+    if !(1..=4096).contains(&side) || dim == 0 {
+        return Err(wrong(folder, "the sizes of the image tower make no model".into()));
+    }
     let name = config.vision_cfg.timm_model_name.as_str();
     let network = match (FastVitConfig::named(name), VitConfig::named(name)) {
         (Some(config), _) => ImageNetwork::FastVit(FastVit::load(&trunk, config, dim)?),

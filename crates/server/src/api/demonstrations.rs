@@ -161,7 +161,7 @@ pub async fn export(
     };
     let text = with_ffmpeg(&state, write).await?;
     let name = format!("demonstration-{id}.{}", format.extension);
-    Ok(attachment(format.media_type(), &name, text))
+    Ok(attachment(format.media_type, &name, text))
 }
 
 /// The options of the last render, so that exports have the times of that video.

@@ -296,8 +296,7 @@ fn trimmer(number: usize, clip: &ClipView) -> Markup {
 }
 
 fn alternatives(number: usize, step: &StepView) -> Markup {
-    let what =
-        if step.chosen.is_some() { "Alternatives" } else { "Nearest clips, below the threshold" };
+    let what = if step.chosen.is_some() { "Alternatives" } else { "Nearest clips" };
     html! {
         @if !step.alternatives.is_empty() {
             div.others role="group" aria-label={ (what) ", step " (number + 1) } {
@@ -310,7 +309,10 @@ fn alternatives(number: usize, step: &StepView) -> Markup {
                             span.shot {
                                 img src=(thumbnail(clip.clip.video, clip.clip.start_ms.midpoint(clip.clip.end_ms)))
                                     alt={ "Show step " (number + 1) " by: " (clip.text) } width="160" height="90" loading="lazy";
-                                time { (percent(clip.probability)) span.hidden { " likely, from" } }
+                                // The evidence alone; a gap was decided by the whole solution.
+                                @if step.chosen.is_some() {
+                                    time { (percent(clip.probability)) span.hidden { " likely, from" } }
+                                }
                             }
                             span.name { (clip.title) }
                         }
