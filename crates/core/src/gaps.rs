@@ -100,11 +100,18 @@ fn features_of(
 /// Candidates with their scores, best first; never empty.
 pub type Ranked = Vec<(Sequence, f32)>;
 
-/// How likely each clip of a sequence shows its step, and which steps are gaps.
-pub type Judgement = (Vec<Option<f32>>, Vec<usize>);
+/// What is thought of a sequence.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Judgement {
+    /// How likely each clip shows its step.
+    pub shown: Vec<Option<f32>>,
+    /// The steps whose clip does not, each with another clip that does, where there is one.
+    pub refused: Vec<(usize, Option<ClipId>)>,
+}
 
-/// Solves, decides the gaps, and solves again without them: a step that nothing shows may have pulled its
-/// neighbours to its source. Clips that do not change keep their probability; the others are judged again.
+/// Solves, judges, and solves again with what was refused replaced or left out: a wrong clip may have pulled
+/// its neighbours to its source, and the step's own best clip may have lost to theirs. Clips that do not
+/// change keep their probability; the others are judged again.
 pub fn settle<E>(
     map: &mut StepMap,
     solve: impl Fn(&StepMap) -> Result<Ranked, E>,
@@ -112,18 +119,20 @@ pub fn settle<E>(
 ) -> Result<(Ranked, Vec<Option<f32>>), E> {
     let ranked = solve(map)?;
     let first = &ranked[0].0;
-    let (shown, gaps) = judge(first, map);
-    if gaps.is_empty() {
+    let Judgement { shown, refused } = judge(first, map);
+    if refused.is_empty() {
         return Ok((ranked, shown));
     }
-    gaps.iter().for_each(|step| map.steps[*step].clear());
+    for (step, instead) in refused {
+        map.steps[step].retain(|found| Some(found.clip) == instead);
+    }
     let mut again = solve(map)?;
     let best = &mut again[0].0;
-    let (mut judged, gaps) = judge(best, map);
+    let Judgement { shown: mut judged, refused } = judge(best, map);
     for step in 0..judged.len() {
         if best.0[step] == first.0[step] {
             judged[step] = shown[step];
-        } else if gaps.contains(&step) {
+        } else if refused.iter().any(|(refused, _)| *refused == step) {
             best.0[step] = None;
         }
     }
@@ -183,27 +192,34 @@ mod tests {
         assert!(near(&found, [1.0, 0.0, 2.5, 0.0, -4.0, 0.0, 2.0]), "{found:?}");
     }
 
+    /// Clips 0 and 4 are refused at first; 5 takes the place of 4, and nothing that of 0. Then the
+    /// solution changes: 7 is refused, 8 is not, and 1 would be judged lower.
     #[test]
-    fn without_a_gap_its_neighbours_are_solved_and_judged_again() {
-        let mut map = map(&[&[(0, 0.0)], &[(1, 0.0)], &[(2, 0.0)], &[(3, 0.0)]]);
+    fn what_is_refused_is_replaced_or_left_out_and_its_neighbours_solved_again() {
+        let found: [&[(u32, f32)]; 5] =
+            [&[(0, 0.0)], &[(1, 0.0)], &[(2, 0.0)], &[(3, 0.0)], &[(4, 0.0), (5, -1.0)]];
+        let mut map = map(&found);
+        let is_first = |map: &StepMap| map.gaps().is_empty();
         let solve = |map: &StepMap| {
-            let clips = if map.gaps().is_empty() { [0, 1, 2, 3] } else { [9, 1, 8, 7] };
-            let clips = clips.map(|clip| (clip != 9).then_some(ClipId(clip)));
-            Ok::<_, ()>(vec![(Sequence(clips.to_vec()), 1.0)])
+            let others = if is_first(map) { [1, 2, 3] } else { [1, 8, 7] }.map(ClipId).map(Some);
+            let best = |step: usize| map.steps[step].first().map(|found| found.clip);
+            let clips = [&[best(0)], &others[..], &[best(4)]].concat();
+            Ok::<_, ()>(vec![(Sequence(clips), 1.0)])
         };
-        // Clip 0 is a gap at first; 7 is no better; the probability of 1 falls with the gap.
         let judge = |best: &Sequence, map: &StepMap| {
-            let of = |clip: Option<ClipId>| match (clip?.0, map.gaps().is_empty()) {
-                (0 | 7, _) | (1, false) => Some(0.1),
+            let of = |clip: Option<ClipId>| match (clip?.0, is_first(map)) {
+                (0 | 4 | 7, _) | (1, false) => Some(0.1),
                 _ => Some(0.9),
             };
             let shown: Vec<Option<f32>> = best.0.iter().map(|clip| of(*clip)).collect();
-            let gaps = (0..shown.len()).filter(|step| shown[*step] == Some(0.1)).collect();
-            (shown, gaps)
+            let refused = (0..shown.len()).filter(|step| shown[*step] == Some(0.1));
+            let instead = |step| (step, (step == 4).then_some(ClipId(5)));
+            Judgement { refused: refused.map(instead).collect(), shown }
         };
         let (ranked, shown) = settle(&mut map, solve, judge).unwrap();
-        assert_eq!(ranked[0].0.0, [None, Some(ClipId(1)), Some(ClipId(8)), None]);
-        assert_eq!((shown[1], shown[2]), (Some(0.9), Some(0.9)));
+        let clips = [None, Some(1), Some(8), None, Some(5)].map(|clip| clip.map(ClipId));
+        assert_eq!(ranked[0].0.0, clips);
+        assert_eq!((shown[1], shown[2], shown[4]), (Some(0.9), Some(0.9), Some(0.9)));
     }
 
     #[test]

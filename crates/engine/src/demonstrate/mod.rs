@@ -12,8 +12,8 @@ use std::collections::{BTreeSet, HashMap};
 
 use stitch_core::clip::{ClipId, VideoId};
 use stitch_core::cover::{self, KBestOptions, Sequence};
-use stitch_core::gaps::{self, GapModel};
-use stitch_core::map::{MapError, StepMap};
+use stitch_core::gaps::{self, GapModel, Judgement};
+use stitch_core::map::{MapError, Match, StepMap};
 use stitch_core::pool::Pool;
 use stitch_core::procedure::Procedure;
 use stitch_core::timeline::{self, Room, TimelineOptions};
@@ -191,9 +191,8 @@ pub fn solve(
     let Kept { used, all, .. } = &mut map;
     let solve = |used: &StepMap| rank(with, asked, used, pool, options);
     let judge = |best: &Sequence, used: &StepMap| {
-        let shown = shown_probabilities(best, used, all, pool, calibration);
-        let gaps = find_gaps(best, &shown, used, calibration, options);
-        (shown, gaps)
+        let judge = Judge { used, all, pool, calibration, options };
+        judge.judge(best)
     };
     let (ranked, shown) = gaps::settle(used, solve, judge)?;
     let best = &ranked[0].0;
@@ -244,36 +243,59 @@ fn rank(
     Ok(ranked)
 }
 
-/// How likely each chosen clip shows its step, given the whole solution.
-fn shown_probabilities(
-    best: &Sequence,
-    used: &StepMap,
-    all: &StepMap,
-    pool: &Pool,
-    calibration: &Calibration,
-) -> Vec<Option<f32>> {
-    let model = GapModel::from(calibration.gaps);
-    let features = gaps::features(best, used, all, pool);
-    features.iter().map(|features| Some(model.probability(features.as_ref()?))).collect()
+/// Decides which clips of a solution show their steps.
+struct Judge<'a> {
+    /// M as the search had it.
+    used: &'a StepMap,
+    /// The same with unlikely matches.
+    all: &'a StepMap,
+    pool: &'a Pool,
+    calibration: &'a Calibration,
+    options: &'a Options,
 }
 
-/// The steps of the best solution that nothing shows; what a person fixed is never one.
-fn find_gaps(
-    best: &Sequence,
-    shown: &[Option<f32>],
-    used: &StepMap,
-    calibration: &Calibration,
-    options: &Options,
-) -> Vec<usize> {
-    let is_gap = |step: &usize| {
-        let Some((clip, probability)) = best.0[*step].zip(shown[*step]) else { return false };
-        let fixed = options.wishes.get(step).is_some_and(|wish| wish.fixed.is_some());
-        let found = used.steps[*step].iter().find(|found| found.clip == clip);
-        let balanced = found.map_or(0.0, |found| calibration.threshold(&found.evidence));
-        let threshold = options.threshold.unwrap_or_else(|| options.gaps.threshold(balanced));
-        !fixed && probability < threshold
-    };
-    (0..best.0.len()).filter(is_gap).collect()
+impl Judge<'_> {
+    /// What a person fixed is never refused.
+    fn judge(&self, best: &Sequence) -> Judgement {
+        let shown = self.probabilities(best);
+        let fixed =
+            |step: &usize| self.options.wishes.get(step).is_some_and(|wish| wish.fixed.is_some());
+        let is_refused =
+            |step: &usize| !fixed(step) && self.shows(best, *step, shown[*step]) == Some(false);
+        let refused =
+            (0..best.0.len()).filter(is_refused).map(|step| (step, self.instead(best, step)));
+        Judgement { refused: refused.collect(), shown }
+    }
+
+    /// How likely each clip shows its step, given the whole solution.
+    fn probabilities(&self, best: &Sequence) -> Vec<Option<f32>> {
+        let model = GapModel::from(self.calibration.gaps);
+        let features = gaps::features(best, self.used, self.all, self.pool);
+        features.iter().map(|features| Some(model.probability(features.as_ref()?))).collect()
+    }
+
+    /// Whether the clip of a step is likely enough; none where it has no clip.
+    fn shows(&self, best: &Sequence, step: usize, probability: Option<f32>) -> Option<bool> {
+        let (clip, probability) = best.0[step].zip(probability)?;
+        let found = self.used.steps[step].iter().find(|found| found.clip == clip)?;
+        let balanced = self.calibration.threshold(&found.evidence);
+        let threshold =
+            self.options.threshold.unwrap_or_else(|| self.options.gaps.threshold(balanced));
+        Some(probability >= threshold)
+    }
+
+    /// The clip that most likely shows the step, the rest of the solution as it is; none where none does.
+    fn instead(&self, best: &Sequence, step: usize) -> Option<ClipId> {
+        let with = |found: &Match| {
+            let mut other = best.clone();
+            other.0[step] = Some(found.clip);
+            let probability = self.probabilities(&other)[step];
+            let shows = self.shows(&other, step, probability)?;
+            shows.then_some((found.clip, probability?))
+        };
+        let shown = self.used.steps[step].iter().filter_map(with);
+        shown.max_by(|(_, a), (_, b)| a.total_cmp(b)).map(|(clip, _)| clip)
+    }
 }
 
 /// What the cuts of a sequence may be taken from.
