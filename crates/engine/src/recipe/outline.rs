@@ -35,7 +35,8 @@ impl Draft {
     /// With the title of another reading where this one has none and does not take it for a step.
     pub fn with_title_of(self, other: Self) -> Self {
         let is_step = |title: &str| {
-            self.steps.iter().any(|step| title.ends_with(step.trim_end_matches(['.', ':', '!'])))
+            let of = |step: &str| title.starts_with(step) || title.ends_with(step);
+            self.steps.iter().any(|step| of(step.trim_end_matches(['.', ':', '!'])))
         };
         match self.title.is_empty() && !is_step(&other.title) {
             true => Self { title: other.title, ..self },
