@@ -11,7 +11,7 @@ use stitch_engine::encoder::{Encoder, EncoderModels};
 use stitch_engine::files::FileError;
 use stitch_engine::library::Library;
 use stitch_engine::media::Decode;
-use stitch_engine::models::{Store, hash_of, hub};
+use stitch_engine::models::{ModelError, Store, hash_of, hub};
 use stitch_engine::progress::Progress;
 use stitch_engine::recipe::{self, Labeller, Reading};
 use stitch_engine::scorer::{Scorer, ScorerModels};
@@ -162,13 +162,13 @@ impl Setup {
     }
 
     /// A folder where a path is given, else a model of the store by its name or its `owner/name`.
-    fn sentence_folder(&self) -> Result<PathBuf, Failure> {
+    pub fn sentence_folder(&self) -> Result<PathBuf, ModelError> {
         let given = &self.sentence_model;
         let is_path = given.contains(std::path::MAIN_SEPARATOR);
         if is_path && (Path::new(given).is_dir() || !hub::is_name(given)) {
             return Ok(given.into());
         }
-        Ok(self.store().path(&hub::folder_name(given))?)
+        self.store().path(&hub::folder_name(given))
     }
 
     /// Loads an encoder by name or folder.

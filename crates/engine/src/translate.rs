@@ -154,8 +154,10 @@ mod tests {
             assert!(said.contains(part), "{said}");
         }
         assert_eq!(note(&german(), "tiny-xlmr"), None, "it knows the language");
-        let english =
-            ["Peel the onions and cut them into small dice.", "Fry the onions in a large pan."];
+        let english = [
+            "Peel the onions and cut them into small dice.",
+            "Heat the oil in a large pan and fry the onions in it.",
+        ];
         assert_eq!(note(&Procedure::new("Soup", english).unwrap(), "tiny-mpnet"), None);
     }
 }

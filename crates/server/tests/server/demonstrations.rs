@@ -41,7 +41,11 @@ fn a_language_that_the_model_does_not_know_is_told() {
     }
     let page = site.get(&format!("/demonstrations/{id}")).text();
     assert!(page.contains("STITCH_LLM_URL"), "{page}");
-    let english = site.demonstration(&STEPS);
+    let english = [
+        "Peel the onions and cut them into small dice.",
+        "Heat the oil in a large pan and fry the onions in it.",
+    ];
+    let english = site.demonstration(&english);
     let found = site.get(&format!("/api/demonstrations/{english}")).json();
     assert!(found.get("language_note").is_none(), "{found}");
 }
