@@ -31,6 +31,11 @@ pub struct ChatArguments {
     #[arg(long, env = "STITCH_LLM_TIMEOUT", value_name = "SECONDS", default_value_t = 120,
         value_parser = clap::value_parser!(u64).range(1..=86_400))]
     llm_timeout: u64,
+}
+
+/// What the language model is told about the videos.
+#[derive(Args)]
+pub struct DomainArguments {
     /// The domain of the videos; only the language model's prompt depends on it
     #[arg(long, value_parser = choice(&DOMAINS), default_value = "any")]
     pub domain: PromptDomain,

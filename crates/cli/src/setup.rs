@@ -11,12 +11,13 @@ use stitch_engine::encoder::{Encoder, EncoderModels};
 use stitch_engine::files::FileError;
 use stitch_engine::library::Library;
 use stitch_engine::media::Decode;
-use stitch_engine::models::{Store, hash_of};
+use stitch_engine::models::{ModelError, Store, hash_of, hub};
 use stitch_engine::progress::Progress;
 use stitch_engine::recipe::{self, Labeller, Reading};
 use stitch_engine::scorer::{Scorer, ScorerModels};
 use stitch_engine::scorers::{self, SCORERS};
 use stitch_engine::sentence::SentenceEncoder;
+use stitch_engine::summarise::chat::Chat;
 
 use crate::failure::Failure;
 use crate::progress::ProgressOutput;
@@ -84,6 +85,8 @@ pub struct Session {
     pub encoder: Box<dyn Encoder>,
     pub sentences: Sentences,
     pub scorer: Box<dyn Scorer>,
+    /// Translates procedures.
+    pub chat: Option<Chat>,
 }
 
 impl Session {
@@ -94,6 +97,7 @@ impl Session {
             sentence: &self.sentences.encoder,
             sentence_weights: &self.sentences.weights,
             scorer: self.scorer.as_ref(),
+            chat: self.chat.as_ref(),
         }
     }
 }
@@ -152,9 +156,19 @@ impl Setup {
 
     pub fn load_sentences(&self) -> Result<Sentences, Failure> {
         self.progress.begin("loading models", 0);
-        let folder = self.store().path(&self.sentence_model)?;
+        let folder = self.sentence_folder()?;
         let weights = hash_of(&folder, "model.safetensors")?;
         Ok(Sentences { encoder: Arc::new(SentenceEncoder::load(&folder)?), weights })
+    }
+
+    /// A folder where a path is given, else a model of the store by its name or its `owner/name`.
+    pub fn sentence_folder(&self) -> Result<PathBuf, ModelError> {
+        let given = &self.sentence_model;
+        let is_path = given.contains(std::path::MAIN_SEPARATOR);
+        if is_path && (Path::new(given).is_dir() || !hub::is_name(given)) {
+            return Ok(given.into());
+        }
+        self.store().path(&hub::folder_name(given))
     }
 
     /// Loads an encoder by name or folder.
@@ -180,6 +194,7 @@ impl Setup {
         let library = Library::open(&self.library)?;
         let encoder = self.load_encoder(&library.encoder().name, sentences, Decode::Exact)?;
         library.check_encoder(encoder.id())?;
+        library.check_sentence_model(&sentences.weights)?;
         Ok((library, encoder))
     }
 
@@ -196,7 +211,7 @@ impl Setup {
     ) -> Result<Session, Failure> {
         let (library, encoder) = self.open_library(&sentences)?;
         let scorer = self.load_scorer(scorer, encoder.as_ref(), &sentences)?;
-        Ok(Session { library, encoder, sentences, scorer })
+        Ok(Session { library, encoder, sentences, scorer, chat: None })
     }
 
     /// A scorer by name, or the best one for the encoder.

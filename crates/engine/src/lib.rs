@@ -18,6 +18,7 @@ pub mod reader;
 pub mod sentence;
 pub mod listen;
 pub mod summarise;
+pub mod translate;
 pub mod encoder;
 pub mod calibration;
 pub mod library;

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use stitch_nn::mpnet::{Adapter, Mpnet, MpnetConfig, PooledText};
+use stitch_nn::bert::{Adapter, Bert, BertConfig, PooledText};
 
 use crate::models::{NnError, Weights};
 use crate::recipe::Label;
@@ -35,8 +35,9 @@ struct Pass {
 }
 
 impl Reader {
-    /// None where the model has other sizes than the one that was trained, or reads fewer tokens.
-    pub fn load(config: &MpnetConfig) -> Option<Self> {
+    /// None where the model has other sizes than the one that was trained, is of another family, or reads
+    /// fewer tokens.
+    pub fn load(config: &BertConfig) -> Option<Self> {
         if config.max_tokens < MAX_TOKENS {
             return None;
         }
@@ -50,7 +51,7 @@ impl Reader {
     /// a start and an end mark.
     pub fn label(
         &self,
-        network: &Mpnet,
+        network: &Bert,
         lines: &[Vec<Vec<u32>>],
     ) -> Result<Option<Vec<Vec<Label>>>, NnError> {
         let passes = passes(lines);
@@ -126,9 +127,9 @@ mod tests {
     #[test]
     fn every_sentence_gets_the_label_of_the_highest_score() {
         let tiny = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/tiny-mpnet");
-        let config = MpnetConfig::read(&tiny).unwrap();
+        let config = BertConfig::read(&tiny).unwrap();
         let weights = Weights::open(&tiny).unwrap();
-        let network = Mpnet::read(&weights, &config).unwrap();
+        let network = Bert::read(&weights, &config).unwrap();
         let adapter = Adapter::read(&weights, &config).unwrap();
         let weight = vec![0.0; LABELS.len() * config.dim()];
         let mut reader = Reader { adapter, weight, bias: vec![0.0; LABELS.len()] };

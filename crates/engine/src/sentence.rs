@@ -1,4 +1,4 @@
-//! Sentences to vectors: all-mpnet-base-v2 (MPNet, mean pooling) from safetensors.
+//! Sentences to vectors: all-mpnet-base-v2, or another model of the BERT family with mean pooling.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use rayon::prelude::*;
 use stitch_core::features::{Features, FeaturesError};
-use stitch_nn::mpnet::{Adapter, Mpnet, MpnetConfig, PooledText};
+use stitch_nn::bert::{Adapter, Bert, BertConfig, PooledText};
 use stitch_nn::tokenizer;
 use tokenizers::Tokenizer;
 
@@ -36,11 +36,11 @@ pub enum SentenceError {
 pub struct SentenceEncoder {
     folder: PathBuf,
     tokenizer: Tokenizer,
-    config: MpnetConfig,
+    config: BertConfig,
     /// Read when the first text comes: videos in which nothing is said may need none.
-    network: Mutex<Option<Arc<Mpnet>>>,
+    network: Mutex<Option<Arc<Bert>>>,
     remembered: Mutex<HashMap<String, Vec<f32>>>,
-    /// None where the adapter was trained for a model of another size.
+    /// None where the adapter was trained for a model of another size or family.
     adapter: OnceLock<Option<Adapter>>,
     /// The same for reading texts.
     reader: OnceLock<Option<Reader>>,
@@ -60,7 +60,7 @@ impl SentenceEncoder {
 
     /// Opens the model in a folder. What is wrong with its tensors is said when they are read.
     pub fn load(folder: &Path) -> Result<Self, SentenceError> {
-        let config = MpnetConfig::read(folder)?;
+        let config = BertConfig::read(folder)?;
         Weights::open(folder)?;
         Ok(Self {
             tokenizer: tokenizer::load(&folder.join(TOKENIZER), config.max_tokens)?,
@@ -73,17 +73,32 @@ impl SentenceEncoder {
         })
     }
 
+    /// The name of its folder.
+    pub fn name(&self) -> std::borrow::Cow<'_, str> {
+        self.folder.file_name().unwrap_or_default().to_string_lossy()
+    }
+
     /// The length of a vector.
     pub fn dim(&self) -> usize {
         self.config.dim()
     }
 
-    fn network(&self) -> Result<Arc<Mpnet>, SentenceError> {
+    /// Of the family that the shipped adapters and `mini` were trained on.
+    pub fn is_mpnet(&self) -> bool {
+        self.config.is_mpnet()
+    }
+
+    /// Whether it knows other languages than English.
+    pub fn is_multilingual(&self) -> bool {
+        self.config.is_multilingual()
+    }
+
+    fn network(&self) -> Result<Arc<Bert>, SentenceError> {
         let mut network = lock(&self.network);
         if let Some(network) = &*network {
             return Ok(network.clone());
         }
-        let read = Arc::new(Mpnet::read(&Weights::open(&self.folder)?, &self.config)?);
+        let read = Arc::new(Bert::read(&Weights::open(&self.folder)?, &self.config)?);
         Ok(network.insert(read).clone())
     }
 
@@ -212,7 +227,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// The adapter for a model of this config; none if it was trained for another.
-fn read_adapter(bytes: &[u8], config: &MpnetConfig) -> Option<Adapter> {
+fn read_adapter(bytes: &[u8], config: &BertConfig) -> Option<Adapter> {
     let weights = Weights::from_bytes("context/adapter.safetensors", bytes).ok()?;
     Adapter::read(&weights, config).ok().filter(|adapter| !adapter.is_empty())
 }
@@ -325,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn the_shipped_adapters_are_for_the_sizes_of_all_mpnet() {
+    fn the_shipped_adapters_are_for_the_sizes_and_family_of_all_mpnet() {
         let folder = tempfile::tempdir().unwrap();
         let mut config = std::fs::read_to_string(tiny().join("config.json")).unwrap();
         let limits = folder.path().join("sentence_bert_config.json");
@@ -335,15 +350,19 @@ mod tests {
             ("intermediate_size", 64, 3072),
             ("num_hidden_layers", 2, 12),
             ("num_attention_heads", 4, 12),
+            ("max_position_embeddings", 200, 514),
         ] {
             let (from, to) = (format!("\"{name}\": {tiny}"), format!("\"{name}\": {real}"));
             assert!(config.contains(&from), "{from}");
             config = config.replace(&from, &to);
         }
-        std::fs::write(folder.path().join("config.json"), config).unwrap();
-        let config = MpnetConfig::read(folder.path()).unwrap();
-        assert!(read_adapter(CONTEXT_ADAPTER, &config).is_some());
-        assert!(Reader::load(&config).is_some());
+        let multilingual = config.replacen('{', r#"{"model_type": "xlm-roberta","#, 1);
+        for (config, is_trained) in [(config, true), (multilingual, false)] {
+            std::fs::write(folder.path().join("config.json"), config).unwrap();
+            let config = BertConfig::read(folder.path()).unwrap();
+            assert_eq!(read_adapter(CONTEXT_ADAPTER, &config).is_some(), is_trained);
+            assert_eq!(Reader::load(&config).is_some(), is_trained);
+        }
         let encoder = SentenceEncoder::load(&tiny()).unwrap();
         assert!(encoder.encode_in_context("", &["chop"]).unwrap().is_none(), "of other sizes");
     }

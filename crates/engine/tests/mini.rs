@@ -95,6 +95,17 @@ fn sentence_model() -> tempfile::TempDir {
 }
 
 #[test]
+fn a_multilingual_model_of_the_same_size_is_refused() {
+    let folder = sentence_model();
+    let path = folder.path().join("config.json");
+    let config = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, config.replacen('{', r#"{"model_type": "xlm-roberta","#, 1)).unwrap();
+    let sentences = Arc::new(SentenceEncoder::load(folder.path()).unwrap());
+    let error = mini::load(None, sentences, "0").err().expect("it is refused").to_string();
+    assert!(error.contains("--encoder narration"), "{error}");
+}
+
+#[test]
 fn texts_need_no_onnx_runtime() {
     let folder = sentence_model();
     let sentence = Arc::new(SentenceEncoder::load(folder.path()).unwrap());

@@ -33,6 +33,61 @@ fn a_small_random_model_gives_the_numbers_of_transformers() {
     }
 }
 
+#[derive(serde::Deserialize)]
+struct MultilingualGolden {
+    text: String,
+    row: Vec<f32>,
+    /// Where the same tensors are read as those of a BERT.
+    bert: Vec<f32>,
+}
+
+/// The golden rows are made by recipes/golden/make_tiny_xlmr.py.
+#[test]
+fn a_small_multilingual_model_gives_the_published_numbers() {
+    let golden = std::fs::read(data("tiny-xlmr/golden.json")).unwrap();
+    let golden: Vec<MultilingualGolden> = serde_json::from_slice(&golden).unwrap();
+    let texts: Vec<&str> = golden.iter().map(|golden| golden.text.as_str()).collect();
+    let bert = copy_of("tiny-xlmr");
+    let path = bert.path().join("config.json");
+    let config = std::fs::read(&path).unwrap();
+    std::fs::write(&path, replace(config, "\"xlm-roberta\"", "\"bert\"")).unwrap();
+    for (folder, is_bert) in [(data("tiny-xlmr").as_path(), false), (bert.path(), true)] {
+        let encoder = SentenceEncoder::load(folder).unwrap();
+        assert_eq!((encoder.is_mpnet(), encoder.is_multilingual()), (false, !is_bert));
+        let rows = encoder.encode(&texts).unwrap();
+        for (golden, ours) in golden.iter().zip(rows.rows()) {
+            let theirs = if is_bert { &golden.bert } else { &golden.row };
+            assert_eq!(ours.len(), theirs.len());
+            for (ours, theirs) in ours.iter().zip(theirs) {
+                assert!((ours - theirs).abs() < 5e-6, "{:?}: {ours} {theirs}", golden.text);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_model_of_another_kind_is_refused() {
+    let refused = |file: &str, text: &str| {
+        let folder = copy_of("tiny-xlmr");
+        let path = folder.path().join(file);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, text).unwrap();
+        SentenceEncoder::load(folder.path()).err().expect("it is refused").to_string()
+    };
+    let config = std::fs::read_to_string(data("tiny-xlmr/config.json")).unwrap();
+    let cases = [
+        ("1_Pooling/config.json", r#"{"pooling_mode_cls_token": true}"#.into(), "mean pooling"),
+        ("1_Pooling/config.json", r#"{"pooling_mode": "cls"}"#.into(), "mean pooling"),
+        ("2_Dense/config.json", "{}".into(), "dense layer"),
+        ("config.json", config.replace("xlm-roberta", "distilbert"), "distilbert"),
+        ("config.json", config.replace("\"gelu\"", "\"relu\""), "gelu"),
+    ];
+    for (file, text, expected) in cases {
+        let said = refused(file, &text);
+        assert!(said.contains(expected), "{said}");
+    }
+}
+
 #[test]
 fn order_is_kept_and_repeats_are_equal() {
     let encoder = SentenceEncoder::load(&data("tiny-mpnet")).unwrap();
@@ -71,14 +126,20 @@ fn the_real_model_gives_the_numbers_of_sentence_transformers() {
     }
 }
 
+/// The files of a model, without its folders, where they can be changed.
+fn copy_of(name: &str) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let entries = std::fs::read_dir(data(name)).unwrap().map(Result::unwrap);
+    for entry in entries.filter(|entry| entry.path().is_file()) {
+        std::fs::copy(entry.path(), folder.path().join(entry.file_name())).unwrap();
+    }
+    folder
+}
+
 /// What a copy of the small model with one file changed says: when it is opened, or of its numbers when
 /// they are first needed.
 fn broken(name: &str, change: impl Fn(Vec<u8>) -> Vec<u8>) -> String {
-    let folder = tempfile::tempdir().unwrap();
-    for entry in std::fs::read_dir(data("tiny-mpnet")).unwrap() {
-        let entry = entry.unwrap();
-        std::fs::copy(entry.path(), folder.path().join(entry.file_name())).unwrap();
-    }
+    let folder = copy_of("tiny-mpnet");
     let path = folder.path().join(name);
     std::fs::write(&path, change(std::fs::read(&path).unwrap())).unwrap();
     let used = SentenceEncoder::load(folder.path()).and_then(|model| model.encode(&["stir"]));

@@ -8,7 +8,7 @@ pub mod kernels;
 mod matrix;
 pub mod layers;
 pub mod transformer;
-pub mod mpnet;
+pub mod bert;
 pub mod projection;
 pub mod vad;
 pub mod whisper;

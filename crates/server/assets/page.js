@@ -137,7 +137,7 @@ function setUpNew() {
       const found = await request('POST', `/api/procedures/read?name=${encodeURIComponent(name)}`, body, 'application/octet-stream');
       if (mine !== asked) return;
       show(found);
-      $('#read-note').textContent = `${found.steps.length} steps found.`;
+      $('#read-note').textContent = [`${found.steps.length} steps found.`, found.language_note].filter(Boolean).join(' ');
     } catch (error) {
       if (mine === asked) $('#read-note').textContent = error.message;
     }

@@ -10,6 +10,7 @@ use stitch_engine::library::Library;
 use stitch_engine::listen::Listener;
 use stitch_engine::scorer::Scorer;
 use stitch_engine::sentence::SentenceEncoder;
+use stitch_engine::summarise::chat::Chat;
 
 /// The open library and the loaded models.
 pub struct Resources {
@@ -22,6 +23,8 @@ pub struct Resources {
     pub scorer: Box<dyn Scorer>,
     /// Transcribes videos without subtitles.
     pub speech: Option<Listener>,
+    /// Translates procedures in languages that the sentence model does not know.
+    pub chat: Option<Chat>,
     /// Holds files that can be recomputed: encoded cuts and thumbnails.
     pub cache: PathBuf,
 }

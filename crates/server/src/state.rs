@@ -79,6 +79,7 @@ impl State {
             sentence: &resources.sentence,
             sentence_weights: &resources.sentence_weights,
             scorer: resources.scorer.as_ref(),
+            chat: resources.chat.as_ref(),
         }
     }
 

@@ -135,6 +135,9 @@ impl From<&Choice> for ClipView {
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct StepView {
     pub text: String,
+    /// The words that the library was asked with, where these are others
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub understood: Option<String>,
     /// None is a gap
     pub chosen: Option<ClipView>,
     /// The most likely first; for a gap, the nearest clips
@@ -156,6 +159,9 @@ pub struct StepView {
 pub struct DemonstrationView {
     pub id: i64,
     pub title: String,
+    /// Why the language of the steps is not understood, and what to do
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub language_note: Option<String>,
     /// From 1
     pub revision: i64,
     pub steps: Vec<StepView>,
@@ -181,6 +187,7 @@ impl DemonstrationView {
             let clip = step.chosen.as_ref().map(Place::from);
             StepView {
                 text: step.text.clone(),
+                understood: step.understood.clone(),
                 chosen: step.chosen.as_ref().map(ClipView::from),
                 alternatives: offered(&step.alternatives),
                 locked: wish.fixed.is_some(),
@@ -193,6 +200,7 @@ impl DemonstrationView {
         Self {
             id: record.id,
             title: record.title.clone(),
+            language_note: answer.language_note.clone(),
             revision: revision.number,
             steps: answer.steps.iter().enumerate().map(step).collect(),
             can_undo: revision.number > 1,

@@ -16,7 +16,7 @@ use stitch_lab::dataset::{self, Build, BuildReport, MineOptions, Mixer, build, g
 use super::convert::{self, ConvertArguments};
 use super::show::{self, ShowArguments};
 use crate::failure::Failure;
-use crate::options::{ChatArguments, Choices, choice};
+use crate::options::{ChatArguments, Choices, DomainArguments, choice};
 use crate::setup::Setup;
 
 #[derive(Subcommand)]
@@ -79,6 +79,8 @@ pub struct MixArguments {
     grouping: GroupingArguments,
     #[command(flatten)]
     chat: ChatArguments,
+    #[command(flatten)]
+    domain: DomainArguments,
 }
 
 #[derive(Clone, Copy)]
@@ -140,7 +142,7 @@ fn mix(arguments: &MixArguments, setup: &Setup) -> Result<u8, Failure> {
         return Err(Failure::usage("--held-out must be from 0.01 to 0.9"));
     }
     let chat = arguments.chat.chat(setup);
-    let model = chat.as_ref().map(|chat| LanguageModel { chat, domain: arguments.chat.domain });
+    let model = chat.as_ref().map(|chat| LanguageModel { chat, domain: arguments.domain.domain });
     let mixer: Option<&dyn Mixer> = match (arguments.builder, &model) {
         (Builder::Rules, _) => Some(&Rules),
         (Builder::TemporallySampled, _) => Some(&TemporallySampled),

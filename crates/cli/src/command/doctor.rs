@@ -30,10 +30,10 @@ fn print(finding: &Finding) {
 }
 
 fn sentence_model(setup: &Setup) -> Finding {
-    let folder = setup.store().path(&setup.sentence_model);
+    let folder = setup.sentence_folder();
     Finding {
         what: setup.sentence_model.clone(),
-        well: folder.is_ok(),
+        well: folder.as_ref().is_ok_and(|folder| folder.is_dir()),
         needed: true,
         detail: match folder {
             Ok(folder) => folder.display().to_string(),

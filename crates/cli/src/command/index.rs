@@ -11,7 +11,7 @@ use stitch_engine::library::Library;
 use stitch_engine::media::Decode;
 
 use crate::failure::Failure;
-use crate::options::{ChatArguments, Choices, OptionalSpeechArguments, choice};
+use crate::options::{ChatArguments, Choices, DomainArguments, OptionalSpeechArguments, choice};
 use crate::setup::{Sentences, Setup};
 
 /// Index videos into the library; run it again to add new ones
@@ -54,6 +54,8 @@ pub struct IndexArguments {
     language: Option<String>,
     #[command(flatten)]
     chat: ChatArguments,
+    #[command(flatten)]
+    domain: DomainArguments,
 }
 
 const DECODE: Choices<Decode, 3> = [
@@ -67,6 +69,7 @@ pub fn run(arguments: &IndexArguments, setup: &Setup) -> Result<u8, Failure> {
     let features = arguments.features()?;
     let encoder = arguments.load_encoder(features.clone(), setup, &sentences)?;
     let library = Library::open_or_create(&setup.library, encoder.id())?;
+    library.fix_sentence_model(&sentences.weights)?;
     let chat = arguments.chat.chat(setup);
     let annotations = arguments.annotations.as_ref().zip(features.as_ref());
     let list = annotations.map(|(list, features)| VideoList::read(list, features, &setup.progress));
@@ -79,7 +82,7 @@ pub fn run(arguments: &IndexArguments, setup: &Setup) -> Result<u8, Failure> {
         library: &library,
         encoder: encoder.as_ref(),
         sentence: &sentences.encoder,
-        chat: chat.as_ref().map(|chat| (chat, arguments.chat.domain)),
+        chat: chat.as_ref().map(|chat| (chat, arguments.domain.domain)),
         speech: speech.as_ref(),
         list: list.as_ref(),
     };

@@ -13,10 +13,11 @@ use stitch_engine::progress::Progress;
 use stitch_engine::recipe::Reading;
 use stitch_engine::render::{self, Aspect, Captions, Plan, RenderOptions};
 use stitch_engine::scorers::SCORERS;
+use stitch_engine::translate::language_hint;
 
 use crate::failure::{Failure, GAPS};
-use crate::options::{Choices, GapArguments, choice, milliseconds, size};
-use crate::setup::{ScorerArguments, Setup, read_procedure};
+use crate::options::{ChatArguments, Choices, GapArguments, choice, milliseconds, size};
+use crate::setup::{ScorerArguments, Session, Setup, read_procedure};
 use crate::table::{self, clipped};
 
 /// Make one video that shows every step of a procedure
@@ -40,6 +41,8 @@ pub struct MakeArguments {
     /// Exit with code 3 if a step is a gap
     #[arg(long)]
     strict: bool,
+    #[command(flatten)]
+    chat: ChatArguments,
     #[command(flatten)]
     search: SearchArguments,
     #[command(flatten)]
@@ -123,16 +126,18 @@ pub fn run(arguments: &MakeArguments, setup: &Setup) -> Result<u8, Failure> {
     valid.map_err(|error| Failure::usage(error.to_string()))?;
     let sentences = setup.load_sentences();
     let reading = read_procedure(&arguments.procedure, sentences.as_ref().ok())?;
-    if let Some(language) = reading.language {
-        setup.progress.warn(&foreign(language));
-    }
+    let chat = arguments.chat.chat(setup);
     if arguments.show_reading {
+        if let (Ok(sentences), None) = (&sentences, &chat) {
+            warn_of(language_hint(&reading.procedure, &sentences.encoder), setup);
+        }
         print_reading(&reading, setup);
         return Ok(0);
     }
-    let session = setup.open_with(sentences?, &arguments.search.scorer)?;
+    let session = Session { chat, ..setup.open_with(sentences?, &arguments.search.scorer)? };
     setup.progress.begin("choosing clips", 0);
     let demonstration = demonstrate(&session.demonstrator(), &reading.procedure, &options)?;
+    warn_of(demonstration.language_note.clone(), setup);
     let gaps = demonstration.gaps().count();
     if gaps == demonstration.steps.len() {
         let message = "no video in the library shows any of these steps; add videos with `stitch \
@@ -208,22 +213,20 @@ fn write(
     Ok(files)
 }
 
-fn print_reading(Reading { procedure, left_out, .. }: &Reading, setup: &Setup) {
+fn print_reading(Reading { procedure, left_out, language }: &Reading, setup: &Setup) {
     let (title, steps) = (procedure.title(), procedure.steps());
-    setup.print(json!({"title": title, "steps": steps, "left_out": left_out}), || {
+    let json = json!({"title": title, "steps": steps, "left_out": left_out, "language": language});
+    setup.print(json, || {
         println!("title: {}", if title.is_empty() { "none" } else { title });
+        language.iter().for_each(|language| println!("language: {language}"));
         steps.iter().enumerate().for_each(|(number, step)| println!("{:>3}  {step}", number + 1));
         left_out.iter().for_each(|line| println!("  -  {line}"));
         println!("{}", reading_summary(steps.len(), left_out.len()));
     });
 }
 
-/// What to do about a procedure that is not in English.
-fn foreign(language: &str) -> String {
-    format!(
-        "the procedure seems to be in {language}; the sentence model knows English, so most steps will \
-         be missed: translate the procedure first"
-    )
+fn warn_of(language_note: Option<String>, setup: &Setup) {
+    language_note.iter().for_each(|note| setup.progress.warn(note));
 }
 
 fn reading_summary(steps: usize, left_out: usize) -> String {

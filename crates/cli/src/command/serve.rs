@@ -12,7 +12,7 @@ use stitch_server::settings::{Resources, Settings, random_token};
 use stitch_server::state::State;
 
 use crate::failure::Failure;
-use crate::options::OptionalSpeechArguments;
+use crate::options::{ChatArguments, OptionalSpeechArguments};
 use crate::setup::{ScorerArguments, Setup};
 use crate::signals;
 
@@ -46,6 +46,8 @@ pub struct ServeArguments {
     encoder: Option<String>,
     #[command(flatten)]
     speech: OptionalSpeechArguments,
+    #[command(flatten)]
+    chat: ChatArguments,
 }
 
 /// Parses a token that needs no escaping in cookies and URLs.
@@ -117,6 +119,7 @@ impl ServeArguments {
         let name = name.as_deref().unwrap_or(mini::NAME);
         let encoder = setup.load_encoder(name, &sentences, Decode::Exact)?;
         let library = Library::open_or_create(&setup.library, encoder.id())?;
+        library.fix_sentence_model(&sentences.weights)?;
         let default = ScorerArguments::default();
         let scorer = setup.load_scorer(&default, encoder.as_ref(), &sentences)?;
         Ok(Resources {
@@ -126,6 +129,7 @@ impl ServeArguments {
             sentence_weights: sentences.weights,
             scorer,
             speech: self.speech.load(setup)?,
+            chat: self.chat.chat(setup),
             cache: setup.cache.clone(),
         })
     }

@@ -17,6 +17,7 @@ use stitch_lab::study::{Judgement, Preference, StudyReport};
 use stitch_server::study::{Answer, Sample, Study, StudyPlan, StudyVideo};
 
 use crate::failure::Failure;
+use crate::options::ChatArguments;
 use crate::setup::{ScorerArguments, Session, Setup, read_procedure};
 
 #[derive(Subcommand)]
@@ -47,6 +48,8 @@ pub struct NewArguments {
     /// The random seed
     #[arg(long, default_value_t = 0)]
     seed: u64,
+    #[command(flatten)]
+    chat: ChatArguments,
 }
 
 /// Print win rates, agreement, and the pairs that raters disagree on
@@ -68,7 +71,10 @@ pub fn run(command: &StudyCommand, setup: &Setup) -> Result<u8, Failure> {
 }
 
 fn new(arguments: &NewArguments, setup: &Setup) -> Result<u8, Failure> {
-    let session = setup.open(&by_name(AverageSimilarity::ENTRY.name))?;
+    let session = Session {
+        chat: arguments.chat.chat(setup),
+        ..setup.open(&by_name(AverageSimilarity::ENTRY.name))?
+    };
     let methods = arguments.methods(&session, setup)?;
     let out = &arguments.out;
     let read = |file: &PathBuf| Ok(read_procedure(file, Some(&session.sentences))?.procedure);
@@ -177,12 +183,16 @@ fn sample(
     setup: &Setup,
 ) -> Result<Sample, Failure> {
     let stem = file_name(&file.file_stem().unwrap_or_default().to_string_lossy());
-    let mut videos = BTreeMap::new();
+    let (mut videos, mut language_note) = (BTreeMap::new(), None);
     for method in methods {
         setup.progress.begin(&format!("{stem} by {}", method.name), 0);
         let demonstration = (method.demonstrate)(procedure, file)?;
+        language_note = language_note.or_else(|| demonstration.language_note.clone());
         let video = format!("{stem}.{}.mp4", method.name);
         videos.insert(method.name.clone(), render(&demonstration, video, arguments, setup)?);
+    }
+    if let Some(note) = language_note {
+        setup.progress.warn(&format!("{stem}: {note}"));
     }
     let steps = procedure.steps().to_vec();
     let title = if procedure.title().is_empty() { &stem } else { procedure.title() };

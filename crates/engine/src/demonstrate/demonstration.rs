@@ -13,6 +13,9 @@ pub struct Demonstration {
     pub version: u32,
     /// What the procedure makes; may be empty.
     pub title: String,
+    /// Why the procedure's language is not understood, and what to do; none where it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub language_note: Option<String>,
     /// One entry per step of the procedure, in order.
     pub steps: Vec<Step>,
     /// What decided between the candidates, by name (`average-similarity`, `evaluator`).
@@ -34,6 +37,9 @@ pub struct Demonstration {
 pub struct Step {
     /// The step in the words of the procedure.
     pub text: String,
+    /// The step in the words that the library was asked with, where these are others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub understood: Option<String>,
     /// How sure the answer is.
     #[serde(default)]
     pub confidence: Confidence,

@@ -6,17 +6,15 @@ use stitch_core::clip::{ClipId, VideoId};
 use stitch_core::cover::{self, Sequence};
 use stitch_core::features::similarity;
 use stitch_core::map::Match;
-use stitch_core::procedure::Procedure;
 use stitch_core::timeline::Cut;
 
 use super::copies::Copies;
 use super::wishes::Kept;
 use super::{
-    Choice, Confidence, DemonstrateError, Demonstration, Demonstrator, Elsewhere, Interval,
+    Asked, Choice, Confidence, DemonstrateError, Demonstration, Demonstrator, Elsewhere, Interval,
     Options, Place, Similarity, Source, Step, Stock, Wishes,
 };
 use crate::library::{Library, LibraryError};
-use crate::sentence::SentenceEncoder;
 
 /// What was found for a procedure.
 pub(super) struct Solution<'a> {
@@ -32,7 +30,7 @@ pub(super) struct Solution<'a> {
 pub(super) fn describe(
     with: &Demonstrator<'_>,
     stock: &Stock,
-    procedure: &Procedure,
+    asked: &Asked,
     map: &Kept,
     solution: &Solution<'_>,
     options: &Options,
@@ -41,8 +39,8 @@ pub(super) fn describe(
     let (best, score) = &ranked[0];
     let clerk =
         Clerk { library: with.library, stock, wishes: &options.wishes, copies: &map.copies };
-    let mut steps = Vec::with_capacity(procedure.steps().len());
-    for (number, text) in procedure.steps().iter().enumerate() {
+    let mut steps = Vec::with_capacity(asked.procedure.steps().len());
+    for (number, text) in asked.procedure.steps().iter().enumerate() {
         let found = |clip: ClipId| map.used.steps[number].iter().find(|m| m.clip == clip);
         let cut = cuts.iter().find(|cut| cut.step == number && worth_seeing(cut));
         let found = best.0[number].and_then(found);
@@ -56,14 +54,17 @@ pub(super) fn describe(
         let alternatives =
             others.into_iter().map(|m| clerk.choice(m, None)).collect::<Result<_, _>>()?;
         let confidence = Confidence::of(chosen.as_ref());
-        steps.push(Step { text: text.clone(), confidence, chosen, alternatives, join: None });
+        let understood = asked.translation.as_ref().map(|words| words.steps()[number].clone());
+        let text = text.clone();
+        steps.push(Step { text, understood, confidence, chosen, alternatives, join: None });
     }
     if with.encoder.sees() {
         clerk.look_at_joins(&mut steps);
     }
     Ok(Demonstration {
         version: Demonstration::VERSION,
-        title: procedure.title().to_owned(),
+        title: asked.procedure.title().to_owned(),
+        language_note: asked.language_note.clone(),
         steps,
         scorer: with.scorer.name().to_owned(),
         score: *score,
@@ -106,7 +107,7 @@ fn models(with: &Demonstrator<'_>) -> BTreeMap<String, String> {
     let mut models = BTreeMap::new();
     let encoder = with.encoder.id();
     models.insert(format!("encoder {}", encoder.name), encoder.weights.clone());
-    models.insert(format!("sentence {}", SentenceEncoder::MODEL), with.sentence_weights.to_owned());
+    models.insert(format!("sentence {}", with.sentence.name()), with.sentence_weights.to_owned());
     models
 }
 

@@ -24,6 +24,7 @@ use crate::library::{Library, LibraryError};
 use crate::options::{OptionError, seconds, within};
 use crate::scorer::{Query, Scorer, ScorerError};
 use crate::sentence::SentenceEncoder;
+use crate::summarise::chat::Chat;
 pub use demonstration::{
     Choice, Confidence, Demonstration, Elsewhere, Interval, Similarity, Source, Step,
 };
@@ -45,6 +46,8 @@ pub struct Demonstrator<'a> {
     pub sentence_weights: &'a str,
     /// What decides between candidates.
     pub scorer: &'a dyn Scorer,
+    /// Translates procedures in languages that the sentence model does not know.
+    pub chat: Option<&'a Chat>,
 }
 
 /// What a person may ask for.
@@ -200,7 +203,7 @@ pub fn solve(
     let trimming = fitted(&options.timeline, options.length_ms, best);
     let cuts = timeline::timeline(best, pool, |video| rooms[&video].clone(), &trimming);
     let solution = describe::Solution { ranked: &ranked, shown: &shown, cuts: &cuts };
-    describe::describe(with, stock, &asked.procedure, &map, &solution, options)
+    describe::describe(with, stock, asked, &map, &solution, options)
 }
 
 /// What the decision about gaps goes by for the best solution before that decision, by step; for

@@ -15,6 +15,7 @@ use crate::encoder::{Encoder, EncoderError};
 use crate::library::{Library, LibraryError, VideoRecord, VideoStatus};
 use crate::scorer::Query;
 use crate::sentence::SentenceEncoder;
+use crate::translate::{Understood, understand};
 
 /// P and the videos it is from.
 pub struct Stock {
@@ -88,8 +89,12 @@ impl Stock {
 /// change when a person changes their mind about a clip.
 #[derive(Clone, Debug)]
 pub struct Asked {
-    /// R.
+    /// R, as it was written.
     pub procedure: Procedure,
+    /// What is encoded instead where the models do not know the language.
+    pub(super) translation: Option<Procedure>,
+    /// What is wrong with the language, if anything.
+    pub(super) language_note: Option<String>,
     text: Features,
     clip: Features,
     context: Option<Features>,
@@ -97,26 +102,41 @@ pub struct Asked {
 }
 
 impl Asked {
-    /// Encodes the steps.
+    /// Encodes the steps, translated where that is needed and possible.
     pub fn encode(
         with: &Demonstrator<'_>,
         procedure: &Procedure,
     ) -> Result<Self, DemonstrateError> {
-        let texts: Vec<&str> = procedure.steps().iter().map(String::as_str).collect();
+        let Understood { translation, note } = understand(procedure, with.sentence, with.chat);
+        let words = translation.as_ref().unwrap_or(procedure);
+        let texts: Vec<&str> = words.steps().iter().map(String::as_str).collect();
         let text = with.sentence.encode(&texts).map_err(EncoderError::from)?;
         let clip = with.encoder.encode_text(&texts)?;
-        let context = with.sentence.encode_in_context(procedure.title(), &texts);
+        let context = with.sentence.encode_in_context(words.title(), &texts);
         let context = context.map_err(EncoderError::from)?;
         let project = |context: &Features| with.encoder.project_sentences(context);
         let context_clip = context.as_ref().map(project).transpose()?.flatten();
-        Ok(Self { procedure: procedure.clone(), text, clip, context, context_clip })
+        Ok(Self {
+            procedure: procedure.clone(),
+            translation,
+            language_note: note,
+            text,
+            clip,
+            context,
+            context_clip,
+        })
+    }
+
+    /// The steps in the words that are encoded.
+    fn texts(&self) -> &[String] {
+        self.translation.as_ref().unwrap_or(&self.procedure).steps()
     }
 
     /// The same as M takes it.
     pub fn steps(&self) -> Steps<'_> {
         let context = |text| Context { text, clip: self.context_clip.as_ref() };
         Steps {
-            texts: self.procedure.steps(),
+            texts: self.texts(),
             text: &self.text,
             clip: &self.clip,
             context: self.context.as_ref().map(context),
@@ -125,6 +145,6 @@ impl Asked {
 
     /// The same as scorers and maps take it.
     pub fn query(&self) -> Query<'_> {
-        Query { texts: self.procedure.steps(), text: &self.text, clip: &self.clip, map: None }
+        Query { texts: self.texts(), text: &self.text, clip: &self.clip, map: None }
     }
 }

@@ -63,11 +63,11 @@ pub fn load(
     let config: Config =
         serde_json::from_slice(CONFIG).map_err(|error| wrong(error.to_string()))?;
     let Config { name, dim, image, text: TextConfig { input_dim } } = config;
-    if sentences.dim() != input_dim {
+    if sentences.dim() != input_dim || !sentences.is_mpnet() {
         let reason = format!(
-            "its text tower was trained on sentence vectors of {input_dim} numbers, the sentence \
-             model here makes {}; use `{}`",
-            sentences.dim(),
+            "its text tower was trained on the vectors of the sentence model `{}`, which is not the \
+             one here; leave STITCH_SENTENCE_MODEL unset, or index into a new library with `--encoder \
+             narration` or with the folder of an encoder that has a text tower of its own",
             SentenceEncoder::MODEL
         );
         return Err(wrong(reason).into());

@@ -15,6 +15,10 @@ pub enum LibraryError {
         folder.display(), made.name, made.dim, short(&made.weights), wanted.name, wanted.dim,
         short(&wanted.weights), instead_of(made, wanted))]
     OtherEncoder { folder: PathBuf, made: Box<EncoderId>, wanted: Box<EncoderId> },
+    #[error("the texts in {} were encoded by another sentence model (weights {}, now {}); set \
+        STITCH_SENTENCE_MODEL to that model, or index the videos again: {}",
+        folder.display(), short(made), short(wanted), INDEX_AGAIN)]
+    OtherSentenceModel { folder: PathBuf, made: String, wanted: String },
     #[error("{} has library format {found}, this program reads {expected}; index the videos again \
         into a new folder", file.display())]
     OtherVersion { file: PathBuf, found: i64, expected: i64 },
@@ -32,10 +36,16 @@ pub enum LibraryError {
     File(#[from] FileError),
 }
 
+const INDEX_AGAIN: &str = "`STITCH_SENTENCE_MODEL=FOLDER stitch index PATHS… --library NEW`";
+
 /// What to do with a library of another encoder; weights cannot be chosen by name.
 fn instead_of(made: &EncoderId, wanted: &EncoderId) -> String {
     if made.name == wanted.name {
-        return "index the videos again into a new folder".into();
+        return format!(
+            "another model in STITCH_SENTENCE_MODEL also makes another encoder of `{}`: use the one that \
+             it was made with, or index the videos again into a new folder: {INDEX_AGAIN}",
+            made.name
+        );
     }
     format!("use `--encoder {}`, or index into a new folder", made.name)
 }

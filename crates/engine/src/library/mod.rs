@@ -73,6 +73,27 @@ impl Library {
         })
     }
 
+    /// An error if the texts were encoded by a sentence model of other weights, which an encoder with a text
+    /// tower of its own does not show. Libraries from before this was stored are trusted.
+    pub fn check_sentence_model(&self, weights: &str) -> Result<(), LibraryError> {
+        match self.sentence_model()? {
+            Some(made) if made != weights => Err(LibraryError::OtherSentenceModel {
+                folder: self.folder.clone(),
+                made,
+                wanted: weights.into(),
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    /// The same before videos are added: the first sentence model stays.
+    pub fn fix_sentence_model(&self, weights: &str) -> Result<(), LibraryError> {
+        if self.sentence_model()?.is_none() {
+            self.store_sentence_model(weights)?;
+        }
+        self.check_sentence_model(weights)
+    }
+
     pub fn encoder(&self) -> &EncoderId {
         &self.encoder
     }

@@ -117,6 +117,27 @@ impl Library {
         })
     }
 
+    /// The weights of the sentence model that the texts were encoded with; none in libraries of before.
+    pub(super) fn sentence_model(&self) -> Result<Option<String>, LibraryError> {
+        self.read(|database| {
+            let table = "SELECT 1 FROM sqlite_master WHERE name = 'sentence_model'";
+            if database.query_row(table, [], |_| Ok(())).optional()?.is_none() {
+                return Ok(None);
+            }
+            database
+                .query_row("SELECT weights FROM sentence_model", [], |row| row.get(0))
+                .optional()
+        })
+    }
+
+    pub(super) fn store_sentence_model(&self, weights: &str) -> Result<(), LibraryError> {
+        self.write(|database| {
+            let table = "CREATE TABLE IF NOT EXISTS sentence_model (weights TEXT NOT NULL)";
+            database.execute_batch(table)?;
+            database.execute("INSERT INTO sentence_model VALUES (?)", [weights]).map(|_| ())
+        })
+    }
+
     pub fn videos(&self) -> Result<Vec<VideoRecord>, LibraryError> {
         self.rows(&format!("SELECT {COLUMNS} FROM videos ORDER BY id"), [], read_video)
     }

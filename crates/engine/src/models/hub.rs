@@ -6,7 +6,7 @@ use serde::Deserialize;
 use super::ModelError;
 use super::fetch::{self, Pull};
 use super::manifest::{File, Mirror, Model, Role};
-use crate::files;
+use crate::files::{self, FileError};
 
 /// Where the hub is, unless HF_ENDPOINT says otherwise.
 const HUB: &str = "https://huggingface.co";
@@ -14,8 +14,11 @@ const HUB: &str = "https://huggingface.co";
 /// Limit of the listing and of files without a hash.
 const MAX_BYTES: u64 = 64 << 20;
 
-const WANTED: [&str; 9] = [
+const WANTED: [&str; 12] = [
     "config.json",
+    "sentence_bert_config.json",
+    "1_Pooling/config.json",
+    "2_Dense/config.json",
     "preprocessor_config.json",
     "processor_config.json",
     "tokenizer.json",
@@ -130,7 +133,10 @@ impl Pull<'_> {
         for (name, size) in small {
             self.progress.check()?;
             let bytes = fetch::small(&format!("{base}/{name}"), Some(*size), MAX_BYTES)?;
-            files::write_whole(&self.staged.join(name), &bytes)?;
+            let path = self.staged.join(name);
+            let folder = path.parent().unwrap_or(self.staged);
+            std::fs::create_dir_all(folder).map_err(FileError::at(folder))?;
+            files::write_whole(&path, &bytes)?;
             files.push(File { name: name.clone(), size: *size, sha256: fetch::sha256(&bytes) });
         }
         Ok(files)

@@ -136,8 +136,8 @@ fn bullet(line: &str) -> Option<&str> {
 
 fn number(line: &str) -> Option<&str> {
     let open = line.strip_prefix(['(', '#', '[']).unwrap_or(line);
-    let digits = open.bytes().take_while(u8::is_ascii_digit).count();
-    if digits == 0 || digits > 3 {
+    let digits = open.find(|c| !is_digit(c)).unwrap_or(open.len());
+    if !(1..=3).contains(&open[..digits].chars().count()) {
         return None;
     }
     let rest = open[digits..].trim_start_matches(['\u{fe0f}', '\u{20e3}']);
@@ -157,6 +157,11 @@ fn number(line: &str) -> Option<&str> {
         return (chapter && part.starts_with(' ') && named).then_some(text);
     }
     Some(rest.trim_start())
+}
+
+/// European, Arabic and Persian digits.
+fn is_digit(c: char) -> bool {
+    matches!(c, '0'..='9' | '٠'..='٩' | '۰'..='۹')
 }
 
 /// The text after `Step 4:`, `STEP FOUR -` or `Step 4` on a line of its own.

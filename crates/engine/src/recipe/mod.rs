@@ -68,7 +68,7 @@ pub fn read_procedure(
 }
 
 /// The language's name in English, where it is surely another one.
-fn foreign_language(text: &str) -> Option<&'static str> {
+pub fn foreign_language(text: &str) -> Option<&'static str> {
     let found = whatlang::detect(text)?;
     let foreign = found.is_reliable() && found.lang() != whatlang::Lang::Eng;
     foreign.then(|| found.lang().eng_name())

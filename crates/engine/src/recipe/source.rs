@@ -56,12 +56,17 @@ pub fn readable(bytes: &[u8]) -> Result<String, RecipeError> {
     if let Some(found) = binary(bytes) {
         return Err(RecipeError::NotText { found });
     }
-    let text = text::decode(bytes);
+    let text = text::decode(bytes).replace(is_direction_mark, "");
     match has_words(&text) {
         true if is_binary(&text) => Err(RecipeError::NotText { found: "a binary file" }),
         true => Ok(text),
         false => Err(RecipeError::Empty),
     }
+}
+
+/// Whether the character only says which way a line runs; before a number it would hide a list.
+fn is_direction_mark(c: char) -> bool {
+    matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// Whether more than one character in fifty of the first ones is a control character.

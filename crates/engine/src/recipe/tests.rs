@@ -112,6 +112,22 @@ fn another_language_is_told() {
 }
 
 #[test]
+fn text_from_right_to_left_and_in_two_languages_is_read() {
+    let cases = [
+        ("حساء البصل\n\n1. قطّع البصل.\n2. سخّن الزيت.", "حساء البصل | قطّع البصل. | سخّن الزيت."),
+        ("١. قطّع البصل\n٢. سخّن الزيت", " | قطّع البصل | سخّن الزيت"),
+        ("\u{200f}1. לחתוך את הבצל\n\u{200f}2. לטגן את הבצל", " | לחתוך את הבצל | לטגן את הבצל"),
+        (
+            "Zwiebelsuppe\n\n1. Die Zwiebeln schälen.\n2. Fry the onions in butter.\n3. Mit Wasser ablöschen.",
+            "Zwiebelsuppe | Die Zwiebeln schälen. | Fry the onions in butter. | Mit Wasser ablöschen.",
+        ),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(read("r.txt", text), expected);
+    }
+}
+
+#[test]
 fn plain_text_in_every_form() {
     let cases = [
         ("Chop the onion\nFry it\nServe", " | Chop the onion | Fry it | Serve"),

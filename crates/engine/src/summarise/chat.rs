@@ -239,4 +239,4 @@ fn content(body: &[u8]) -> Result<String, String> {
 }
 
 #[cfg(test)]
-pub(super) mod tests;
+pub(crate) mod tests;

@@ -80,6 +80,7 @@ pub fn demonstration(steps: Vec<(&str, Option<Choice>)>) -> Demonstration {
     let step = |(text, chosen): (&str, Option<Choice>)| Step {
         confidence: Confidence::of(chosen.as_ref()),
         text: text.into(),
+        understood: None,
         chosen,
         alternatives: Vec::new(),
         join: None,
@@ -87,6 +88,7 @@ pub fn demonstration(steps: Vec<(&str, Option<Choice>)>) -> Demonstration {
     Demonstration {
         version: Demonstration::VERSION,
         title: "Tea".into(),
+        language_note: None,
         steps: steps.into_iter().map(step).collect(),
         scorer: "average-similarity".into(),
         score: 0.5,

@@ -7,6 +7,7 @@ use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
 use stitch_core::procedure::Procedure;
 use stitch_engine::recipe::{self, Labeller};
+use stitch_engine::translate::language_hint;
 use utoipa::{IntoParams, ToSchema};
 
 use super::extract::{AppState, Json, Query, Reply, blocking};
@@ -46,6 +47,17 @@ impl ProcedureText {
     }
 }
 
+/// A procedure that was read from a text
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct ReadProcedure {
+    /// May be empty
+    pub title: String,
+    pub steps: Vec<String>,
+    /// Why its language is not understood, and what to do
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub language_note: Option<String>,
+}
+
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 pub struct FileName {
@@ -57,14 +69,14 @@ pub struct FileName {
 /// Parse a procedure from text, Markdown, JSON or a recipe page
 #[utoipa::path(post, path = "/api/procedures/read", tag = "demonstrations", params(FileName),
     request_body(content = Vec<u8>, content_type = "application/octet-stream"),
-    responses((status = 200, description = "its title and steps", body = ProcedureText),
+    responses((status = 200, description = "its title and steps", body = ReadProcedure),
         (status = 413, description = "too large", body = ApiError),
         (status = 422, description = "it has no steps", body = ApiError)))]
 pub async fn read(
     State(state): AppState,
     Query(FileName { name }): Query<FileName>,
     body: Result<Bytes, BytesRejection>,
-) -> Reply<ProcedureText> {
+) -> Reply<ReadProcedure> {
     let bytes = body.map_err(|rejected| match rejected.status() {
         status @ StatusCode::PAYLOAD_TOO_LARGE => {
             let error = "save only the recipe, as text";
@@ -73,9 +85,16 @@ pub async fn read(
         status => ApiError::new(status, rejected.body_text()),
     })?;
     let read = move || {
-        let labeller: &dyn Labeller = state.resources.sentence.as_ref();
-        Ok(recipe::read_procedure(&name, &bytes, Some(labeller))?.procedure)
+        let sentence = state.resources.sentence.as_ref();
+        let labeller: &dyn Labeller = sentence;
+        let found = recipe::read_procedure(&name, &bytes, Some(labeller))?.procedure;
+        let translated = state.resources.chat.is_some();
+        let language_note = if translated { None } else { language_hint(&found, sentence) };
+        Ok(ReadProcedure {
+            title: found.title().into(),
+            steps: found.steps().to_vec(),
+            language_note,
+        })
     };
-    let found = blocking(read).await?;
-    Ok(Json(ProcedureText { title: found.title().into(), steps: found.steps().to_vec() }))
+    blocking(read).await.map(Json)
 }

@@ -85,6 +85,7 @@ fn heading(record: &Record, view: &DemonstrationView) -> Markup {
                     li { "chosen from " b { (view.candidates) } " candidates by " (view.scorer) " in " (view.took_ms) " ms" }
                     @if gaps > 0 { li.missing { (count(gaps, "gap")) } }
                 }
+                @if let Some(note) = &view.language_note { p.warning { (icon("warn")) (note) } }
             }
             div.row.actions {
                 button type="button" data-change="undo" disabled[!view.can_undo] { (icon("undo")) "Undo" }
@@ -192,7 +193,8 @@ fn card(sources: &[u32], number: usize, step: &StepView) -> Markup {
                             }
                         }
                     }
-                    h3.text { (step.text) }
+                    h3.text dir="auto" { (step.text) }
+                    @if let Some(words) = &step.understood { p.soft { "understood as: " (words) } }
                     @match clip {
                         Some(clip) => { (evidence(clip, place)) }
                         None => p.missing { "Nothing in the library shows this." },

@@ -14,7 +14,7 @@ pub fn new(state: &State) -> Markup {
         div.two {
             section.card aria-labelledby="text-title" {
                 h2 #text-title { label for="text" { "Text" } }
-                textarea #text rows="14" spellcheck="false"
+                textarea #text rows="14" spellcheck="false" dir="auto"
                     placeholder="Vegan tacos\n\n1. Cook the beans\n2. Mash the avocado\n3. Toast the tortillas" {}
                 div.row {
                     label.button for="file" { "Choose a file" }
@@ -53,7 +53,7 @@ fn row() -> Markup {
     };
     html! {
         li draggable="true" {
-            textarea rows="1" maxlength="2000" spellcheck="true" {}
+            textarea rows="1" maxlength="2000" spellcheck="true" dir="auto" {}
             div.tools {
                 (button("step-up", "Move up step", "up"))
                 (button("step-down", "Move down step", "down"))

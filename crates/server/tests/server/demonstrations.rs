@@ -24,6 +24,33 @@ fn texts_become_steps() {
 }
 
 #[test]
+fn a_language_that_the_model_does_not_know_is_told() {
+    let site = Site::indexed();
+    let german = [
+        "Die Zwiebeln schälen und in kleine Würfel schneiden.",
+        "Das Öl in einer großen Pfanne erhitzen und die Zwiebeln darin anbraten.",
+    ];
+    let request = crate::site::request("POST", "/api/procedures/read");
+    let text = axum::body::Body::from(german.join("\n"));
+    let read = site.send(request.body(text).unwrap()).json();
+    let id = site.demonstration(&german);
+    let found = site.get(&format!("/api/demonstrations/{id}")).json();
+    for note in [&read["language_note"], &found["language_note"]] {
+        let note = note.as_str().unwrap();
+        assert!(note.contains("German") && note.contains("STITCH_LLM_URL"), "{note}");
+    }
+    let page = site.get(&format!("/demonstrations/{id}")).text();
+    assert!(page.contains("STITCH_LLM_URL"), "{page}");
+    let english = [
+        "Peel the onions and cut them into small dice.",
+        "Heat the oil in a large pan and fry the onions in it.",
+    ];
+    let english = site.demonstration(&english);
+    let found = site.get(&format!("/api/demonstrations/{english}")).json();
+    assert!(found.get("language_note").is_none(), "{found}");
+}
+
+#[test]
 fn it_is_found_and_shown() {
     let site = Site::indexed();
     let id = site.demonstration(&STEPS);

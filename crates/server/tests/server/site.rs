@@ -156,6 +156,7 @@ fn open(folder: &Path, settings: Settings) -> SharedState {
         sentence_weights: "tiny".into(),
         scorer: Box::new(AverageSimilarity),
         speech: None,
+        chat: None,
         cache: folder.join("cache"),
     };
     State::open(resources, settings).unwrap()

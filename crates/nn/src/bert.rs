@@ -1,9 +1,11 @@
-//! MPNet with mean pooling: tokens of texts to one row for each, with an optional low-rank adapter.
+//! Sentence models of the BERT family (MPNet, BERT, RoBERTa, XLM-RoBERTa) with mean pooling: tokens of texts
+//! to one row for each, with an optional low-rank adapter.
 
 use std::ops::Range;
 use std::path::Path;
 
 use serde::Deserialize;
+use serde_json::{Map, Value};
 
 use crate::error::NnError;
 use crate::kernels::{self, Activation};
@@ -14,15 +16,89 @@ use crate::weights::{Scope, Weights, read_json};
 /// config.json, as far as it matters here.
 #[derive(Clone, Debug, Deserialize)]
 struct Config {
+    #[serde(default)]
+    model_type: Family,
+    /// GELU where it is not named, as in every model of these families.
+    hidden_act: Option<String>,
+    position_embedding_type: Option<String>,
     vocab_size: usize,
     hidden_size: usize,
     num_hidden_layers: usize,
     num_attention_heads: usize,
     intermediate_size: usize,
     max_position_embeddings: usize,
+    /// Only MPNet has any.
+    #[serde(default)]
     relative_attention_num_buckets: usize,
     layer_norm_eps: f64,
     pad_token_id: usize,
+}
+
+/// What differs between the models: how tensors are named, and how positions are told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Family {
+    #[default]
+    Mpnet,
+    Bert,
+    Roberta,
+    XlmRoberta,
+}
+
+/// The names of a layer's tensors.
+struct Names {
+    q: &'static str,
+    k: &'static str,
+    v: &'static str,
+    out: &'static str,
+    attention_norm: &'static str,
+}
+
+const MPNET_NAMES: Names = Names {
+    q: "attention.attn.q",
+    k: "attention.attn.k",
+    v: "attention.attn.v",
+    out: "attention.attn.o",
+    attention_norm: "attention.LayerNorm",
+};
+
+const BERT_NAMES: Names = Names {
+    q: "attention.self.query",
+    k: "attention.self.key",
+    v: "attention.self.value",
+    out: "attention.output.dense",
+    attention_norm: "attention.output.LayerNorm",
+};
+
+impl Family {
+    fn names(self) -> &'static Names {
+        if self == Self::Mpnet { &MPNET_NAMES } else { &BERT_NAMES }
+    }
+}
+
+impl Config {
+    /// The row of the first token's position: all families but BERT count from the one after the padding
+    /// token's.
+    fn first_position(&self) -> usize {
+        if self.model_type == Family::Bert { 0 } else { self.pad_token_id + 1 }
+    }
+
+    /// Why this network cannot be computed here.
+    fn refusal(&self, limits: &Limits) -> Option<&'static str> {
+        let (heads, d) = (self.num_attention_heads, self.hidden_size);
+        let divides = heads > 0 && d > 0 && d.is_multiple_of(heads);
+        let room =
+            self.max_position_embeddings > self.first_position() && limits.max_seq_length > 0;
+        let buckets = self.model_type != Family::Mpnet || self.relative_attention_num_buckets >= 4;
+        let is = |name: &Option<String>, usual| name.as_deref().is_none_or(|name| name == usual);
+        if !(divides && room && buckets) {
+            Some("the sizes in it do not fit together; fetch the model again")
+        } else if !is(&self.hidden_act, "gelu") || !is(&self.position_embedding_type, "absolute") {
+            Some("only `gelu` with `absolute` positions is known; use another sentence model")
+        } else {
+            None
+        }
+    }
 }
 
 /// sentence_bert_config.json
@@ -33,29 +109,36 @@ struct Limits {
 
 /// The config of a model's folder, checked.
 #[derive(Clone)]
-pub struct MpnetConfig {
+pub struct BertConfig {
     config: Config,
     /// The most tokens of one text; further ones are not read.
     pub max_tokens: usize,
 }
 
-impl MpnetConfig {
+impl BertConfig {
     pub fn read(folder: &Path) -> Result<Self, NnError> {
         let config: Config = read_json(folder, "config.json")?;
         let limits: Limits = read_json(folder, "sentence_bert_config.json")?;
-        let (heads, d) = (config.num_attention_heads, config.hidden_size);
-        let divides = heads > 0 && d > 0 && d.is_multiple_of(heads);
-        let room = config.max_position_embeddings > config.pad_token_id + 1;
-        if divides
-            && room
-            && limits.max_seq_length > 0
-            && config.relative_attention_num_buckets >= 4
-        {
-            let positions = config.max_position_embeddings - config.pad_token_id - 1;
-            return Ok(Self { max_tokens: limits.max_seq_length.min(positions), config });
+        if let Some(reason) = config.refusal(&limits) {
+            return Err(NnError::Config {
+                path: folder.join("config.json"),
+                reason: reason.into(),
+            });
         }
-        let reason = "the sizes in it do not make an MPNet; fetch the model again".into();
-        Err(NnError::Config { path: folder.join("config.json"), reason })
+        check_pooling(folder)?;
+        let positions = config.max_position_embeddings - config.first_position();
+        Ok(Self { max_tokens: limits.max_seq_length.min(positions), config })
+    }
+
+    /// Of MPNet's family, as all-mpnet-base-v2 is.
+    pub fn is_mpnet(&self) -> bool {
+        self.config.model_type == Family::Mpnet
+    }
+
+    /// Whether it knows more languages than English, by the size of its vocabulary.
+    pub fn is_multilingual(&self) -> bool {
+        self.config.model_type == Family::XlmRoberta
+            || self.config.vocab_size > MAX_ENGLISH_VOCABULARY
     }
 
     /// The length of a vector.
@@ -64,13 +147,43 @@ impl MpnetConfig {
     }
 }
 
-/// Embeddings, transformer layers with relative positions, the mean over tokens.
-pub struct Mpnet {
-    config: MpnetConfig,
+/// English models have 30,000 to 50,000 tokens, multilingual ones 120,000 to 500,000.
+const MAX_ENGLISH_VOCABULARY: usize = 100_000;
+
+const POOLING: &str = "1_Pooling/config.json";
+
+/// An error unless rows are means over tokens, as in a folder that does not say.
+fn check_pooling(folder: &Path) -> Result<(), NnError> {
+    let refused =
+        |reason: &str| NnError::Config { path: folder.join(POOLING), reason: reason.into() };
+    if folder.join("2_Dense").exists() {
+        return Err(refused(
+            "a dense layer follows it, which is not known; use another sentence model",
+        ));
+    }
+    if !folder.join(POOLING).exists() {
+        return Ok(());
+    }
+    let pooling: Map<String, Value> = read_json(folder, POOLING)?;
+    let fits = |(name, value): (&String, &Value)| match name.as_str() {
+        "pooling_mode" => value.as_str() == Some("mean"),
+        "pooling_mode_mean_tokens" => value.as_bool() == Some(true),
+        name => !name.starts_with("pooling_mode_") || value.as_bool() == Some(false),
+    };
+    if pooling.iter().all(fits) {
+        return Ok(());
+    }
+    Err(refused("only mean pooling is known; use a sentence model with `pooling_mode_mean_tokens`"))
+}
+
+/// Embeddings, transformer layers, the mean over tokens.
+pub struct Bert {
+    config: BertConfig,
     words: Vec<f32>,     // [vocabulary, d]
     positions: Vec<f32>, // [positions, d]
     norm: LayerNorm,
-    relative: RelativeBias,
+    /// None where only the embeddings tell positions.
+    relative: Option<RelativeBias>,
     layers: Vec<Layer>,
 }
 
@@ -129,27 +242,24 @@ impl LowRank {
 }
 
 impl Adapter {
-    /// Whether it changes nothing, as one made for a deeper network may.
+    /// Whether it changes nothing, as one made for a deeper network or another family may.
     pub fn is_empty(&self) -> bool {
         self.layers.iter().all(Option::is_none)
     }
 
     /// Reads the updates of a network of this config; layers without tensors are left as they are.
-    pub fn read(weights: &Weights, config: &MpnetConfig) -> Result<Self, NnError> {
+    pub fn read(weights: &Weights, config: &BertConfig) -> Result<Self, NnError> {
         let (d, hidden) = (config.dim(), config.config.intermediate_size);
+        let names = config.config.model_type.names();
         let layer = |number: usize| {
             let scope = weights.scope("encoder.layer").at(number);
-            if !scope.has("attention.attn.q.a") {
+            if !scope.at(names.q).has("a") {
                 return Ok(None);
             }
             let low_rank = |part: &str, inputs| LowRank::load(&scope.at(part), inputs, d);
             Ok(Some(LayerAdapter {
-                qkv: [
-                    low_rank("attention.attn.q", d)?,
-                    low_rank("attention.attn.k", d)?,
-                    low_rank("attention.attn.v", d)?,
-                ],
-                out: low_rank("attention.attn.o", d)?,
+                qkv: [low_rank(names.q, d)?, low_rank(names.k, d)?, low_rank(names.v, d)?],
+                out: low_rank(names.out, d)?,
                 narrow: low_rank("output.dense", hidden)?,
             }))
         };
@@ -158,18 +268,19 @@ impl Adapter {
     }
 }
 
-impl Mpnet {
-    pub fn read(weights: &Weights, config: &MpnetConfig) -> Result<Self, NnError> {
-        let MpnetConfig { config: sizes, max_tokens } = config;
-        let (d, embeddings) = (sizes.hidden_size, weights.scope("embeddings"));
-        let layer = |i: usize| Layer::load(&weights.scope("encoder.layer").at(i), sizes);
+impl Bert {
+    pub fn read(weights: &Weights, config: &BertConfig) -> Result<Self, NnError> {
+        let BertConfig { config: sizes, max_tokens } = config;
+        let all = weights.scope(&prefix(weights));
+        let (d, embeddings, encoder) = (sizes.hidden_size, all.at("embeddings"), all.at("encoder"));
+        let layer = |i: usize| Layer::load(&encoder.at("layer").at(i), sizes);
         let layers = (0..sizes.num_hidden_layers).map(layer);
-        let positions = [sizes.max_position_embeddings, d];
+        let relative = config.is_mpnet().then(|| relative_bias(&encoder, sizes, *max_tokens));
         Ok(Self {
             words: embeddings.tensor("word_embeddings.weight", &[sizes.vocab_size, d])?,
-            positions: embeddings.tensor("position_embeddings.weight", &positions)?,
+            positions: positions(&embeddings, sizes)?,
             norm: embeddings.layer_norm("LayerNorm", d, sizes.layer_norm_eps)?,
-            relative: relative_bias(weights, sizes, *max_tokens)?,
+            relative: relative.transpose()?,
             layers: layers.collect::<Result<_, _>>()?,
             config: config.clone(),
         })
@@ -195,7 +306,7 @@ impl Mpnet {
         }
         self.norm.forward_in_place(&mut x); // [N, d]
         let heads = self.config.config.num_attention_heads;
-        let attention = Attention { heads, spans: &spans, bias: Some(&self.relative) };
+        let attention = Attention { heads, spans: &spans, bias: self.relative.as_ref() };
         for (number, layer) in self.layers.iter().enumerate() {
             let adapter = adapter.and_then(|adapter| adapter.layers.get(number)?.as_ref());
             layer.forward(&mut x, &attention, adapter, d);
@@ -205,8 +316,7 @@ impl Mpnet {
 
     fn embed(&self, tokens: &[u32], x: &mut Vec<f32>) -> Result<(), NnError> {
         let d = self.config.dim();
-        // Positions count from the one after the padding token's.
-        let positions = self.positions.chunks_exact(d).skip(self.config.config.pad_token_id + 1);
+        let positions = self.positions.chunks_exact(d).skip(self.config.config.first_position());
         for (token, position) in tokens.iter().zip(positions) {
             let word = self.words.chunks_exact(d).nth(*token as usize);
             let word = word.ok_or(NnError::UnknownToken { token: *token })?;
@@ -214,6 +324,27 @@ impl Mpnet {
         }
         Ok(())
     }
+}
+
+/// What stands before the names of all tensors, as in `roberta.embeddings…` or `0.auto_model.embeddings…`.
+fn prefix(weights: &Weights) -> String {
+    let before =
+        |name: String| Some(name.strip_suffix("embeddings.word_embeddings.weight")?.into());
+    let found: Option<String> = weights.names().into_iter().find_map(before);
+    found.unwrap_or_default().trim_end_matches('.').to_owned()
+}
+
+/// The embedding of each position, with that of the one token type that sentences have: \[positions, d\].
+fn positions(embeddings: &Scope<'_>, config: &Config) -> Result<Vec<f32>, NnError> {
+    let d = config.hidden_size;
+    let shape = [config.max_position_embeddings, d];
+    let mut positions = embeddings.tensor("position_embeddings.weight", &shape)?;
+    if config.model_type != Family::Mpnet {
+        let types = "token_type_embeddings.weight";
+        let types = embeddings.tensor(types, &[embeddings.rows(types)?.max(1), d])?;
+        positions.chunks_exact_mut(d).for_each(|row| kernels::add(row, &types[..d]));
+    }
+    Ok(positions)
 }
 
 struct Layer {
@@ -229,10 +360,11 @@ impl Layer {
     fn load(scope: &Scope<'_>, config: &Config) -> Result<Self, NnError> {
         let (d, hidden, eps) =
             (config.hidden_size, config.intermediate_size, config.layer_norm_eps);
+        let names = config.model_type.names();
         Ok(Self {
-            qkv: scope.at("attention.attn").stacked(&["q", "k", "v"], d)?,
-            out: scope.linear("attention.attn.o", d, d)?,
-            attention_norm: scope.layer_norm("attention.LayerNorm", d, eps)?,
+            qkv: scope.stacked(&[names.q, names.k, names.v], d)?,
+            out: scope.linear(names.out, d, d)?,
+            attention_norm: scope.layer_norm(names.attention_norm, d, eps)?,
             wide: scope.linear("intermediate.dense", hidden, d)?,
             narrow: scope.linear("output.dense", d, hidden)?,
             norm: scope.layer_norm("output.LayerNorm", d, eps)?,
@@ -269,12 +401,12 @@ impl Layer {
 
 /// The learnt number per bucket of distances and head, spread out over all distances.
 fn relative_bias(
-    weights: &Weights,
+    encoder: &Scope<'_>,
     config: &Config,
     max_length: usize,
 ) -> Result<RelativeBias, NnError> {
     let (buckets, heads) = (config.relative_attention_num_buckets, config.num_attention_heads);
-    let learnt = weights.tensor("encoder.relative_attention_bias.weight", &[buckets, heads])?;
+    let learnt = encoder.tensor("relative_attention_bias.weight", &[buckets, heads])?;
     let reach = max_length as i64 - 1;
     let distances = (0..heads).flat_map(|head| (-reach..=reach).map(move |far| (head, far)));
     let table = distances.map(|(head, far)| learnt[bucket(far, buckets) * heads + head]).collect();
@@ -331,8 +463,11 @@ mod tests {
     type Tensor = (Vec<usize>, Vec<f32>);
     type Tensors = std::collections::BTreeMap<String, Tensor>;
 
-    fn config() -> MpnetConfig {
+    fn config() -> BertConfig {
         let config = Config {
+            model_type: Family::Mpnet,
+            hidden_act: None,
+            position_embedding_type: None,
             vocab_size: 20,
             hidden_size: D,
             num_hidden_layers: 2,
@@ -343,7 +478,7 @@ mod tests {
             layer_norm_eps: 1e-5,
             pad_token_id: 1,
         };
-        MpnetConfig { config, max_tokens: 24 }
+        BertConfig { config, max_tokens: 24 }
     }
 
     /// A tensor of numbers between -0.5 and 0.5 that its name decides.
@@ -420,7 +555,7 @@ mod tests {
     }
 
     fn rows(tensors: &Tensors, adapter: Option<&Adapter>, texts: &[PooledText<'_>]) -> Vec<f32> {
-        let network = Mpnet::read(&weights(tensors), &config()).unwrap();
+        let network = Bert::read(&weights(tensors), &config()).unwrap();
         network.forward(texts.iter().cloned(), adapter).unwrap()
     }
 
