@@ -123,9 +123,7 @@ pub fn run(arguments: &MakeArguments, setup: &Setup) -> Result<u8, Failure> {
     valid.map_err(|error| Failure::usage(error.to_string()))?;
     let sentences = setup.load_sentences();
     let reading = read_procedure(&arguments.procedure, sentences.as_ref().ok())?;
-    if let Some(language) = reading.language {
-        setup.progress.warn(&foreign(language));
-    }
+    reading.warnings().iter().for_each(|warning| setup.progress.warn(warning));
     if arguments.show_reading {
         print_reading(&reading, setup);
         return Ok(0);
@@ -216,14 +214,6 @@ fn print_reading(Reading { procedure, left_out, .. }: &Reading, setup: &Setup) {
         left_out.iter().for_each(|line| println!("  -  {line}"));
         println!("{}", reading_summary(steps.len(), left_out.len()));
     });
-}
-
-/// What to do about a procedure that is not in English.
-fn foreign(language: &str) -> String {
-    format!(
-        "the procedure seems to be in {language}; the sentence model knows English, so most steps will \
-         be missed: translate the procedure first"
-    )
 }
 
 fn reading_summary(steps: usize, left_out: usize) -> String {

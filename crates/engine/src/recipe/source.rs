@@ -56,12 +56,18 @@ pub fn readable(bytes: &[u8]) -> Result<String, RecipeError> {
     if let Some(found) = binary(bytes) {
         return Err(RecipeError::NotText { found });
     }
-    let text = text::decode(bytes);
+    let mut text = text::decode(bytes);
+    text.retain(|c| !is_direction_mark(c));
     match has_words(&text) {
         true if is_binary(&text) => Err(RecipeError::NotText { found: "a binary file" }),
         true => Ok(text),
         false => Err(RecipeError::Empty),
     }
+}
+
+/// Whether the character only says which way text runs: before a list mark it would hide it.
+fn is_direction_mark(c: char) -> bool {
+    matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// Whether more than one character in fifty of the first ones is a control character.
