@@ -6,7 +6,7 @@ use axum::extract::rejection::BytesRejection;
 use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
 use stitch_core::procedure::Procedure;
-use stitch_engine::recipe::{self, Labeller};
+use stitch_engine::recipe::{self, Labeller, Reading};
 use utoipa::{IntoParams, ToSchema};
 
 use super::extract::{AppState, Json, Query, Reply, blocking};
@@ -46,6 +46,26 @@ impl ProcedureText {
     }
 }
 
+/// What was read in a text
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct ReadProcedure {
+    /// May be empty
+    pub title: String,
+    pub steps: Vec<String>,
+    /// Lines that are neither title nor step, in order; only for text and Markdown
+    pub left_out: Vec<String>,
+    /// What may be misunderstood, as a language that is not English
+    pub warnings: Vec<String>,
+}
+
+impl From<Reading> for ReadProcedure {
+    fn from(reading: Reading) -> Self {
+        let (title, steps) = (reading.procedure.title(), reading.procedure.steps());
+        let warnings = reading.warnings();
+        Self { title: title.into(), steps: steps.to_vec(), left_out: reading.left_out, warnings }
+    }
+}
+
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 pub struct FileName {
@@ -57,14 +77,14 @@ pub struct FileName {
 /// Parse a procedure from text, Markdown, JSON or a recipe page
 #[utoipa::path(post, path = "/api/procedures/read", tag = "demonstrations", params(FileName),
     request_body(content = Vec<u8>, content_type = "application/octet-stream"),
-    responses((status = 200, description = "its title and steps", body = ProcedureText),
+    responses((status = 200, description = "its title and steps, and what was left out", body = ReadProcedure),
         (status = 413, description = "too large", body = ApiError),
         (status = 422, description = "it has no steps", body = ApiError)))]
 pub async fn read(
     State(state): AppState,
     Query(FileName { name }): Query<FileName>,
     body: Result<Bytes, BytesRejection>,
-) -> Reply<ProcedureText> {
+) -> Reply<ReadProcedure> {
     let bytes = body.map_err(|rejected| match rejected.status() {
         status @ StatusCode::PAYLOAD_TOO_LARGE => {
             let error = "save only the recipe, as text";
@@ -74,8 +94,7 @@ pub async fn read(
     })?;
     let read = move || {
         let labeller: &dyn Labeller = state.resources.sentence.as_ref();
-        Ok(recipe::read_procedure(&name, &bytes, Some(labeller))?.procedure)
+        Ok(ReadProcedure::from(recipe::read_procedure(&name, &bytes, Some(labeller))?))
     };
-    let found = blocking(read).await?;
-    Ok(Json(ProcedureText { title: found.title().into(), steps: found.steps().to_vec() }))
+    blocking(read).await.map(Json)
 }

@@ -24,6 +24,26 @@ fn texts_become_steps() {
 }
 
 #[test]
+fn what_a_text_leaves_out_is_told() {
+    let site = Site::new();
+    let read = |text: &str| {
+        let request = crate::site::request("POST", "/api/procedures/read");
+        site.send(request.body(axum::body::Body::from(text.to_owned())).unwrap()).json()
+    };
+    let found = read("Tea\n\nServes 2\n\nMethod\n1. Boil water\n2. Steep");
+    let expected = json!({"title": "Tea", "steps": ["Boil water", "Steep"],
+        "left_out": ["Serves 2", "Method"], "warnings": []});
+    assert_eq!(found, expected);
+    let recipe =
+        |title: &str| format!("{title}\n\nIngredients\n- 1 leaf\n\nMethod\n1. Boil {title}\n");
+    let found = read(&format!("{}\n{}", recipe("Mint tea"), recipe("Sage tea")));
+    assert_eq!(found["steps"], json!(["Boil Mint tea", "Boil Sage tea"]));
+    assert!(found["warnings"][0].as_str().unwrap().contains("2 recipes"), "{found}");
+    let page = site.get("/new").text();
+    assert!(page.contains("id=\"left-out\"") && page.contains("data-action=\"make-step\""));
+}
+
+#[test]
 fn it_is_found_and_shown() {
     let site = Site::indexed();
     let id = site.demonstration(&STEPS);
