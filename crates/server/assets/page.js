@@ -137,10 +137,11 @@ function setUpNew() {
     $('button', row).setAttribute('aria-label', `Make it a step: ${line}`);
     $('#left').append(row);
   };
-  // Where the line stands in the text, without its list mark.
+  // Where the line stands in the text, else at the end; without its list mark.
   const makeStep = (line) => {
     const text = $('#text').value;
-    const next = areas().find((area) => text.indexOf(area.value) > text.indexOf(line));
+    const at = text.indexOf(line);
+    const next = areas().find((area) => at >= 0 && text.indexOf(area.value) > at);
     const area = add(line.replace(/^\s*([-*+•·☐#]+|\(?\d{1,3}[.)])\s+/, ''), next ? next.closest('li') : null);
     number();
     area.focus();
