@@ -22,6 +22,7 @@ from webdriver import Browser
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 RECIPE = (ROOT / "examples/vegan-taco.txt").read_text()
+LISTED = "Salsa\n\nIngredients\n- 2 tomatoes\n- 1 lime\n- salt\n\nMethod\n1. Dice the tomatoes.\n2. Squeeze the lime over them.\n3. Season with salt.\n"
 SIZES = [(1280, "light"), (1280, "dark"), (390, "light"), (390, "dark")]
 
 
@@ -182,6 +183,26 @@ class Checks:
         self.browser.wait("return location.pathname.startsWith('/demonstrations/') && document.querySelector('#steps')", 60, "the demonstration is found")
         self.path = self.browser.run("return location.pathname")
 
+    def reading(self):
+        """Lines that are no steps are listed; one becomes a step where it stands in the text, and is dropped again."""
+        self.open("/new")
+        self.browser.run("const t = document.querySelector('#text'); t.value = arguments[0]; t.dispatchEvent(new Event('input'))", LISTED)
+        self.browser.wait("return document.querySelectorAll('#edit li').length === 3", what="three steps")
+        left = "return [...document.querySelectorAll('#left span')].map((s) => s.textContent)"
+        lines = self.browser.run(left)
+        assert {"Ingredients", "- 2 tomatoes", "Method"} <= set(lines), lines
+        self.shots("reading")
+        at = lines.index("- 2 tomatoes") + 1
+        self.browser.click(f"#left li:nth-child({at}) button")
+        texts = "return [...document.querySelectorAll('#edit textarea')].map((t) => t.value)"
+        steps = self.browser.run(texts)
+        assert steps[0] == "2 tomatoes" and len(steps) == 4, steps
+        assert self.browser.run("return document.activeElement.value") == "2 tomatoes", "the new step has the focus"
+        assert "- 2 tomatoes" not in self.browser.run(left)
+        self.browser.click("#edit li [data-action=step-drop]")
+        assert len(self.browser.run(texts)) == 3
+        assert "2 tomatoes" in self.browser.run(left), "a dropped step can be taken back"
+
     def chosen(self, step):
         return self.browser.run("return document.querySelectorAll('#steps > li')[arguments[0]].dataset.clip", step)
 
@@ -339,7 +360,7 @@ def main():
     out = arguments.out.resolve()
     out.mkdir(parents=True, exist_ok=True)
     axe = arguments.axe.read_text() if arguments.axe else None
-    views = arguments.only.split(",") if arguments.only else ["library", "new", "watch", "changes", "keyboard", "export", "study"]
+    views = arguments.only.split(",") if arguments.only else ["library", "reading", "new", "watch", "changes", "keyboard", "export", "study"]
     site = Site(arguments.stitch, out, arguments.library, "study" in views)
     browser = Browser()
     checks = Checks(site, browser, out, axe)

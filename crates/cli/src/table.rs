@@ -32,6 +32,12 @@ pub fn print_estimates(estimates: &[(&str, &Estimate)]) {
     print_estimate_rows(&estimates.iter().map(row).collect::<Vec<_>>());
 }
 
+/// A share in percent with its interval.
+pub fn percent(share: &Estimate) -> String {
+    let [value, low, high] = [share.value, share.low, share.high].map(|share| 100.0 * share);
+    format!("{value:.1} ({low:.1}-{high:.1})")
+}
+
 pub fn estimate_row(label: &str, value: f64, [low, high]: [f64; 2]) -> Vec<String> {
     vec![label.into(), format!("{value:.3}"), format!("{low:.3}-{high:.3}")]
 }

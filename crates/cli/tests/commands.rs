@@ -172,6 +172,20 @@ fn what_was_read_of_a_text_is_told_with_the_lines_left_out() {
 }
 
 #[test]
+fn two_recipes_in_one_text_are_read_with_a_warning() {
+    let home = Home::new();
+    let recipe = |title: &str, step: &str| {
+        format!("{title}\n\nIngredients\n- 2 onions\n\nMethod\n1. {step}\n\n")
+    };
+    home.write("two.txt", recipe("Soup", "Chop them") + &recipe("Cake", "Bake it"));
+    let done = home.run(&["make", "two.txt", "--show-reading"]).success();
+    let said = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let (read, warned) = (said(&done.get_output().stdout), said(&done.get_output().stderr));
+    assert!(read.starts_with("title: Soup\n  1  Chop them\n  2  Bake it\n"), "{read}");
+    assert!(warned.contains("seems to hold 2 recipes"), "{warned}");
+}
+
+#[test]
 fn a_doubtful_clip_is_a_gap_as_the_user_wants() {
     let home = Home::indexed();
     home.write("doubtful.txt", "Sand the board\nPaint the wood\n");
@@ -196,7 +210,9 @@ fn many_steps_and_other_languages_are_answered() {
     let many: Vec<String> = (1..=300).map(|i| format!("{i}. Chop vegetable number {i}")).collect();
     home.write("many.txt", many.join("\n"));
     home.write("other.txt", "Die Zwiebel hacken\n洗胡萝卜\nПокрасить доску\n");
-    for file in ["many.txt", "other.txt"] {
+    home.write("right-to-left.txt", "\u{200f}1. לקצוץ את הבצל\n\u{200f}2. לטגן אותו\n");
+    home.write("pronouns.txt", "Take it.\nPut that on them.\nServe those.\n");
+    for file in ["many.txt", "other.txt", "right-to-left.txt", "pronouns.txt"] {
         home.run(&["make", file, "--no-video", "--threshold=0"]).success();
     }
     home.write("endless.txt", vec!["Stir"; 501].join("\n"));

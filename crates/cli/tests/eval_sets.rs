@@ -1,4 +1,4 @@
-//! `stitch eval --data`: valid and invalid sets in the plain format.
+//! `stitch eval --data` and `stitch eval reading`: valid and invalid sets.
 
 mod common;
 
@@ -197,4 +197,30 @@ fn all_experiments_are_a_report_and_go_on_where_they_were() {
     let again = seconds();
     assert_eq!(first.len(), again.len());
     assert!(first.iter().zip(&again).all(|(a, b)| (a - b).abs() < 1e-12), "{first:?} {again:?}");
+}
+
+#[test]
+fn reading_is_measured_by_source() {
+    let home = Home::new();
+    let one = r#"{"id": "a", "source": "one", "text": "1. Chop it.\n2. Fry it.\n3. Enjoy",
+        "steps": [{"line": "chop it"}, {"line": "Fry it"}, {"line": "Whisk"}, {"line": "fry"}]}"#;
+    let other =
+        r#"{"id": "b", "name": "b.md", "text": "1. **Bake**", "steps": [{"line": "Bake"}]}"#;
+    home.write("set.jsonl", format!("{}\n\n{other}\n", one.replace('\n', " ")));
+    let found = json(&home, &["eval", "reading", "set.jsonl", "--rules", "--json"]);
+    let group = |at: usize| {
+        let group = &found["groups"][at];
+        let value = |field: &str| group[field]["value"].as_f64().unwrap();
+        let name = group["name"].as_str().unwrap();
+        (name, group["texts"].as_u64(), group["steps"].as_u64(), value("missed"), value("extra"))
+    };
+    assert_eq!(group(0), ("one", Some(1), Some(4), 0.25, 0.25));
+    assert_eq!(group(1), ("all", Some(2), Some(5), 0.2, 0.2));
+    let said = home.prints(&["eval", "reading", "set.jsonl", "--errors"]);
+    for line in ["  a: not read as a step: Whisk\n", "  a: wrongly read as a step: Enjoy\n"] {
+        assert!(said.contains(line), "{said}");
+    }
+    assert!(home.fails(&["eval", "reading", "none.jsonl"], 1).contains("of procedures (.jsonl)"));
+    home.write("odd.jsonl", "{}\n");
+    assert!(home.fails(&["eval", "reading", "odd.jsonl"], 1).contains("odd.jsonl, line 1"));
 }

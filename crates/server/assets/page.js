@@ -5,6 +5,7 @@
 const $ = (selector, root = document) => root.querySelector(selector);
 const $$ = (selector, root = document) => [...root.querySelectorAll(selector)];
 const clock = (ms) => `${Math.floor(ms / 60000)}:${String(Math.floor(ms / 1000) % 60).padStart(2, '0')}`;
+const countOf = (count, what) => `${count} ${what}${count === 1 ? '' : 's'}`;
 
 let toastTimer;
 function toast(text) {
@@ -125,11 +126,35 @@ function setUpNew() {
     list.insertBefore(row, before);
     return $('textarea', row);
   };
-  const show = ({ title, steps }) => {
+  const countLeft = () => {
+    const count = $('#left').children.length;
+    $('#left-out').hidden = count === 0;
+    $('#left-title').textContent = `Left out: ${countOf(count, 'line')}`;
+  };
+  const leave = (line) => {
+    const row = $('#left-row').content.firstElementChild.cloneNode(true);
+    $('span', row).textContent = line;
+    $('button', row).setAttribute('aria-label', `Make it a step: ${line}`);
+    $('#left').append(row);
+  };
+  // Where the line stands in the text, else at the end; without its list mark.
+  const makeStep = (line) => {
+    const text = $('#text').value;
+    const at = text.indexOf(line);
+    const next = areas().find((area) => at >= 0 && text.indexOf(area.value) > at);
+    const area = add(line.replace(/^\s*([-*+•·☐#]+|\(?\d{1,3}[.)])\s+/, ''), next ? next.closest('li') : null);
+    number();
+    area.focus();
+  };
+  const show = ({ title, steps, left_out, warnings }) => {
     $('#title').value = title;
     list.replaceChildren();
     steps.forEach((step) => add(step));
     number();
+    $('#left').replaceChildren();
+    left_out.forEach(leave);
+    countLeft();
+    $('#read-warnings').textContent = warnings.join(' ');
   };
   const read = async (body, name) => {
     const mine = ++asked;
@@ -137,7 +162,7 @@ function setUpNew() {
       const found = await request('POST', `/api/procedures/read?name=${encodeURIComponent(name)}`, body, 'application/octet-stream');
       if (mine !== asked) return;
       show(found);
-      $('#read-note').textContent = [`${found.steps.length} steps found.`, found.language_note].filter(Boolean).join(' ');
+      $('#read-note').textContent = `${countOf(found.steps.length, 'step')} found, ${countOf(found.left_out.length, 'line')} left out.`;
     } catch (error) {
       if (mine === asked) $('#read-note').textContent = error.message;
     }
@@ -236,9 +261,18 @@ function setUpNew() {
     'step-drop': (button) => {
       const row = button.closest('li');
       const near = row.nextElementSibling || row.previousElementSibling;
+      const text = $('textarea', row).value.trim();
+      if (text) leave(text);
       row.remove();
       number();
+      countLeft();
       if (near) $('textarea', near).focus();
+    },
+    'make-step': (button) => {
+      const row = button.closest('li');
+      makeStep($('span', row).textContent);
+      row.remove();
+      countLeft();
     },
     go: async (button) => {
       button.disabled = true;

@@ -4,6 +4,7 @@ use clap::{Args, Subcommand};
 
 use super::eval_data::{self, DataArguments};
 use super::eval_encoder::{self, EncoderArguments};
+use super::eval_reading::{self, ReadingArguments};
 use super::eval_speech::{self, EvalSpeechArguments};
 use super::eval_world::{self, NaturalArguments, WorldArguments};
 use crate::failure::Failure;
@@ -39,6 +40,7 @@ pub enum EvalCommand {
     Encoder(EncoderArguments),
     Speech(EvalSpeechArguments),
     Natural(NaturalArguments),
+    Reading(ReadingArguments),
 }
 
 pub fn run(arguments: &EvalArguments, setup: &Setup) -> Result<u8, Failure> {
@@ -51,5 +53,6 @@ pub fn run(arguments: &EvalArguments, setup: &Setup) -> Result<u8, Failure> {
         Some(EvalCommand::Encoder(arguments)) => eval_encoder::run(arguments, setup),
         Some(EvalCommand::Speech(arguments)) => eval_speech::run(arguments, setup),
         Some(EvalCommand::Natural(arguments)) => eval_world::run_natural(arguments, setup),
+        Some(EvalCommand::Reading(arguments)) => eval_reading::run(arguments, setup),
     }
 }

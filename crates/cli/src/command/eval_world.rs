@@ -7,8 +7,8 @@ use serde_json::json;
 use stitch_engine::demonstrate::Options;
 use stitch_engine::files;
 use stitch_lab::suite::made_up::{self, AnswerReport};
-use stitch_lab::suite::metrics::Estimate;
 use stitch_lab::suite::natural::{self, Group, NaturalReport};
+use stitch_lab::suite::reading::read_set;
 use stitch_world::library::mixed;
 use stitch_world::truth::Truth;
 
@@ -108,7 +108,7 @@ pub fn run_natural(arguments: &NaturalArguments, setup: &Setup) -> Result<u8, Fa
     let GapArguments { threshold, gaps } = arguments.gaps;
     let options = Options { threshold, gaps, ..Options::default() };
     options.validate().map_err(|error| Failure::usage(error.to_string()))?;
-    let procedures = natural::read(&arguments.set)?;
+    let procedures = read_set(&arguments.set)?;
     let truth = Truth::read(&arguments.world.join("truth.json"))?;
     let session = setup.open(&arguments.scorer)?;
     let with = session.demonstrator();
@@ -122,11 +122,8 @@ pub fn run_natural(arguments: &NaturalArguments, setup: &Setup) -> Result<u8, Fa
 }
 
 fn print_natural(report: &NaturalReport, errors: bool) {
-    let percent = |e: &Estimate| {
-        format!("{:.1} ({:.1}-{:.1})", 100.0 * e.value, 100.0 * e.low, 100.0 * e.high)
-    };
     let row = |group: &Group| {
-        let [right, wrong, gap] = [&group.right, &group.wrong, &group.gap].map(percent);
+        let [right, wrong, gap] = [&group.right, &group.wrong, &group.gap].map(table::percent);
         vec![group.name.clone(), group.steps.to_string(), right, wrong, gap]
     };
     let rows: Vec<_> = report.groups.iter().map(row).collect();

@@ -127,6 +127,7 @@ pub fn run(arguments: &MakeArguments, setup: &Setup) -> Result<u8, Failure> {
     let sentences = setup.load_sentences();
     let reading = read_procedure(&arguments.procedure, sentences.as_ref().ok())?;
     let chat = arguments.chat.chat(setup);
+    reading.warnings().iter().for_each(|warning| setup.progress.warn(warning));
     if arguments.show_reading {
         if let (Ok(sentences), None) = (&sentences, &chat) {
             warn_of(language_hint(&reading.procedure, &sentences.encoder), setup);

@@ -28,6 +28,20 @@ pub struct Reading {
     pub left_out: Vec<String>,
     /// The name of the steps' language, where it is surely not English.
     pub language: Option<&'static str>,
+    /// How many recipes a plain text or Markdown seems to hold; the steps of all are read, in their order.
+    pub recipes: usize,
+}
+
+impl Reading {
+    /// What of the text may not be as the user means it, and what to do about it.
+    pub fn warnings(&self) -> Vec<String> {
+        let several = format!(
+            "the text seems to hold {} recipes; the steps of all are read as one procedure: keep the one \
+             that you want to see",
+            self.recipes
+        );
+        (self.recipes > 1).then_some(several).into_iter().collect()
+    }
 }
 
 /// Reads the query from a file's bytes. The form is told by the content; the name's extension
@@ -40,11 +54,16 @@ pub fn read_procedure(
 ) -> Result<Reading, RecipeError> {
     let text = readable(bytes)?;
     let form = form(name, &text);
+    let blocks = match form {
+        Form::Json | Form::Html => Vec::new(),
+        Form::Markdown => lines::markdown(&text),
+        Form::Plain => lines::plain(&text),
+    };
     let (draft, found) = match form {
         Form::Json => (from_json(&text)?, "JSON"),
         Form::Html => (html::page(&text), "a web page without recipe data or a list of steps"),
-        Form::Markdown => (Some(outline::draft(&lines::markdown(&text))), "Markdown"),
-        Form::Plain => (Some(outline::draft(&lines::plain(&text))), "text"),
+        Form::Markdown => (Some(outline::draft(&blocks)), "Markdown"),
+        Form::Plain => (Some(outline::draft(&blocks)), "text"),
     };
     let by_lines = matches!(form, Form::Markdown | Form::Plain);
     let mut draft = draft.unwrap_or_default();
@@ -64,7 +83,7 @@ pub fn read_procedure(
         other => other.map_err(RecipeError::Procedure)?,
     };
     let left_out = if by_lines { left_out(&text, &procedure) } else { Vec::new() };
-    Ok(Reading { procedure, left_out, language })
+    Ok(Reading { procedure, left_out, language, recipes: outline::recipes(&blocks) })
 }
 
 /// The language's name in English, where it is surely another one.

@@ -141,6 +141,17 @@ pub fn draft(blocks: &[Block]) -> Draft {
     Draft { title: title(blocks), steps }
 }
 
+/// How many recipes the document seems to hold: headings of the method that follow one of what is needed.
+pub fn recipes(blocks: &[Block]) -> usize {
+    let topic_of = |block: &Block| match block {
+        Block::Heading(_, text) => Some(topic(text)),
+        _ => None,
+    };
+    let topics = blocks.iter().filter_map(topic_of);
+    let parts: Vec<Topic> = topics.filter(|t| matches!(t, Topic::Needs | Topic::Method)).collect();
+    parts.windows(2).filter(|pair| *pair == [Topic::Needs, Topic::Method]).count().max(1)
+}
+
 /// The document cut at its headings; a heading without a topic of its own has that of the larger
 /// heading above it ("For the sauce" under "Method").
 fn sections(blocks: &[Block]) -> Vec<Section<'_>> {

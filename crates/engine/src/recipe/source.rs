@@ -56,7 +56,8 @@ pub fn readable(bytes: &[u8]) -> Result<String, RecipeError> {
     if let Some(found) = binary(bytes) {
         return Err(RecipeError::NotText { found });
     }
-    let text = text::decode(bytes).replace(is_direction_mark, "");
+    let mut text = text::decode(bytes);
+    text.retain(|c| !is_direction_mark(c));
     match has_words(&text) {
         true if is_binary(&text) => Err(RecipeError::NotText { found: "a binary file" }),
         true => Ok(text),

@@ -105,7 +105,8 @@ fn a_line_of_blanks_costs_no_more_than_another() {
 fn another_language_is_told() {
     let german = "Die Zwiebeln schälen und in kleine Würfel schneiden.\nDas Öl in einer großen Pfanne \
         erhitzen und die Zwiebeln darin anbraten.";
-    assert_eq!(read_procedure("r.txt", german.as_bytes()).unwrap().language, Some("German"));
+    let reading = read_procedure("r.txt", german.as_bytes()).unwrap();
+    assert_eq!(reading.language, Some("German"));
     let english = "Peel the onions and cut them into small dice.\nHeat the oil in a large pan and fry \
         the onions in it.";
     assert_eq!(read_procedure("r.txt", english.as_bytes()).unwrap().language, None);
@@ -260,6 +261,14 @@ fn whole_pages() {
          it."}, {"@type": "HowToStep", "text": "Fry."}]}</script></head>
         <body><ol><li>Home<li>About<li>More</ol></body></html>"#;
     assert_eq!(read("r.html", linked), "Taco & lime | Chop it. | Fry.");
+    let disagreeing = r#"<html><head><script type="application/ld+json">{"@type": "Recipe", "name": "Taco",
+        "recipeInstructions": ["Chop it.", "Fry."]}</script></head><body><h1>Soup</h1><h2>Method</h2>
+        <ol><li>Boil water.<li>Stir.<li>Serve.</ol></body></html>"#;
+    assert_eq!(
+        read("r.html", disagreeing),
+        "Taco | Chop it. | Fry.",
+        "linked data wins over prose"
+    );
     let micro = "<html><body><div itemscope itemtype='http://schema.org/Recipe'><h1 itemprop=name>Taco</h1>\
         <ul><li itemprop=recipeIngredient>2 onions</ul>\
         <div itemprop='recipeInstructions'><ol><li>Chop <b>it</b>.<li>Fry.</ol></div></div></body></html>";
@@ -294,6 +303,57 @@ fn a_shopping_list_and_a_program_are_no_procedures() {
     let program: Vec<u8> = (0..2000).map(|i| (i * 37 % 251) as u8).collect();
     let error = read_procedure("r", &program).unwrap_err();
     assert!(matches!(error, RecipeError::NotText { found: "a binary file" }), "{error}");
+}
+
+#[test]
+fn pronouns_alone_are_steps_as_they_stand() {
+    let text = "Take it.\nPut that on them.\nTurn it over.\nServe those.";
+    assert_eq!(read("r", text), " | Take it. | Put that on them. | Turn it over. | Serve those.");
+}
+
+/// Rules cannot tell a poem from notes, a labeller can; they make nothing up.
+#[test]
+fn of_a_poem_the_rules_read_lines() {
+    let poem = "The rain is soft\nupon the hill\nand every bird\nis sleeping still";
+    let procedure = read_procedure("r", poem.as_bytes()).unwrap().procedure;
+    for step in procedure.steps() {
+        assert!(poem.lines().any(|line| line == step), "{step}");
+    }
+}
+
+#[test]
+fn two_recipes_are_read_in_order_with_a_warning() {
+    let soup = "Ingredients\n- 2 leeks\n\nMethod\n1. Chop.\n2. Fry.\n";
+    let cake = "Ingredients\n- 3 eggs\n\nMethod\n1. Whisk.\n2. Bake.\n";
+    let plain = format!("Leek soup\n\n{soup}\nEgg cake\n\n{cake}");
+    let headings = |text: &str| text.replace("Ingr", "## Ingr").replace("Meth", "## Meth");
+    let markdown = format!("# Leek soup\n\n{}\n# Egg cake\n\n{}", headings(soup), headings(cake));
+    for text in [plain, markdown] {
+        assert_eq!(read("r", &text), "Leek soup | Chop. | Fry. | Whisk. | Bake.");
+        let reading = read_procedure("r", text.as_bytes()).unwrap();
+        assert!(reading.left_out.iter().any(|line| line.ends_with("Egg cake")), "{text}");
+        let warnings = reading.warnings();
+        assert!(warnings.len() == 1 && warnings[0].contains("2 recipes"), "{warnings:?}");
+    }
+    let one = read_procedure("r", format!("Leek soup\n\nTools\n- pan\n\n{soup}").as_bytes());
+    assert_eq!(one.unwrap().warnings(), [""; 0]);
+}
+
+#[test]
+fn several_languages_in_one_text_are_kept_in_order() {
+    let text = "Chop the onion.\nDie Zwiebel anbraten.\nServir caliente.\n洗胡萝卜。";
+    assert_eq!(
+        read("r", text),
+        " | Chop the onion. | Die Zwiebel anbraten. | Servir caliente. | 洗胡萝卜。"
+    );
+}
+
+#[test]
+fn text_from_right_to_left_is_read_as_any_other() {
+    let marked = "\u{200f}1. לקצוץ את הבצל\n\u{200f}2. לטגן את הבצל\n\u{200f}3. להגיש\u{202c}";
+    assert_eq!(read("r", marked), " | לקצוץ את הבצל | לטגן את הבצל | להגיש");
+    let lines = "قطع البصل.\nاقل البصل في الزيت.\nقدم الطبق.";
+    assert_eq!(read("r", lines), " | قطع البصل. | اقل البصل في الزيت. | قدم الطبق.");
 }
 
 #[test]

@@ -22,6 +22,7 @@ pub mod speech;
 pub mod speech_index;
 pub mod encoder;
 pub mod reliability;
+pub mod reading;
 pub mod natural;
 
 use std::io;
@@ -50,15 +51,15 @@ pub enum MeasureError {
     Network(#[from] candle_core::Error),
     #[error("{}: holds no media file with a .srt beside it", folder.display())]
     NoSubtitles { folder: PathBuf },
-    #[error("{}: {source}; give a file or folder of natural procedures (.jsonl)", path.display())]
-    Natural { path: PathBuf, source: io::Error },
+    #[error("{}: {source}; give a file or folder of procedures (.jsonl)", path.display())]
+    Set { path: PathBuf, source: io::Error },
     #[error(
-        "{}, line {line} is no natural procedure ({source}); give a .jsonl file like \
+        "{}, line {line} is no procedure with its steps ({source}); give a .jsonl file like \
              crates/lab/data/natural/development.jsonl", path.display()
     )]
-    NaturalLine { path: PathBuf, line: usize, source: serde_json::Error },
-    #[error("{} holds no procedure; give a file or folder of natural procedures (.jsonl)", .0.display())]
-    NoNatural(PathBuf),
+    SetLine { path: PathBuf, line: usize, source: serde_json::Error },
+    #[error("{} holds no procedure; give a file or folder of procedures (.jsonl)", .0.display())]
+    EmptySet(PathBuf),
     /// Steps and clips do not belong together.
     #[error(transparent)]
     Map(#[from] MapError),

@@ -2,7 +2,6 @@
 //! user's would be, and judged by the made-up library's truth.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use stitch_core::gaps::FEATURES;
@@ -10,14 +9,15 @@ use stitch_engine::demonstrate::{
     Asked, Choice, Demonstrator, Options, Stock, gap_features, solve,
 };
 use stitch_engine::progress::Progress;
-use stitch_engine::recipe::{RecipeError, read_procedure};
+use stitch_engine::recipe::Labeller;
 use stitch_world::truth::Truth;
 use stitch_world::vocabulary::{Domain, Kind, Verb};
 
+use super::MeasureError;
 use super::made_up::{RESAMPLES, file_name, same_place};
 use super::metrics::{Estimate, count_ratio};
+use super::reading::{matches, read_text};
 use super::reliability::{calibration_error, reliability};
-use super::{MeasureError, with_extension};
 
 /// A text with its truth; one line of a set.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -98,31 +98,6 @@ pub struct Group {
     pub gap: Estimate,
 }
 
-/// Reads one file, or every `.jsonl` file of a folder in the order of names.
-pub fn read(path: &Path) -> Result<Vec<NaturalProcedure>, MeasureError> {
-    let failed = |path: &Path| {
-        let path = path.to_owned();
-        |source| MeasureError::Natural { path, source }
-    };
-    let mut files = vec![path.to_owned()];
-    if path.is_dir() {
-        files = with_extension(path, "jsonl").map_err(failed(path))?;
-    }
-    let mut procedures = Vec::new();
-    for path in files {
-        let text = std::fs::read_to_string(&path).map_err(failed(&path))?;
-        let lines = text.lines().zip(1..).filter(|(line, _)| !line.trim().is_empty());
-        for (text, line) in lines {
-            let failed = |source| MeasureError::NaturalLine { path: path.clone(), line, source };
-            procedures.push(serde_json::from_str(text).map_err(failed)?);
-        }
-    }
-    match procedures.is_empty() {
-        true => Err(MeasureError::NoNatural(path.into())),
-        false => Ok(procedures),
-    }
-}
-
 /// Reads and answers every procedure and judges every step.
 pub fn evaluate(
     with: &Demonstrator<'_>,
@@ -183,13 +158,11 @@ fn answer(
     natural: &NaturalProcedure,
     options: &Options,
 ) -> Result<Vec<Answered>, MeasureError> {
-    let reading = match read_procedure("natural.txt", natural.text.as_bytes(), Some(with.sentence))
-    {
-        Ok(reading) => reading,
-        Err(RecipeError::NoSteps { .. } | RecipeError::Empty) => return Ok(Vec::new()),
-        Err(error) => return Err(error.into()),
+    let labeller: &dyn Labeller = with.sentence;
+    let Some(procedure) = read_text("natural.txt", &natural.text, Some(labeller))? else {
+        return Ok(Vec::new());
     };
-    let asked = Asked::encode(with, &reading.procedure)?;
+    let asked = Asked::encode(with, &procedure)?;
     let features = gap_features(with, stock, &asked, options)?;
     let never = Options { threshold: Some(0.0), ..options.clone() };
     let before = solve(with, stock, &asked, &never)?;
@@ -212,13 +185,10 @@ fn judge(
     truth: &Truth,
     report: &mut NaturalReport,
 ) {
-    let texts: Vec<String> = answered.iter().map(|step| letters(&step.text)).collect();
+    let lines = natural.steps.iter().map(|step| step.line.as_str());
+    let all_hits = matches(lines, answered.iter().map(|step| step.text.as_str()));
     let mut used = BTreeSet::new();
-    for step in &natural.steps {
-        let line = letters(&step.line);
-        let is_this =
-            |text: &str| !text.is_empty() && (line.contains(text) || text.contains(&line));
-        let hits: Vec<usize> = (0..texts.len()).filter(|at| is_this(&texts[*at])).collect();
+    for (step, hits) in natural.steps.iter().zip(all_hits) {
         used.extend(hits.iter().copied());
         report.missed_steps += usize::from(hits.is_empty());
         report.missed_unshown += usize::from(hits.is_empty() && step.accept.is_empty());
@@ -269,11 +239,6 @@ fn reason(
     }
 }
 
-/// Letters and digits in lower case: what two texts are compared by.
-fn letters(text: &str) -> String {
-    text.to_lowercase().chars().filter(|c| c.is_alphanumeric()).collect()
-}
-
 /// Whether the clip shows one of the accepted actions.
 fn is_accepted(clip: &ChosenClip, truth: &Truth, accept: &[(Verb, Kind)]) -> bool {
     let videos = truth.videos.iter().filter(|video| video.file == clip.file);
@@ -318,13 +283,16 @@ fn groups(steps: &[JudgedStep], procedures: &[NaturalProcedure], seed: u64) -> V
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
+    use super::super::reading::{letters, read_set};
     use super::*;
 
     #[test]
     fn the_committed_sets_are_sound() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("data/natural");
-        let development = read(&root.join("development.jsonl")).unwrap();
-        let reporting = read(&root.join("reporting.jsonl")).unwrap();
+        let development: Vec<NaturalProcedure> = read_set(&root.join("development.jsonl")).unwrap();
+        let reporting: Vec<NaturalProcedure> = read_set(&root.join("reporting.jsonl")).unwrap();
         assert!(development.len() + reporting.len() >= 150);
         let lines = |set: &[NaturalProcedure]| -> BTreeSet<String> {
             set.iter().flat_map(|p| &p.steps).map(|step| letters(&step.line)).collect()
@@ -340,16 +308,6 @@ mod tests {
                 assert!(text.contains(&letters(&step.line)), "{}: {}", procedure.id, step.line);
             }
         }
-    }
-
-    #[test]
-    fn what_is_no_set_is_told() {
-        let folder = tempfile::tempdir().unwrap();
-        assert!(matches!(read(folder.path()), Err(MeasureError::NoNatural(_))));
-        assert!(matches!(read(&folder.path().join("none")), Err(MeasureError::Natural { .. })));
-        let file = folder.path().join("a.jsonl");
-        std::fs::write(&file, "\n{}\n").unwrap();
-        assert!(matches!(read(&file), Err(MeasureError::NaturalLine { line: 2, .. })));
     }
 
     /// One video that chops an onion until 4 s and fries mince until 8 s.
@@ -415,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn unshown_and_unread_steps_are_counted_apart() {
+    fn unshown_and_unread_text_are_counted_apart() {
         let natural =
             procedure(&[("Rest.", &[]), ("Cool.", &[]), ("Wait.", &[]), ("Fry.", &[FRY])]);
         let steps = [answered("Rest", clip("x", 0, 0.5), None), answered("Cool", None, None)];

@@ -47,15 +47,16 @@ impl ProcedureText {
     }
 }
 
-/// A procedure that was read from a text
+/// What was read in a text
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct ReadProcedure {
     /// May be empty
     pub title: String,
     pub steps: Vec<String>,
-    /// Why its language is not understood, and what to do
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub language_note: Option<String>,
+    /// Lines that are neither title nor step, in order; only for text and Markdown
+    pub left_out: Vec<String>,
+    /// What may be misunderstood, as a language that is not English
+    pub warnings: Vec<String>,
 }
 
 #[derive(Debug, Deserialize, IntoParams)]
@@ -69,7 +70,7 @@ pub struct FileName {
 /// Parse a procedure from text, Markdown, JSON or a recipe page
 #[utoipa::path(post, path = "/api/procedures/read", tag = "demonstrations", params(FileName),
     request_body(content = Vec<u8>, content_type = "application/octet-stream"),
-    responses((status = 200, description = "its title and steps", body = ReadProcedure),
+    responses((status = 200, description = "its title and steps, and what was left out", body = ReadProcedure),
         (status = 413, description = "too large", body = ApiError),
         (status = 422, description = "it has no steps", body = ApiError)))]
 pub async fn read(
@@ -87,13 +88,16 @@ pub async fn read(
     let read = move || {
         let sentence = state.resources.sentence.as_ref();
         let labeller: &dyn Labeller = sentence;
-        let found = recipe::read_procedure(&name, &bytes, Some(labeller))?.procedure;
-        let translated = state.resources.chat.is_some();
-        let language_note = if translated { None } else { language_hint(&found, sentence) };
+        let found = recipe::read_procedure(&name, &bytes, Some(labeller))?;
+        let mut warnings = found.warnings();
+        if state.resources.chat.is_none() {
+            warnings.extend(language_hint(&found.procedure, sentence));
+        }
         Ok(ReadProcedure {
-            title: found.title().into(),
-            steps: found.steps().to_vec(),
-            language_note,
+            title: found.procedure.title().into(),
+            steps: found.procedure.steps().to_vec(),
+            left_out: found.left_out,
+            warnings,
         })
     };
     blocking(read).await.map(Json)

@@ -27,12 +27,14 @@ pub fn new(state: &State) -> Markup {
                 h2 #steps-title { "Steps" }
                 label for="title" { "Title" }
                 input #title maxlength="200" autocomplete="off" placeholder="What the procedure makes";
+                p.warning #read-warnings role="status" {}
                 ol.edit #edit {}
                 template #edit-row { (row()) }
                 div.row {
                     button type="button" data-action="add-step" { (icon("plus")) "Add a step" }
                     p.soft { "Alt+↑ and Alt+↓ move a step, Enter splits it at the cursor, Backspace at its start merges it." }
                 }
+                (left_out())
                 (options())
                 div.row.go {
                     button.primary #go type="button" data-action="go" disabled { "Find the clips" }
@@ -59,6 +61,22 @@ fn row() -> Markup {
                 (button("step-down", "Move down step", "down"))
                 (button("step-merge", "Merge with the previous step: step", "merge"))
                 (button("step-drop", "Remove step", "leave"))
+            }
+        }
+    }
+}
+
+/// The lines of the text that are no steps, each of which can be made one.
+fn left_out() -> Markup {
+    html! {
+        details.left-out #left-out hidden open {
+            summary #left-title { "Left out" }
+            ul #left aria-labelledby="left-title" {}
+            template #left-row {
+                li {
+                    span {}
+                    button.quiet type="button" data-action="make-step" { (icon("plus")) "Make it a step" }
+                }
             }
         }
     }

@@ -35,7 +35,7 @@ fn a_language_that_the_model_does_not_know_is_told() {
     let read = site.send(request.body(text).unwrap()).json();
     let id = site.demonstration(&german);
     let found = site.get(&format!("/api/demonstrations/{id}")).json();
-    for note in [&read["language_note"], &found["language_note"]] {
+    for note in [&read["warnings"][0], &found["language_note"]] {
         let note = note.as_str().unwrap();
         assert!(note.contains("German") && note.contains("STITCH_LLM_URL"), "{note}");
     }
@@ -48,6 +48,26 @@ fn a_language_that_the_model_does_not_know_is_told() {
     let english = site.demonstration(&english);
     let found = site.get(&format!("/api/demonstrations/{english}")).json();
     assert!(found.get("language_note").is_none(), "{found}");
+}
+
+#[test]
+fn what_a_text_leaves_out_is_told() {
+    let site = Site::new();
+    let read = |text: &str| {
+        let request = crate::site::request("POST", "/api/procedures/read");
+        site.send(request.body(axum::body::Body::from(text.to_owned())).unwrap()).json()
+    };
+    let found = read("Tea\n\nServes 2\n\nMethod\n1. Boil water\n2. Steep");
+    let expected = json!({"title": "Tea", "steps": ["Boil water", "Steep"],
+        "left_out": ["Serves 2", "Method"], "warnings": []});
+    assert_eq!(found, expected);
+    let recipe =
+        |title: &str| format!("{title}\n\nIngredients\n- 1 leaf\n\nMethod\n1. Boil {title}\n");
+    let found = read(&format!("{}\n{}", recipe("Mint tea"), recipe("Sage tea")));
+    assert_eq!(found["steps"], json!(["Boil Mint tea", "Boil Sage tea"]));
+    assert!(found["warnings"][0].as_str().unwrap().contains("2 recipes"), "{found}");
+    let page = site.get("/new").text();
+    assert!(page.contains("id=\"left-out\"") && page.contains("data-action=\"make-step\""));
 }
 
 #[test]
