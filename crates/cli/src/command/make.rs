@@ -214,7 +214,7 @@ fn write(
     Ok(files)
 }
 
-fn print_reading(Reading { procedure, left_out, language }: &Reading, setup: &Setup) {
+fn print_reading(Reading { procedure, left_out, language, .. }: &Reading, setup: &Setup) {
     let (title, steps) = (procedure.title(), procedure.steps());
     let json = json!({"title": title, "steps": steps, "left_out": left_out, "language": language});
     setup.print(json, || {
