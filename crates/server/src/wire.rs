@@ -137,6 +137,10 @@ pub struct StepView {
     pub text: String,
     /// None is a gap
     pub chosen: Option<ClipView>,
+    /// The clips that are played, in order: the chosen one, and those that show other actions of the step
+    pub clips: Vec<ClipView>,
+    /// What of the step nothing shows, in words
+    pub partly_shown: Option<String>,
     /// The most likely first; for a gap, the nearest clips
     pub alternatives: Vec<ClipView>,
     /// Whether further searches keep it
@@ -182,6 +186,8 @@ impl DemonstrationView {
             StepView {
                 text: step.text.clone(),
                 chosen: step.chosen.as_ref().map(ClipView::from),
+                clips: step.clips().into_iter().map(ClipView::from).collect(),
+                partly_shown: step.partly_shown(),
                 alternatives: offered(&step.alternatives),
                 locked: wish.fixed.is_some(),
                 banned: wish.banned.len(),

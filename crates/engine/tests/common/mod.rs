@@ -81,6 +81,7 @@ pub fn demonstration(steps: Vec<(&str, Option<Choice>)>) -> Demonstration {
         confidence: Confidence::of(chosen.as_ref()),
         text: text.into(),
         chosen,
+        parts: Vec::new(),
         alternatives: Vec::new(),
         join: None,
     };
