@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use common::{choice, demonstration};
-use stitch_engine::demonstrate::{Demonstration, Elsewhere, Part};
+use stitch_engine::demonstrate::{Demonstration, Elsewhere, StepPart};
 use stitch_engine::export::{Export, Format, json};
 use stitch_engine::media::Probe;
 use stitch_engine::progress::Silent;
@@ -81,7 +81,7 @@ fn the_clips_of_a_step_are_cuts_under_one_caption_and_one_chapter() {
     let mut demonstration = demonstration(vec![("Wash, dry and shred it", Some(chosen))]);
     let mut washing = choice(lettuce, 1000, 4000);
     washing.clip = 1;
-    let part = |text: &str, shown: bool, clip| Part { text: text.into(), shown, clip };
+    let part = |text: &str, shown: bool, clip| StepPart { text: text.into(), shown, clip };
     demonstration.steps[0].parts = vec![
         part("wash", true, Some(washing)),
         part("dry it", false, None),

@@ -41,7 +41,7 @@ pub struct Step {
     pub chosen: Option<Choice>,
     /// Its actions, where it has several and the chosen clip does not show them all; else empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub parts: Vec<Part>,
+    pub parts: Vec<StepPart>,
     /// Other clips that could show it, best first.
     pub alternatives: Vec<Choice>,
     /// How alike the pictures on both sides of the cut to this step are, 0 to 1; none for the first
@@ -52,7 +52,7 @@ pub struct Step {
 
 /// One of several actions of a step.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Part {
+pub struct StepPart {
     /// The action in the words of the procedure.
     pub text: String,
     /// Whether it is shown.
@@ -252,11 +252,11 @@ mod tests {
         }
     }
 
-    fn part(text: &str, shown: bool, clip: Option<Choice>) -> Part {
-        Part { text: text.into(), shown, clip }
+    fn part(text: &str, shown: bool, clip: Option<Choice>) -> StepPart {
+        StepPart { text: text.into(), shown, clip }
     }
 
-    fn step(parts: Vec<Part>) -> Step {
+    fn step(parts: Vec<StepPart>) -> Step {
         let confidence = Confidence::Shown;
         let (text, chosen) = ("Wash and shred the lettuce".into(), Some(choice(7, 5000)));
         Step { text, confidence, chosen, parts, alternatives: Vec::new(), join: None }

@@ -14,7 +14,7 @@ use super::parts::FoundPart;
 use super::wishes::Kept;
 use super::{
     Choice, Confidence, DemonstrateError, Demonstration, Demonstrator, Elsewhere, Interval,
-    Options, Part, Place, Similarity, Source, Step, Stock, Wishes,
+    Options, Place, Similarity, Source, Step, StepPart, Stock, Wishes,
 };
 use crate::library::{Library, LibraryError};
 use crate::sentence::SentenceEncoder;
@@ -63,7 +63,7 @@ pub(super) fn describe(
             others.into_iter().map(|m| clerk.choice(m, None)).collect::<Result<_, _>>()?;
         let part = |FoundPart { text, shown, clip }: &FoundPart| {
             let clip = clip.as_ref().map(|m| clerk.choice(m, cut(m))).transpose()?;
-            Ok(Part { text: text.clone(), shown: *shown, clip })
+            Ok(StepPart { text: text.clone(), shown: *shown, clip })
         };
         let parts = parts[number].iter().map(part).collect::<Result<_, LibraryError>>()?;
         let (text, confidence) = (text.clone(), Confidence::of(chosen.as_ref()));

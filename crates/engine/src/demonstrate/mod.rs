@@ -27,7 +27,7 @@ use crate::options::{OptionError, seconds, within};
 use crate::scorer::{Query, Scorer, ScorerError};
 use crate::sentence::SentenceEncoder;
 pub use demonstration::{
-    Choice, Confidence, Demonstration, Elsewhere, Interval, Part, Similarity, Source, Step,
+    Choice, Confidence, Demonstration, Elsewhere, Interval, Similarity, Source, Step, StepPart,
 };
 pub use doubts::{Doubt, doubts};
 use parts::FoundPart;
