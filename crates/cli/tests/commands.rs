@@ -205,6 +205,30 @@ fn a_doubtful_clip_is_a_gap_as_the_user_wants() {
 }
 
 #[test]
+fn a_step_of_two_actions_is_shown_by_two_clips_and_what_is_missing_is_told() {
+    let home = Home::indexed();
+    let steps =
+        ["Peel the carrot, then chop the carrot", "Peel the potato, then boil the carrot in water"];
+    home.write("soup.txt", format!("Soup\n\n1. {}\n2. {}\n", steps[0], steps[1]));
+    let arguments = ["make", "soup.txt", "-o", "soup.mp4", "--threshold=0.95", "--size", "160x90"];
+    let said = home.prints(&[&arguments[..], &["--with", "chapters,srt"]].concat());
+    assert!(said.contains("2 of 2 steps shown"), "{said}");
+    let missing = "partly shown: nothing shows \"peel the potato\"";
+    assert!(said.to_lowercase().contains(missing), "{said}");
+    let read = |name: &str| std::fs::read_to_string(home.path(name)).unwrap();
+    let record: serde_json::Value = serde_json::from_str(&read("soup.json")).unwrap();
+    let step = &record["steps"][0];
+    let parts = step["parts"].as_array().unwrap();
+    let further = parts.iter().map(|part| &part["clip"]).filter(|clip| clip.is_object());
+    let clips = further.chain([&step["chosen"]]);
+    let mut texts: Vec<_> = clips.map(|clip| clip["text"].as_str().unwrap()).collect();
+    texts.sort_unstable();
+    assert_eq!(texts, ["Chop the carrot", "Peel the carrot"]);
+    assert_eq!(read("soup.chapters.vtt").matches(" --> ").count(), 2, "one per step");
+    assert_eq!(read("soup.srt").matches(" --> ").count(), 2);
+}
+
+#[test]
 fn many_steps_and_other_languages_are_answered() {
     let home = Home::indexed();
     let many: Vec<String> = (1..=300).map(|i| format!("{i}. Chop vegetable number {i}")).collect();

@@ -78,6 +78,13 @@ impl Features {
         normalise(&mut self.data[start..]);
     }
 
+    /// The rows before this one, and the others.
+    pub fn split_at(mut self, row: usize) -> (Self, Self) {
+        let data = self.data.split_off(row * self.dim);
+        let others = Self { dim: self.dim, data };
+        (self, others)
+    }
+
     /// The mean of the given rows, scaled to length 1: a clip's feature from its seconds.
     pub fn mean_of(&self, rows: std::ops::Range<usize>) -> Vec<f32> {
         let mut mean = vec![0.0; self.dim];
@@ -122,6 +129,8 @@ mod tests {
         assert_eq!(features.row(0), [0.6, 0.8]);
         assert_eq!(features.row(1), [0.0, 0.0]);
         assert_eq!(features.mean_of(0..2), [0.6, 0.8]);
+        let (first, others) = features.split_at(1);
+        assert_eq!((first.as_slice(), others.as_slice()), (&[0.6, 0.8][..], &[0.0, 0.0][..]));
     }
 
     #[test]

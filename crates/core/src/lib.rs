@@ -15,6 +15,7 @@
 //! | [`belief`] | r ~ r' | how likely a clip shows a step, by what the senses say |
 //! | [`map`] | M | for each step of the query the clips that may show it |
 //! | [`cover`] | V'_R | candidate sequences: few sources that together show every step |
+//! | [`parts`] | | which clips show the actions of one step |
 //! | [`timeline`] | V_R | the chosen sequence as cuts |
 //!
 //! Nothing here reads files, starts threads, looks at the clock or prints.
@@ -58,8 +59,8 @@
 //! let costs = KBestOptions { switch_cost: 0.5, order_cost: 0.2 };
 //! let candidates = k_best(&step_map, &pool, 5, &costs);
 //! let room = Room { length_ms: 60_000, shots: vec![] };
-//! let cuts =
-//!     timeline(&candidates[0], &pool, |_| room.clone(), &TimelineOptions::default());
+//! let clips: Vec<_> = candidates[0].shown().collect();
+//! let cuts = timeline(&clips, &pool, |_| room.clone(), &TimelineOptions::default());
 //! assert!(cuts.iter().all(|cut| cut.video == VideoId(0)));
 //! assert_eq!(cuts.iter().map(|cut| cut.step).collect::<Vec<_>>(), [0, 1]);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -78,4 +79,5 @@ pub mod belief;
 pub mod map;
 pub mod cover;
 pub mod gaps;
+pub mod parts;
 pub mod timeline;

@@ -3,10 +3,9 @@
 //! A clip becomes a cut with some footage before and after it, never footage that another cut of
 //! the same video shows: neighbours share the gap between them, and steps that share a clip share
 //! it in order. What is too long is played faster, then trimmed to its middle: where a step begins
-//! and ends is less sure than where it is.
+//! and ends is less sure than where it is. Several clips of one step share its greatest length.
 
-use crate::clip::{Span, VideoId};
-use crate::cover::Sequence;
+use crate::clip::{Clip, ClipId, Span, VideoId};
 use crate::pool::Pool;
 
 /// How clips become cuts; lengths in milliseconds.
@@ -16,7 +15,7 @@ pub struct TimelineOptions {
     pub padding_ms: u64,
     /// The least length of a cut, where its video has room.
     pub shortest_ms: u64,
-    /// The greatest length of a cut as it is played.
+    /// The greatest length of a step as it is played.
     pub longest_ms: u64,
     /// The greatest speed of a cut that is too long; 1 trims it instead.
     pub fastest: f64,
@@ -33,13 +32,13 @@ impl TimelineOptions {
         if self.fastest > 1.0 { self.fastest } else { 1.0 }
     }
 
-    /// The least length wins where the two contradict one another.
-    fn longest_played(&self) -> u64 {
-        self.longest_ms.max(self.shortest_ms).max(1)
+    /// Of one of so many clips of a step. The least length wins where the two contradict one another.
+    fn longest_played(&self, clips: u64) -> u64 {
+        (self.longest_ms / clips).max(self.shortest_ms).max(1)
     }
 
-    fn longest_footage(&self) -> u64 {
-        (self.longest_played() as f64 * self.greatest_speed()) as u64
+    fn longest_footage(&self, clips: u64) -> u64 {
+        (self.longest_played(clips) as f64 * self.greatest_speed()) as u64
     }
 }
 
@@ -47,6 +46,7 @@ impl TimelineOptions {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cut {
     pub step: usize,
+    pub clip: ClipId,
     pub video: VideoId,
     pub span: Span,
     /// Playback speed, at least 1.
@@ -62,20 +62,17 @@ pub struct Room {
     pub shots: Vec<u64>,
 }
 
-/// The cuts of a sequence, one for each step that has a clip, in the order of the steps.
+/// The cuts of these clips of steps, in the order of the steps; several of one step are of one video and in its
+/// order.
 pub fn timeline(
-    sequence: &Sequence,
+    clips: &[(usize, ClipId)],
     pool: &Pool,
     room: impl Fn(VideoId) -> Room,
     options: &TimelineOptions,
 ) -> Vec<Cut> {
-    let mut pieces: Vec<Piece> = sequence
-        .0
-        .iter()
-        .enumerate()
-        .filter_map(|(step, clip)| Some((step, pool.clip((*clip)?))))
-        .map(|(step, clip)| Piece::new(step, clip.video, clip.span))
-        .collect();
+    let of_step = |step: usize| clips.iter().filter(|(other, _)| *other == step).count() as u64;
+    let mut pieces: Vec<Piece> =
+        clips.iter().map(|(step, id)| Piece::new(*step, of_step(*step), *id, pool)).collect();
     pieces.sort_by_key(|piece| (piece.video, piece.start, piece.step));
     for of_video in pieces.chunk_by_mut(|a, b| a.video == b.video) {
         let room = room(of_video[0].video);
@@ -83,7 +80,7 @@ pub fn timeline(
         of_video.iter_mut().for_each(|piece| piece.keep_within(length));
         separate(of_video);
         pad(of_video, &room, options.padding_ms);
-        of_video.iter_mut().for_each(|piece| piece.trim(options.longest_footage()));
+        of_video.iter_mut().for_each(|piece| piece.trim(options.longest_footage(piece.of_step)));
         lengthen(of_video, length, options.shortest_ms);
     }
     pieces.sort_by_key(|piece| piece.step);
@@ -94,6 +91,9 @@ pub fn timeline(
 #[derive(Clone, Copy)]
 struct Piece {
     step: usize,
+    /// How many clips the step has.
+    of_step: u64,
+    clip: ClipId,
     video: VideoId,
     start: u64,
     end: u64,
@@ -102,9 +102,10 @@ struct Piece {
 }
 
 impl Piece {
-    fn new(step: usize, video: VideoId, span: Span) -> Self {
+    fn new(step: usize, of_step: u64, clip: ClipId, pool: &Pool) -> Self {
+        let &Clip { video, span, .. } = pool.clip(clip);
         let (start, end) = (span.start(), span.end());
-        Self { step, video, start, end, middle: start.midpoint(end) }
+        Self { step, of_step, clip, video, start, end, middle: start.midpoint(end) }
     }
 
     /// Clamps it to the video.
@@ -122,10 +123,10 @@ impl Piece {
 
     /// Played faster where it is too long.
     fn cut(self, options: &TimelineOptions) -> Cut {
-        let times = self.length() as f64 / options.longest_played() as f64;
+        let times = self.length() as f64 / options.longest_played(self.of_step) as f64;
         let span = Span::new(self.start, self.end).expect("a piece is never empty");
         let speed = times.clamp(1.0, options.greatest_speed());
-        Cut { step: self.step, video: self.video, span, speed }
+        Cut { step: self.step, clip: self.clip, video: self.video, span, speed }
     }
 
     /// At most this long, around the middle of the clip.
@@ -217,7 +218,6 @@ fn lengthen(pieces: &mut [Piece], length: u64, shortest: u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clip::{Clip, ClipId};
     use crate::features::Features;
     use proptest::prelude::*;
 
@@ -235,8 +235,8 @@ mod tests {
         };
         let features = Features::new(1, vec![1.0; clips.len()]).unwrap();
         let pool = Pool::new(clips.iter().map(clip).collect(), features.clone(), features).unwrap();
-        let sequence = (0..clips.len() as u32).flat_map(|i| [Some(ClipId(i)), None]).collect();
-        timeline(&Sequence(sequence), &pool, |_| room.clone(), options)
+        let clips: Vec<_> = (0..clips.len()).map(|i| (2 * i, ClipId(i as u32))).collect();
+        timeline(&clips, &pool, |_| room.clone(), options)
     }
 
     fn check(clips: &[(u32, u64, u64)], options: &TimelineOptions, expected: &[(u64, u64)]) {
@@ -304,6 +304,25 @@ mod tests {
         assert_eq!(cuts[0].span, Span::new(0, 15_000).unwrap());
         assert_eq!(cuts[1].span, Span::new(5000, 25_000).unwrap());
         assert_eq!(cuts.iter().map(|cut| cut.step).collect::<Vec<_>>(), [0, 2, 4]);
+    }
+
+    #[test]
+    fn the_clips_of_a_step_share_its_length_and_stay_in_order() {
+        let clip = |start: u64| Clip {
+            video: VideoId(0),
+            span: Span::new(start, start + 9000).unwrap(),
+            text: String::new(),
+        };
+        let rows = Features::new(1, vec![1.0; 3]).unwrap();
+        let clips = vec![clip(20_000), clip(5000), clip(40_000)];
+        let pool = Pool::new(clips, rows.clone(), rows).unwrap();
+        let options =
+            TimelineOptions { padding_ms: 0, shortest_ms: 0, longest_ms: 8000, fastest: 1.0 };
+        let room = Room { length_ms: LENGTH, shots: Vec::new() };
+        let clips = [(1, ClipId(0)), (1, ClipId(1)), (2, ClipId(2))];
+        let cuts = timeline(&clips, &pool, |_| room.clone(), &options);
+        let found: Vec<_> = cuts.iter().map(|c| (c.step, c.clip.0, c.span.length())).collect();
+        assert_eq!(found, [(1, 1, 4000), (1, 0, 4000), (2, 2, 8000)]);
     }
 
     fn options() -> impl Strategy<Value = TimelineOptions> {

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use common::{choice, demonstration};
-use stitch_engine::demonstrate::{Demonstration, Elsewhere};
+use stitch_engine::demonstrate::{Demonstration, Elsewhere, StepPart};
 use stitch_engine::export::{Export, Format, json};
 use stitch_engine::media::Probe;
 use stitch_engine::progress::Silent;
@@ -72,6 +72,38 @@ fn text_formats() {
         insta::assert_snapshot!(extension, exported(&example(), 0, extension));
     }
     insta::assert_snapshot!("faded edl", exported(&example(), 500, "edl"));
+}
+
+#[test]
+fn the_clips_of_a_step_are_cuts_under_one_caption_and_one_chapter() {
+    let lettuce = Path::new("/videos/lettuce.mp4");
+    let chosen = choice(lettuce, 5000, 7000);
+    let mut demonstration = demonstration(vec![("Wash, dry and shred it", Some(chosen))]);
+    let mut washing = choice(lettuce, 1000, 4000);
+    washing.clip = 1;
+    let part = |text: &str, shown: bool, clip| StepPart { text: text.into(), shown, clip };
+    demonstration.steps[0].parts = vec![
+        part("wash", true, Some(washing)),
+        part("dry it", false, None),
+        part("shred", true, None),
+    ];
+    let text = |extension: &str| exported(&demonstration, 0, extension);
+    let srt = text("srt");
+    assert_eq!(srt, "1\n00:00:00,000 --> 00:00:05,000\n1. Wash, dry and shred it\n\n");
+    let chapters = text("chapters.vtt");
+    assert_eq!(chapters.matches(" --> ").count(), 1, "{chapters}");
+    assert!(chapters.contains("00:00:00.000 --> 00:00:05.000"), "{chapters}");
+    let edl = text("edl");
+    let at = |times: &str| edl.find(times).unwrap_or_else(|| panic!("{times} in {edl}"));
+    assert!(at("00:00:01:00 00:00:04:00") < at("00:00:05:00 00:00:07:00"), "{edl}");
+    let otio = text("otio");
+    assert_eq!(otio.matches("\"Clip.2\"").count(), 4, "two of pictures, two of sound");
+    assert_eq!(otio.matches("\"Marker.2\"").count(), 2, "one per track");
+    assert!(text("credits.txt").contains("lettuce (step 1)"));
+    let page = text("html");
+    assert!(page.contains("partly shown: nothing shows &quot;dry it&quot;"), "{page}");
+    assert!(page.contains("0:01.0\u{2013}0:04.0") && page.contains("0:05.0\u{2013}0:07.0"));
+    assert_eq!(json::read(text("json").as_bytes()).unwrap(), demonstration);
 }
 
 #[test]

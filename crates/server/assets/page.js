@@ -319,14 +319,14 @@ class Player {
   // Reads the parts from the list of steps.
   read() {
     let before = 0;
-    this.parts = $$('#steps > li').map((row) => {
-      const { video, start, end, speed, text } = row.dataset;
-      const gap = video === undefined;
-      const part = { row, gap, text, before, video: Number(video), start: Number(start), end: Number(end), speed: Number(speed) || 1 };
+    this.parts = $$('#steps > li').flatMap((row, step) => row.dataset.cuts.split(' ').map((cut) => {
+      const gap = cut === '';
+      const [video, start, end, speed] = cut.split(',').map(Number);
+      const part = { row, step, gap, text: row.dataset.text, before, video, start, end, speed: speed || 1 };
       part.length = gap ? GAP_MS : (part.end - part.start) / part.speed;
       before += part.length;
       return part;
-    });
+    }));
     this.total = before;
     this.position = $('#position');
     this.position.max = Math.round(before);
@@ -338,6 +338,7 @@ class Player {
 
   get video() { return this.screens[this.on]; }
   get part() { return this.parts[this.at]; }
+  get step() { return this.part?.step ?? 0; }
 
   // Loads a part into a video element, `into` milliseconds after its start.
   load(video, part, into = 0) {
@@ -419,15 +420,15 @@ class Player {
     if (text !== this.shownClock) {
       this.shownClock = text;
       $('#clock').textContent = text;
-      this.position.setAttribute('aria-valuetext', `${clock(now)}, step ${this.at + 1}`);
+      this.position.setAttribute('aria-valuetext', `${clock(now)}, step ${this.step + 1}`);
     }
   }
 
   mark() {
-    this.parts.forEach((part, i) => {
-      if (i === this.at) part.row.setAttribute('aria-current', 'step'); else part.row.removeAttribute('aria-current');
+    this.parts.forEach((part) => {
+      if (part.step === this.step) part.row.setAttribute('aria-current', 'step'); else part.row.removeAttribute('aria-current');
     });
-    $('#caption').textContent = this.captions && this.part && !this.part.gap ? `${this.at + 1}. ${this.part.text}` : '';
+    $('#caption').textContent = this.captions && this.part && !this.part.gap ? `${this.step + 1}. ${this.part.text}` : '';
     if (this.playing) {
       const box = this.part.row.getBoundingClientRect();
       if (box.top < 60 || box.bottom > innerHeight) this.part.row.scrollIntoView({ block: 'nearest' });
@@ -462,7 +463,11 @@ class Player {
     this.cue(at, ms - this.parts[at].before);
   }
 
-  go(at) { this.cue(at, 0); }
+  // To the start of a step.
+  go(step) {
+    const last = this.parts[this.parts.length - 1]?.step ?? 0;
+    this.cue(this.parts.findIndex((part) => part.step === Math.max(0, Math.min(step, last))), 0);
+  }
 
   cannot(video) {
     if (!video.dataset.url || video !== this.video) return;
@@ -471,10 +476,10 @@ class Player {
   }
 
   // After a change: plays the same step again from its start.
-  reload(at) {
+  reload(step) {
     this.read();
     this.bind();
-    this.cue(at, 0);
+    this.go(step);
   }
 }
 
@@ -501,12 +506,12 @@ function setUpDemonstration() {
     if (back && !back.disabled) back.focus({ preventScroll: true });
   };
   const change = async (body, step) => {
-    const was = step ?? player.at;
+    const was = step ?? player.step;
     const start = performance.now();
     const html = await withToast(request('POST', `/demonstrations/${id}/changes`, body));
     if (html === undefined) return;
     put(html);
-    player.reload(Math.min(was, player.parts.length - 1));
+    player.reload(was);
     document.body.dataset.took = Math.round(performance.now() - start);
     document.body.dataset.changes = Number(document.body.dataset.changes || 0) + 1;
   };
@@ -540,12 +545,12 @@ function setUpDemonstration() {
     $('output', input.parentElement).textContent = text;
     input.setAttribute('aria-valuetext', text);
     player.pause();
-    if (player.at !== Number(row.dataset.step)) player.go(Number(row.dataset.step));
+    if (player.step !== Number(row.dataset.step)) player.go(Number(row.dataset.step));
     player.video.currentTime = input.value / 1000;
   });
 
   Object.assign(actions, {
-    play: () => player.toggle(), previous: () => player.go(player.at - 1), next: () => player.go(player.at + 1),
+    play: () => player.toggle(), previous: () => player.go(player.step - 1), next: () => player.go(player.step + 1),
     seek: (button) => { player.go(Number(button.closest('li').dataset.step)); player.play(); },
     captions: (button) => { player.captions = !player.captions; button.setAttribute('aria-pressed', player.captions); player.mark(); },
     mute: (button) => {
@@ -611,7 +616,7 @@ function setUpDemonstration() {
 
   const row = () => player.part?.row;
   Object.assign(keys, {
-    k: () => player.toggle(), ' ': () => player.toggle(), n: () => player.go(player.at + 1), p: () => player.go(player.at - 1),
+    k: () => player.toggle(), ' ': () => player.toggle(), n: () => player.go(player.step + 1), p: () => player.go(player.step - 1),
     ArrowRight: () => player.seek(Math.min(player.total - 1, player.now + 5000)), ArrowLeft: () => player.seek(Math.max(0, player.now - 5000)),
     l: () => $('[data-change=lock], [data-change=unlock]', row())?.click(), b: () => $('[data-change=ban]', row())?.click(),
     r: () => changes.solve(), u: () => changes.undo(), U: () => changes.redo(), c: () => $('[data-action=captions]').click(),

@@ -130,11 +130,12 @@ fn decide(
         Change::Swap { clip, .. } => {
             let clip = known_clip(state, clip.into())?;
             wish.fixed = Some(Fixed::Clip(clip));
+            wish.completed = false;
             wish.banned.remove(&clip);
             wish.source = wish.source.filter(|only| *only == clip.video);
         }
-        Change::Lock { .. } => wish.fixed = Some(current.map_or(Fixed::Gap, Fixed::Clip)),
-        Change::Unlock { .. } => wish.fixed = None,
+        Change::Lock { .. } => fix(wish, current),
+        Change::Unlock { .. } => (wish.fixed, wish.completed) = (None, false),
         Change::Ban { clip, .. } => {
             let clip = clip.map(Place::from).or(current).ok_or_else(gap)?;
             wish.banned.insert(known_clip(state, clip)?);
@@ -192,11 +193,16 @@ fn trim(state: &State, of: Place, start_ms: u64, end_ms: u64) -> Result<Trim, Ap
 fn others_fixed(wishes: &Wishes, answer: &Demonstration, step: usize) -> Wishes {
     let mut fixed = wishes.clone();
     for (other, shown) in answer.steps.iter().enumerate().filter(|(other, _)| *other != step) {
-        let clip = shown.chosen.as_ref().map(Place::from);
-        fixed.entry(other).or_default().fixed = Some(clip.map_or(Fixed::Gap, Fixed::Clip));
+        fix(fixed.entry(other).or_default(), shown.chosen.as_ref().map(Place::from));
     }
     fixed.entry(step).or_default();
     fixed
+}
+
+/// Fixes a step as it is shown, with the further clips that it has.
+fn fix(wish: &mut Wish, clip: Option<Place>) {
+    wish.completed |= wish.fixed.is_none();
+    wish.fixed = Some(clip.map_or(Fixed::Gap, Fixed::Clip));
 }
 
 fn action(change: &Change) -> String {

@@ -140,6 +140,10 @@ pub struct StepView {
     pub understood: Option<String>,
     /// None is a gap
     pub chosen: Option<ClipView>,
+    /// The clips that are played, in order: the chosen one, and those that show other actions of the step
+    pub clips: Vec<ClipView>,
+    /// What of the step nothing shows, in words
+    pub partly_shown: Option<String>,
     /// The most likely first; for a gap, the nearest clips
     pub alternatives: Vec<ClipView>,
     /// Whether further searches keep it
@@ -189,6 +193,8 @@ impl DemonstrationView {
                 text: step.text.clone(),
                 understood: step.understood.clone(),
                 chosen: step.chosen.as_ref().map(ClipView::from),
+                clips: step.clips().into_iter().map(ClipView::from).collect(),
+                partly_shown: step.partly_shown(),
                 alternatives: offered(&step.alternatives),
                 locked: wish.fixed.is_some(),
                 banned: wish.banned.len(),

@@ -6,7 +6,7 @@ use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use serde_json::json;
 use stitch_core::format::{clock, count, percent};
-use stitch_engine::demonstrate::{Demonstration, Options, SourceFilter, Step, demonstrate};
+use stitch_engine::demonstrate::{Choice, Demonstration, Options, SourceFilter, Step, demonstrate};
 use stitch_engine::export::{Export, FORMATS, Format};
 use stitch_engine::files::FileError;
 use stitch_engine::progress::Progress;
@@ -235,18 +235,7 @@ fn reading_summary(steps: usize, left_out: usize) -> String {
 }
 
 fn print(demonstration: &Demonstration, left_out: usize, files: &[PathBuf], default_scorer: bool) {
-    let row = |(number, step): (usize, &Step)| {
-        let [source, time, probability] = match &step.chosen {
-            Some(choice) => [
-                clipped(&choice.source.title, 36),
-                format!("{}-{}", clock(choice.cut.start_ms, 1), clock(choice.cut.end_ms, 1)),
-                percent(choice.similarity.probability),
-            ],
-            None => ["gap: nothing in the library shows this".into(), String::new(), String::new()],
-        };
-        vec![(number + 1).to_string(), clipped(&step.text, 44), source, time, probability]
-    };
-    let rows: Vec<_> = demonstration.steps.iter().enumerate().map(row).collect();
+    let rows: Vec<_> = demonstration.steps.iter().enumerate().flat_map(step_rows).collect();
     table::print(&[">", "step", "source", ">time", ">probability"], &rows);
     println!("\n{}", summary(demonstration));
     if left_out > 0 {
@@ -260,14 +249,35 @@ fn print(demonstration: &Demonstration, left_out: usize, files: &[PathBuf], defa
     files.iter().for_each(|file| println!("  {}", file.display()));
 }
 
+/// The rows of a step: one for each clip, or that it is a gap, and what of it nothing shows.
+fn step_rows((number, step): (usize, &Step)) -> Vec<Vec<String>> {
+    let clip = |choice: &Choice| {
+        let time = format!("{}-{}", clock(choice.cut.start_ms, 1), clock(choice.cut.end_ms, 1));
+        [clipped(&choice.source.title, 36), time, percent(choice.similarity.probability)]
+    };
+    let note = |note: String| [note, String::new(), String::new()];
+    let mut cells: Vec<[String; 3]> = step.clips().into_iter().map(clip).collect();
+    if cells.is_empty() {
+        cells.push(note("gap: nothing in the library shows this".into()));
+    }
+    cells.extend(step.partly_shown().map(note));
+    let row = |(place, cells): (usize, [String; 3])| {
+        let first = [(number + 1).to_string(), clipped(&step.text, 44)];
+        let first = if place == 0 { first } else { Default::default() };
+        first.into_iter().chain(cells).collect()
+    };
+    cells.into_iter().enumerate().map(row).collect()
+}
+
 fn summary(demonstration: &Demonstration) -> String {
-    let shown: Vec<_> = demonstration.steps.iter().filter_map(|s| s.chosen.as_ref()).collect();
-    let mut sources: Vec<u32> = shown.iter().map(|choice| choice.source.video).collect();
+    let shown = demonstration.steps.len() - demonstration.gaps().count();
+    let mut sources: Vec<u32> =
+        demonstration.cuts().map(|(_, choice)| choice.source.video).collect();
     sources.sort_unstable();
     sources.dedup();
     format!(
         "{} of {} steps shown, from {} with {}; chosen from {} by {}",
-        shown.len(),
+        shown,
         demonstration.steps.len(),
         count(sources.len(), "video"),
         count(demonstration.source_changes, "source change"),

@@ -27,6 +27,13 @@ impl From<&[ClipId]> for Sequence {
     }
 }
 
+impl Sequence {
+    /// The steps that have a clip, with it.
+    pub fn shown(&self) -> impl Iterator<Item = (usize, ClipId)> {
+        self.0.iter().enumerate().filter_map(|(step, clip)| Some((step, (*clip)?)))
+    }
+}
+
 /// How often a shown step's clip starts before the previous shown step's of the same source.
 pub fn steps_back(sequence: &Sequence, pool: &Pool) -> usize {
     let clips: Vec<&Clip> = sequence.0.iter().flatten().map(|clip| pool.clip(*clip)).collect();

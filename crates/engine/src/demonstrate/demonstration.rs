@@ -45,12 +45,47 @@ pub struct Step {
     pub confidence: Confidence,
     /// The clip that shows it; none is an honest gap.
     pub chosen: Option<Choice>,
+    /// Its actions, where it has several and the chosen clip does not show them all; else empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<StepPart>,
     /// Other clips that could show it, best first.
     pub alternatives: Vec<Choice>,
     /// How alike the pictures on both sides of the cut to this step are, 0 to 1; none for the first
     /// clip, after a gap, and where nobody looked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub join: Option<f32>,
+}
+
+/// One of several actions of a step.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StepPart {
+    /// The action in the words of the procedure.
+    pub text: String,
+    /// Whether it is shown.
+    pub shown: bool,
+    /// The clip that is played for it besides the step's chosen one, from the same video.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clip: Option<Choice>,
+}
+
+impl Step {
+    /// The clips that are played for it, in order.
+    pub fn clips(&self) -> Vec<&Choice> {
+        let Some(chosen) = &self.chosen else { return Vec::new() };
+        let further = self.parts.iter().filter_map(|part| part.clip.as_ref());
+        let mut clips: Vec<&Choice> = further.chain([chosen]).collect();
+        clips.sort_by_key(|clip| (clip.span.start_ms, clip.clip));
+        clips.dedup_by_key(|clip| clip.clip);
+        clips
+    }
+
+    /// What of it nothing shows, in words; none where all of it or nothing of it is shown.
+    pub fn partly_shown(&self) -> Option<String> {
+        let missing = self.parts.iter().filter(|part| !part.shown);
+        let missing: Vec<String> = missing.map(|part| format!("\"{}\"", part.text)).collect();
+        let told = || format!("partly shown: nothing shows {}", missing.join(" or "));
+        (self.chosen.is_some() && !missing.is_empty()).then(told)
+    }
 }
 
 /// How sure it is that the step is shown.
@@ -174,9 +209,16 @@ impl Demonstration {
     /// The current version of the format.
     pub const VERSION: u32 = 1;
 
-    /// The clip for a step, by number from 0.
-    pub fn chosen(&self, step: usize) -> Option<&Choice> {
-        self.steps.get(step)?.chosen.as_ref()
+    /// Every clip that is played, in order, with its step by number from 0.
+    pub fn cuts(&self) -> impl Iterator<Item = (usize, &Choice)> {
+        let of_step =
+            |(number, step)| Step::clips(step).into_iter().map(move |clip| (number, clip));
+        self.steps.iter().enumerate().flat_map(of_step)
+    }
+
+    /// One of the clips that are played for a step, both by number from 0.
+    pub fn clip(&self, step: usize, clip: usize) -> Option<&Choice> {
+        self.steps.get(step)?.clips().get(clip).copied()
     }
 
     /// The text of a step, by number from 0.
@@ -187,5 +229,71 @@ impl Demonstration {
     /// The steps that nothing in the library shows, by number from 0.
     pub fn gaps(&self) -> impl Iterator<Item = usize> {
         self.steps.iter().enumerate().filter(|(_, step)| step.chosen.is_none()).map(|(i, _)| i)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn choice(clip: u32, start_ms: u64) -> Choice {
+        let interval = Interval { start_ms, end_ms: start_ms + 1000 };
+        Choice {
+            clip,
+            source: Source {
+                video: 1,
+                path: "a.mp4".into(),
+                title: "a".into(),
+                uploader: None,
+                url: None,
+                licence: None,
+            },
+            span: interval,
+            cut: interval,
+            speed: 1.0,
+            text: String::new(),
+            narration: String::new(),
+            similarity: Similarity { text: None, words: None, clip: Some(0.5), probability: 0.9 },
+            copies: Vec::new(),
+        }
+    }
+
+    fn part(text: &str, shown: bool, clip: Option<Choice>) -> StepPart {
+        StepPart { text: text.into(), shown, clip }
+    }
+
+    fn step(parts: Vec<StepPart>) -> Step {
+        let confidence = Confidence::Shown;
+        let (text, chosen) = ("Wash and shred the lettuce".into(), Some(choice(7, 5000)));
+        Step { text, confidence, chosen, parts, alternatives: Vec::new(), join: None }
+    }
+
+    #[test]
+    fn the_clips_of_a_step_are_played_in_the_order_of_their_video() {
+        let of = |parts| step(parts).clips().iter().map(|clip| clip.clip).collect::<Vec<_>>();
+        assert_eq!(of(vec![]), [7]);
+        let (before, after) = (Some(choice(6, 2000)), Some(choice(8, 9000)));
+        let parts = vec![part("dry", true, after), part("wash", true, before.clone())];
+        assert_eq!(of(parts), [6, 7, 8]);
+        let parts = vec![part("wash", true, before.clone()), part("rinse", true, before)];
+        assert_eq!(of(parts), [6, 7], "one clip for two actions is played once");
+    }
+
+    #[test]
+    fn what_nothing_shows_is_told() {
+        let told = |parts| step(parts).partly_shown();
+        assert_eq!(told(vec![part("wash", true, None), part("shred", true, None)]), None);
+        let parts = vec![part("wash the lettuce", false, None), part("shred", true, None)];
+        assert_eq!(told(parts).unwrap(), "partly shown: nothing shows \"wash the lettuce\"");
+    }
+
+    #[test]
+    fn a_step_without_parts_reads_and_is_written_as_before() {
+        let plain = serde_json::to_value(step(vec![])).unwrap();
+        assert!(plain.get("parts").is_none());
+        assert_eq!(serde_json::from_value::<Step>(plain).unwrap(), step(vec![]));
+        let compound = step(vec![part("wash", true, Some(choice(6, 2000)))]);
+        let text = serde_json::to_string(&compound).unwrap();
+        assert_eq!(serde_json::from_str::<Step>(&text).unwrap(), compound);
     }
 }

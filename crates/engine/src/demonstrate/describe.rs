@@ -9,10 +9,11 @@ use stitch_core::map::Match;
 use stitch_core::timeline::Cut;
 
 use super::copies::Copies;
+use super::parts::FoundPart;
 use super::wishes::Kept;
 use super::{
     Asked, Choice, Confidence, DemonstrateError, Demonstration, Demonstrator, Elsewhere, Interval,
-    Options, Place, Similarity, Source, Step, Stock, Wishes,
+    Options, Place, Similarity, Source, Step, StepPart, Stock, Wishes,
 };
 use crate::library::{Library, LibraryError};
 
@@ -22,6 +23,8 @@ pub(super) struct Solution<'a> {
     pub ranked: &'a [(Sequence, f32)],
     /// How likely each chosen clip shows its step.
     pub shown: &'a [Option<f32>],
+    /// By step, its actions where its own clip does not show them all.
+    pub parts: &'a [Vec<FoundPart>],
     /// What is cut from where.
     pub cuts: &'a [Cut],
 }
@@ -35,16 +38,19 @@ pub(super) fn describe(
     solution: &Solution<'_>,
     options: &Options,
 ) -> Result<Demonstration, DemonstrateError> {
-    let Solution { ranked, shown, cuts } = *solution;
+    let Solution { ranked, shown, parts, cuts } = *solution;
     let (best, score) = &ranked[0];
     let clerk =
         Clerk { library: with.library, stock, wishes: &options.wishes, copies: &map.copies };
     let mut steps = Vec::with_capacity(asked.procedure.steps().len());
     for (number, text) in asked.procedure.steps().iter().enumerate() {
         let found = |clip: ClipId| map.used.steps[number].iter().find(|m| m.clip == clip);
-        let cut = cuts.iter().find(|cut| cut.step == number && worth_seeing(cut));
+        let cut = |m: &Match| {
+            let own = |cut: &&Cut| cut.step == number && cut.clip == m.clip && worth_seeing(cut);
+            cuts.iter().find(own)
+        };
         let found = best.0[number].and_then(found);
-        let mut chosen = found.map(|m| clerk.chosen(number, m, cut)).transpose()?;
+        let mut chosen = found.map(|m| clerk.chosen(number, m, cut(m))).transpose()?;
         if let Some((choice, probability)) = chosen.as_mut().zip(shown[number]) {
             choice.similarity.probability = probability;
         }
@@ -53,10 +59,14 @@ pub(super) fn describe(
         let others = alternatives(number, best.0[number], offered, ranked, options.alternatives);
         let alternatives =
             others.into_iter().map(|m| clerk.choice(m, None)).collect::<Result<_, _>>()?;
-        let confidence = Confidence::of(chosen.as_ref());
+        let part = |FoundPart { text, shown, clip }: &FoundPart| {
+            let clip = clip.as_ref().map(|m| clerk.choice(m, cut(m))).transpose()?;
+            Ok(StepPart { text: text.clone(), shown: *shown, clip })
+        };
+        let parts = parts[number].iter().map(part).collect::<Result<_, LibraryError>>()?;
+        let (text, confidence) = (text.clone(), Confidence::of(chosen.as_ref()));
         let understood = asked.translation.as_ref().map(|words| words.steps()[number].clone());
-        let text = text.clone();
-        steps.push(Step { text, understood, confidence, chosen, alternatives, join: None });
+        steps.push(Step { text, understood, confidence, chosen, parts, alternatives, join: None });
     }
     if with.encoder.sees() {
         clerk.look_at_joins(&mut steps);
@@ -124,20 +134,22 @@ impl Clerk<'_> {
     fn look_at_joins(&self, steps: &mut [Step]) {
         let mut before: Option<Vec<f32>> = None;
         for step in steps {
-            let Some(choice) = &step.chosen else {
+            let clips = step.clips();
+            let Some((first, last)) = clips.first().zip(clips.last()) else {
                 before = None;
                 continue;
             };
-            let seconds = self.library.seconds(VideoId(choice.source.video));
+            // Several clips of a step are of one video.
+            let seconds = self.library.seconds(VideoId(first.source.video));
             let Some(seconds) = seconds.ok().filter(|seconds| !seconds.is_empty()) else {
                 before = None;
                 continue;
             };
-            let last = seconds.len() - 1;
-            let row = |ms: u64| seconds.row(((ms / 1000) as usize).min(last)).to_vec();
-            let first = row(choice.cut.start_ms);
-            step.join = before.as_ref().map(|before| similarity(before, &first).clamp(0.0, 1.0));
-            before = Some(row(choice.cut.end_ms.saturating_sub(1)));
+            let end = seconds.len() - 1;
+            let row = |ms: u64| seconds.row(((ms / 1000) as usize).min(end)).to_vec();
+            let [from, to] = [first.cut.start_ms, last.cut.end_ms.saturating_sub(1)].map(row);
+            step.join = before.as_ref().map(|before| similarity(before, &from).clamp(0.0, 1.0));
+            before = Some(to);
         }
     }
 

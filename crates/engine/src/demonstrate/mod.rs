@@ -4,12 +4,14 @@ pub mod demonstration;
 pub mod sources;
 pub mod copies;
 pub mod wishes;
+mod parts;
 pub mod stock;
 mod describe;
 pub mod doubts;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use stitch_core::belief::Evidence;
 use stitch_core::clip::{ClipId, VideoId};
 use stitch_core::cover::{self, KBestOptions, Sequence};
 use stitch_core::gaps::{self, GapModel, Judgement};
@@ -26,9 +28,10 @@ use crate::scorer::{Query, Scorer, ScorerError};
 use crate::sentence::SentenceEncoder;
 use crate::summarise::chat::Chat;
 pub use demonstration::{
-    Choice, Confidence, Demonstration, Elsewhere, Interval, Similarity, Source, Step,
+    Choice, Confidence, Demonstration, Elsewhere, Interval, Similarity, Source, Step, StepPart,
 };
 pub use doubts::{Doubt, doubts};
+use parts::FoundPart;
 pub use sources::SourceFilter;
 pub use stock::{Asked, Stock};
 pub use wishes::{Fixed, Place, Trim, Wish, Wishes};
@@ -111,6 +114,12 @@ impl Options {
         within("speed-up", self.timeline.fastest, [1.0, 8.0], "")?;
         within("threshold", self.threshold.map_or(0.0, f64::from), [0.0, 1.0], "")?;
         within("candidates", self.candidates as f64, [1.0, 10_000.0], "")
+    }
+
+    /// The least probability of what a clip with this evidence shows.
+    fn threshold_of(&self, calibration: &Calibration, evidence: &Evidence) -> f32 {
+        let balanced = calibration.threshold(evidence);
+        self.threshold.unwrap_or_else(|| self.gaps.threshold(balanced))
     }
 }
 
@@ -199,10 +208,13 @@ pub fn solve(
     };
     let (ranked, shown) = gaps::settle(used, solve, judge)?;
     let best = &ranked[0].0;
+    let parts = asked.actions.complete(best, pool, calibration, options)?;
+    let clips = played(best, &parts);
     let rooms = rooms(best, stock, with.library)?;
-    let trimming = fitted(&options.timeline, options.length_ms, best);
-    let cuts = timeline::timeline(best, pool, |video| rooms[&video].clone(), &trimming);
-    let solution = describe::Solution { ranked: &ranked, shown: &shown, cuts: &cuts };
+    let trimming = fitted(&options.timeline, options.length_ms, &clips);
+    let cuts = timeline::timeline(&clips, pool, |video| rooms[&video].clone(), &trimming);
+    let solution =
+        describe::Solution { ranked: &ranked, shown: &shown, parts: &parts, cuts: &cuts };
     describe::describe(with, stock, asked, &map, &solution, options)
 }
 
@@ -281,9 +293,7 @@ impl Judge<'_> {
     fn shows(&self, best: &Sequence, step: usize, probability: Option<f32>) -> Option<bool> {
         let (clip, probability) = best.0[step].zip(probability)?;
         let found = self.used.steps[step].iter().find(|found| found.clip == clip)?;
-        let balanced = self.calibration.threshold(&found.evidence);
-        let threshold =
-            self.options.threshold.unwrap_or_else(|| self.options.gaps.threshold(balanced));
+        let threshold = self.options.threshold_of(self.calibration, &found.evidence);
         Some(probability >= threshold)
     }
 
@@ -301,7 +311,20 @@ impl Judge<'_> {
     }
 }
 
-/// What the cuts of a sequence may be taken from.
+/// The clips that are played for each step: its own, and those that show other parts of it.
+fn played(best: &Sequence, parts: &[Vec<FoundPart>]) -> Vec<(usize, ClipId)> {
+    let mut clips: Vec<(usize, ClipId)> = best.shown().collect();
+    for (step, parts) in parts.iter().enumerate() {
+        for further in parts.iter().filter_map(|part| part.clip) {
+            if !clips.contains(&(step, further.clip)) {
+                clips.push((step, further.clip));
+            }
+        }
+    }
+    clips
+}
+
+/// What the cuts of a sequence may be taken from; further clips of a step are of its own clip's video.
 fn rooms(
     sequence: &Sequence,
     stock: &Stock,
@@ -353,13 +376,20 @@ fn with_price_of_changes(
     scores.iter().zip(candidates).map(|(score, sequence)| score - price(sequence)).collect()
 }
 
-/// The limits of a cut when the whole may only be so long.
-fn fitted(options: &TimelineOptions, length_ms: Option<u64>, chosen: &Sequence) -> TimelineOptions {
-    let shown = chosen.0.iter().flatten().count().max(1) as u64;
+/// The limits of a step and of a cut when the whole may only be so long.
+fn fitted(
+    options: &TimelineOptions,
+    length_ms: Option<u64>,
+    clips: &[(usize, ClipId)],
+) -> TimelineOptions {
+    let mut of_step: BTreeMap<usize, u64> = BTreeMap::new();
+    clips.iter().for_each(|(step, _)| *of_step.entry(*step).or_default() += 1);
+    let steps = of_step.len().max(1) as u64;
+    let most = of_step.into_values().max().unwrap_or(1);
     let mut fitted = *options;
     if let Some(length) = length_ms {
-        fitted.longest_ms = (length / shown).clamp(1, options.longest_ms.max(1));
-        fitted.shortest_ms = options.shortest_ms.min(fitted.longest_ms);
+        fitted.longest_ms = (length / steps).clamp(1, options.longest_ms.max(1));
+        fitted.shortest_ms = options.shortest_ms.min(fitted.longest_ms / most);
     }
     fitted
 }
@@ -373,5 +403,18 @@ mod tests {
         let of = |policy: GapPolicy| policy.threshold(0.5);
         assert!(of(GapPolicy::Strict) > of(GapPolicy::Balanced));
         assert_eq!((of(GapPolicy::Balanced), of(GapPolicy::Never)), (0.5, 0.0));
+    }
+
+    #[test]
+    fn a_length_is_shared_by_steps_and_by_their_clips() {
+        let clips = |steps: &[usize]| -> Vec<(usize, ClipId)> {
+            steps.iter().zip(0..).map(|(step, clip)| (*step, ClipId(clip))).collect()
+        };
+        let fitted = |steps: &[usize]| {
+            let fitted = fitted(&TimelineOptions::default(), Some(6000), &clips(steps));
+            (fitted.longest_ms, fitted.shortest_ms)
+        };
+        assert_eq!(fitted(&[0, 1]), (3000, 2000));
+        assert_eq!(fitted(&[0, 1, 1]), (3000, 1500));
     }
 }

@@ -9,6 +9,7 @@ use stitch_core::pool::Pool;
 use stitch_core::procedure::Procedure;
 
 use super::copies;
+use super::parts::{self, Actions};
 use super::{DemonstrateError, Demonstrator, Place, SourceFilter};
 use crate::calibration::Calibration;
 use crate::encoder::{Encoder, EncoderError};
@@ -99,20 +100,27 @@ pub struct Asked {
     clip: Features,
     context: Option<Features>,
     context_clip: Option<Features>,
+    pub(super) actions: Actions,
 }
 
 impl Asked {
-    /// Encodes the steps, translated where that is needed and possible.
+    /// Encodes the steps, translated where that is needed and possible, and the actions of those that have
+    /// several.
     pub fn encode(
         with: &Demonstrator<'_>,
         procedure: &Procedure,
     ) -> Result<Self, DemonstrateError> {
         let Understood { translation, note } = understand(procedure, with.sentence, with.chat);
         let words = translation.as_ref().unwrap_or(procedure);
-        let texts: Vec<&str> = words.steps().iter().map(String::as_str).collect();
+        let actions = parts::actions(words);
+        let steps = words.steps();
+        let texts = steps.iter().chain(actions.iter().map(|(_, action)| action));
+        let texts: Vec<&str> = texts.map(String::as_str).collect();
         let text = with.sentence.encode(&texts).map_err(EncoderError::from)?;
-        let clip = with.encoder.encode_text(&texts)?;
-        let context = with.sentence.encode_in_context(words.title(), &texts);
+        let (text, action_text) = text.split_at(steps.len());
+        let (clip, action_clip) = with.encoder.encode_text(&texts)?.split_at(steps.len());
+        let actions = Actions::new(actions, action_text, action_clip);
+        let context = with.sentence.encode_in_context(words.title(), steps);
         let context = context.map_err(EncoderError::from)?;
         let project = |context: &Features| with.encoder.project_sentences(context);
         let context_clip = context.as_ref().map(project).transpose()?.flatten();
@@ -124,6 +132,7 @@ impl Asked {
             clip,
             context,
             context_clip,
+            actions,
         })
     }
 

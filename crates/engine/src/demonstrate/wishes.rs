@@ -80,14 +80,22 @@ pub struct Wish {
     pub source: Option<u32>,
     /// How its clip is cut.
     pub trim: Option<Trim>,
+    /// Whether a fixed clip that does not show all of the step gets others beside it, as one that was found does.
+    pub completed: bool,
 }
 
 /// What a person has decided, by step from 0.
 pub type Wishes = BTreeMap<usize, Wish>;
 
 impl Wish {
+    /// Whether this clip of the step is shown as it is, without others beside it.
+    pub(super) fn shows_alone(&self, clip: Place) -> bool {
+        let trimmed = self.trim.is_some_and(|trim| trim.of == clip);
+        trimmed || self.fixed.is_some() && !self.completed
+    }
+
     /// Whether a clip may be offered for the step at all.
-    fn allows(&self, clip: &Clip) -> bool {
+    pub(super) fn allows(&self, clip: &Clip) -> bool {
         self.source.is_none_or(|only| only == clip.video.0)
             && !self.banned.contains(&Place::from(clip))
     }

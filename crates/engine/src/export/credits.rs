@@ -14,9 +14,9 @@ pub struct Credit<'a> {
 /// One credit per source, in the order in which they appear.
 pub fn credits<'a>(export: &Export<'a>) -> Vec<Credit<'a>> {
     let mut credits: Vec<Credit> = Vec::new();
-    for (i, step) in export.demonstration.steps.iter().enumerate() {
-        let Some(Choice { source, .. }) = &step.chosen else { continue };
+    for (i, Choice { source, .. }) in export.demonstration.cuts() {
         match credits.iter_mut().find(|credit| credit.source.path == source.path) {
+            Some(credit) if credit.steps.contains(&(i + 1)) => {}
             Some(credit) => credit.steps.push(i + 1),
             None => credits.push(Credit { source, steps: vec![i + 1] }),
         }

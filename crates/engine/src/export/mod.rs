@@ -116,7 +116,7 @@ impl<'a> Export<'a> {
     /// The clip of an entry; none for cards.
     fn clip(&self, entry: &Entry) -> Option<&'a Choice> {
         match entry.shown {
-            Shown::Clip(step) => self.demonstration.chosen(step),
+            Shown::Clip { step, clip } => self.demonstration.clip(step, clip),
             Shown::Title | Shown::Gap(_) => None,
         }
     }

@@ -108,7 +108,9 @@ fn gap(export: &Export, entry: &Entry, seconds: f64) -> Value {
 }
 
 fn marker(export: &Export, entry: &Entry, start: f64, seconds: f64, rate: f64) -> Vec<Value> {
-    let Some(step) = entry.shown.step() else { return Vec::new() };
+    // One per step: on the first of its clips.
+    let further = matches!(entry.shown, Shown::Clip { clip: 1.., .. });
+    let Some(step) = entry.shown.step().filter(|_| !further) else { return Vec::new() };
     let colour = if matches!(entry.shown, Shown::Gap(_)) { "RED" } else { "GREEN" };
     vec![json!({
         "OTIO_SCHEMA": "Marker.2",

@@ -106,8 +106,8 @@ impl Page<'_> {
     /// The video and the strip of clips below it.
     fn player(&self) -> Markup {
         let (export, plan) = (self.export, self.export.plan);
-        let mut chosen = export.demonstration.steps.iter().filter_map(|step| step.chosen.as_ref());
-        let poster = chosen.find_map(|choice| self.thumbnails.get(choice)).map(data_url);
+        let mut cuts = export.demonstration.cuts();
+        let poster = cuts.find_map(|(_, choice)| self.thumbnails.get(choice)).map(data_url);
         html! {
             video controls playsinline preload="metadata" poster=[poster]
                 width=(plan.canvas.width) height=(plan.canvas.height) style="height:auto"
@@ -122,10 +122,9 @@ impl Page<'_> {
         let (export, plan, step) = (self.export, self.export.plan, entry.shown.step());
         let label =
             step.map_or("Title".into(), |i| format!("{}. {}", i + 1, export.demonstration.text(i)));
-        let chosen = step.and_then(|i| export.demonstration.chosen(i));
-        let hue = chosen.map_or(0, |choice| self.hue(&choice.source.path));
+        let hue = export.clip(entry).map_or(0, |choice| self.hue(&choice.source.path));
         html! {
-            button.gap[!matches!(entry.shown, Shown::Clip(_))] type="button"
+            button.gap[!matches!(entry.shown, Shown::Clip { .. })] type="button"
                 style={ "--hue:" (hue) ";flex-grow:" (entry.end() - entry.start) }
                 data-start=(plan.ms(entry.start)) data-end=(plan.ms(entry.end()))
                 title=(label) aria-label=(label) {}
@@ -134,8 +133,9 @@ impl Page<'_> {
 
     fn step(&self, i: usize, step: &Step) -> Markup {
         let (start, end) = self.export.plan.step_ms(i).unzip();
+        let clips = step.clips();
         let heading = html! {
-            @if let Some(choice) = &step.chosen { (self.shot(choice, start)) }
+            @if let Some(choice) = clips.first() { (self.shot(choice, start)) }
             span { span.number { "Step " (i + 1) } span.text { (step.text) } }
         };
         html! {
@@ -145,12 +145,13 @@ impl Page<'_> {
                     Some(_) => { button.seek type="button" { (heading) } }
                     None => { div.seek style="cursor:default" { (heading) } }
                 }
-                @match &step.chosen {
-                    Some(choice) => { (self.why(choice, step.join)) }
-                    None => {
-                        div.why { p.note { "Nothing in this library shows this step." } }
-                    }
+                @for (place, choice) in clips.iter().enumerate() {
+                    (self.why(choice, step.join.filter(|_| place == 0)))
                 }
+                @if clips.is_empty() {
+                    div.why { p.note { "Nothing in this library shows this step." } }
+                }
+                @if let Some(told) = step.partly_shown() { div.why { p.note { (told) } } }
                 (self.others(step))
             }
         }

@@ -65,7 +65,7 @@ pub fn alternatives(step: &Step) -> impl Iterator<Item = &Choice> {
 }
 
 fn shown(step: &Step) -> impl Iterator<Item = &Choice> {
-    step.chosen.iter().chain(alternatives(step))
+    step.clips().into_iter().chain(alternatives(step))
 }
 
 /// The middle of a clip, in milliseconds.

@@ -9,6 +9,7 @@ mod labels;
 mod json;
 mod html;
 mod step_list;
+pub mod clauses;
 
 use stitch_core::procedure::{Procedure, ProcedureError};
 

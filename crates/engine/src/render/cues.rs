@@ -8,29 +8,31 @@ use crate::transcript::Sentence;
 
 /// One text per step in the result. A step that nothing shows says so.
 pub fn captions(demonstration: &Demonstration, plan: &Plan) -> Vec<Sentence> {
-    let caption = |entry: &Entry| {
-        let step = entry.shown.step()?;
+    timed(plan, |shown| {
+        let step = shown.step()?;
         let text = demonstration.text(step).trim();
-        let gap = matches!(entry.shown, Shown::Gap(_));
+        let gap = matches!(shown, Shown::Gap(_));
         let note = if gap { "\n(no video in this library shows this step)" } else { "" };
-        Some(timed(plan, entry, format!("{}. {text}{note}", step + 1)))
-    };
-    plan.entries.iter().filter_map(caption).collect()
+        Some(format!("{}. {text}{note}", step + 1))
+    })
 }
 
-/// One text per entry, the title too.
+/// One text per step, and the title.
 pub fn chapters(demonstration: &Demonstration, plan: &Plan) -> Vec<Sentence> {
-    let chapter = |entry: &Entry| {
-        let text = entry.shown.step().map_or(demonstration.title.clone(), |step| {
+    timed(plan, |shown| {
+        Some(shown.step().map_or(demonstration.title.clone(), |step| {
             format!("{}. {}", step + 1, one_line(demonstration.text(step)))
-        });
-        timed(plan, entry, text)
-    };
-    plan.entries.iter().map(chapter).collect()
+        }))
+    })
 }
 
-fn timed(plan: &Plan, entry: &Entry, text: String) -> Sentence {
-    Sentence { start_ms: plan.ms(entry.start), end_ms: plan.ms(entry.end()), text }
+/// The text of each step over all of its clips.
+fn timed(plan: &Plan, text: impl Fn(Shown) -> Option<String>) -> Vec<Sentence> {
+    let sentence = |entries: &[Entry]| {
+        let (start_ms, end_ms) = plan.entries_ms(entries)?;
+        Some(Sentence { start_ms, end_ms, text: text(entries[0].shown)? })
+    };
+    plan.by_step().filter_map(sentence).collect()
 }
 
 /// `hh:mm:ss`, the mark, and milliseconds.

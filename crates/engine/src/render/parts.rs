@@ -137,7 +137,7 @@ impl<'a> Renderer<'a> {
         let entry = self.plan.entries.get(position.entry).ok_or(RenderError::Nothing)?;
         let (canvas, demonstration) = (self.plan.canvas, self.demonstration);
         let card = match entry.shown {
-            Shown::Clip(step) => return self.clip_scene(step, position.frame),
+            Shown::Clip { step, clip } => return self.clip_scene(step, clip, position.frame),
             Shown::Gap(step) => cards::gap(canvas, step + 1, demonstration.text(step)),
             Shown::Title => {
                 let (steps, videos) = (demonstration.steps.len(), self.plan.sources.len());
@@ -149,8 +149,8 @@ impl<'a> Renderer<'a> {
         Ok(Scene { layer: Layer { content, text: Some(text) }, caption: None, source })
     }
 
-    fn clip_scene(&self, step: usize, frame: u64) -> Result<Scene<'_>, RenderError> {
-        let choice = self.choice(step)?;
+    fn clip_scene(&self, step: usize, clip: usize, frame: u64) -> Result<Scene<'_>, RenderError> {
+        let choice = self.choice(step, clip)?;
         let path = &choice.source.path;
         let probe = self.plan.sources.get(path).ok_or(RenderError::Nothing)?;
         let from_s = from_s(choice, frame, self.plan.canvas.fps);
@@ -171,8 +171,8 @@ impl<'a> Renderer<'a> {
         format!("{identity} {from_s:.6} {speed:.6}")
     }
 
-    fn choice(&self, step: usize) -> Result<&Choice, RenderError> {
-        self.demonstration.chosen(step).ok_or(RenderError::Nothing)
+    fn choice(&self, step: usize, clip: usize) -> Result<&Choice, RenderError> {
+        self.demonstration.clip(step, clip).ok_or(RenderError::Nothing)
     }
 
     /// The levelled audio of an entry; none for cards and mute clips.
@@ -181,8 +181,8 @@ impl<'a> Renderer<'a> {
         entry: &Entry,
         progress: &dyn Progress,
     ) -> Result<Option<PathBuf>, RenderError> {
-        let Shown::Clip(step) = entry.shown else { return Ok(None) };
-        let choice = self.choice(step)?;
+        let Shown::Clip { step, clip } = entry.shown else { return Ok(None) };
+        let choice = self.choice(step, clip)?;
         let (path, speed) = (&choice.source.path, choice.speed);
         if self.plan.sources.get(path).is_none_or(|probe| !probe.has_audio) {
             return Ok(None);

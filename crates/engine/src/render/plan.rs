@@ -24,7 +24,11 @@ const DEFAULT_CANVAS: Canvas = Canvas { width: 1280, height: 720, fps: 30 };
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shown {
     Title,
-    Clip(usize),
+    /// A clip by its number among those of the step, from 0.
+    Clip {
+        step: usize,
+        clip: usize,
+    },
     Gap(usize),
 }
 
@@ -32,7 +36,7 @@ impl Shown {
     pub fn step(self) -> Option<usize> {
         match self {
             Self::Title => None,
-            Self::Clip(step) | Self::Gap(step) => Some(step),
+            Self::Clip { step, .. } | Self::Gap(step) => Some(step),
         }
     }
 }
@@ -86,12 +90,11 @@ impl Plan {
             entries.push((Shown::Title, ms_to_frames(CARD_MS, canvas.fps)));
         }
         for (i, step) in demonstration.steps.iter().enumerate() {
-            match &step.chosen {
-                Some(choice) => entries.push((Shown::Clip(i), frames(i, choice, canvas.fps)?)),
-                None if options.gap_cards => {
-                    entries.push((Shown::Gap(i), ms_to_frames(CARD_MS, canvas.fps)));
-                }
-                None => {}
+            for (clip, choice) in step.clips().into_iter().enumerate() {
+                entries.push((Shown::Clip { step: i, clip }, frames(i, choice, canvas.fps)?));
+            }
+            if step.chosen.is_none() && options.gap_cards {
+                entries.push((Shown::Gap(i), ms_to_frames(CARD_MS, canvas.fps)));
             }
         }
         if entries.is_empty() {
@@ -111,10 +114,21 @@ impl Plan {
         (frame * 1000 + fps / 2) / fps
     }
 
+    /// The entries of each step, and those that belong to none.
+    pub fn by_step(&self) -> impl Iterator<Item = &[Entry]> {
+        self.entries.chunk_by(|a, b| a.shown.step() == b.shown.step())
+    }
+
+    /// Where entries that follow one another are in the result, in milliseconds.
+    pub fn entries_ms(&self, entries: &[Entry]) -> Option<(u64, u64)> {
+        let (first, last) = entries.first().zip(entries.last())?;
+        Some((self.ms(first.start), self.ms(last.end())))
+    }
+
     /// Where a step is in the result, in milliseconds.
     pub fn step_ms(&self, step: usize) -> Option<(u64, u64)> {
-        let entry = self.entries.iter().find(|entry| entry.shown.step() == Some(step))?;
-        Some((self.ms(entry.start), self.ms(entry.end())))
+        let of_step = |entries: &&[Entry]| entries[0].shown.step() == Some(step);
+        self.entries_ms(self.by_step().find(of_step)?)
     }
 }
 
@@ -123,7 +137,7 @@ fn probe_sources(
     progress: &dyn Progress,
 ) -> Result<BTreeMap<PathBuf, Probe>, RenderError> {
     let mut sources = BTreeMap::new();
-    for choice in demonstration.steps.iter().filter_map(|step| step.chosen.as_ref()) {
+    for (_, choice) in demonstration.cuts() {
         if !sources.contains_key(&choice.source.path) {
             let probe = media::describe(&choice.source.path, progress)?;
             sources.insert(choice.source.path.clone(), probe);
@@ -169,7 +183,7 @@ fn canvas(
     let mut shapes: BTreeMap<i64, u64> = BTreeMap::new();
     let mut largest: BTreeMap<i64, (u32, u32)> = BTreeMap::new();
     let mut rates: BTreeMap<u32, u64> = BTreeMap::new();
-    for choice in demonstration.steps.iter().filter_map(|step| step.chosen.as_ref()) {
+    for (_, choice) in demonstration.cuts() {
         let Some(probe) = sources.get(&choice.source.path) else { continue };
         let time = choice.cut.length_ms();
         let size = within_limits(probe.width, probe.height);
@@ -235,7 +249,8 @@ mod tests {
 
     #[test]
     fn entries_follow_each_other_less_the_overlap() {
-        let entries = [(Shown::Clip(0), 90), (Shown::Gap(1), 30), (Shown::Clip(2), 60)];
+        let clip = |step| Shown::Clip { step, clip: 0 };
+        let entries = [(clip(0), 90), (Shown::Gap(1), 30), (clip(2), 60)];
         let ends = |fade| place(&entries, fade).iter().map(Entry::end).collect::<Vec<_>>();
         assert_eq!(ends(0), [90, 120, 180]);
         assert_eq!(ends(15), [80, 100, 160], "a fade takes at most a third of a neighbour");

@@ -82,6 +82,7 @@ pub fn demonstration(steps: Vec<(&str, Option<Choice>)>) -> Demonstration {
         text: text.into(),
         understood: None,
         chosen,
+        parts: Vec::new(),
         alternatives: Vec::new(),
         join: None,
     };

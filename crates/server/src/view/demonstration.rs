@@ -101,7 +101,14 @@ fn shown_ms(step: &StepView) -> u64 {
     let of = |clip: &ClipView| {
         (clip.cut_end_ms.saturating_sub(clip.cut_start_ms) as f64 / clip.speed.max(0.1)) as u64
     };
-    step.chosen.as_ref().map_or(GAP_MS, of)
+    if step.clips.is_empty() { GAP_MS } else { step.clips.iter().map(of).sum() }
+}
+
+/// What the player plays for a step: `VIDEO,START,END,SPEED` for each clip, in milliseconds.
+fn cuts(step: &StepView) -> String {
+    let cut =
+        |c: &ClipView| format!("{},{},{},{}", c.clip.video, c.cut_start_ms, c.cut_end_ms, c.speed);
+    step.clips.iter().map(cut).collect::<Vec<_>>().join(" ")
 }
 
 /// The player, which plays the clips from their source files one after the other.
@@ -170,9 +177,8 @@ fn card(sources: &[u32], number: usize, step: &StepView) -> Markup {
     let place = clip.and_then(|clip| sources.iter().position(|source| *source == clip.clip.video));
     html! {
         li.step.gap[clip.is_none()].locked[step.locked] id={ "s" (number) } data-step=(number) data-text=(step.text)
-            data-video=[clip.map(|c| c.clip.video)] data-clip=[clip.map(|c| clip_key(c.clip))]
-            data-start=[clip.map(|c| c.cut_start_ms)] data-end=[clip.map(|c| c.cut_end_ms)]
-            data-speed=[clip.map(|c| c.speed)] {
+            data-clip=[clip.map(|c| clip_key(c.clip))] data-end=[clip.map(|c| c.cut_end_ms)]
+            data-cuts=(cuts(step)) {
             div.step-main {
                 @if let Some(clip) = clip {
                     button.shot type="button" data-action="seek" {
@@ -195,10 +201,9 @@ fn card(sources: &[u32], number: usize, step: &StepView) -> Markup {
                     }
                     h3.text dir="auto" { (step.text) }
                     @if let Some(words) = &step.understood { p.soft { "understood as: " (words) } }
-                    @match clip {
-                        Some(clip) => { (evidence(clip, place)) }
-                        None => p.missing { "Nothing in the library shows this." },
-                    }
+                    @for clip in &step.clips { (evidence(clip, place)) }
+                    @if clip.is_none() { p.missing { "Nothing in the library shows this." } }
+                    @if let Some(told) = &step.partly_shown { p.missing { (told) } }
                     @for warning in &step.warnings { p.warning { (icon("warn")) (warning) } }
                 }
             }

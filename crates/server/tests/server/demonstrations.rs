@@ -139,6 +139,27 @@ fn swap_ban_lock_leave_and_back() {
 }
 
 #[test]
+fn a_step_of_two_actions_is_played_by_two_clips_until_a_person_puts_one_there() {
+    let site = Site::indexed();
+    let steps =
+        ["Peel the carrot, then chop the carrot", "Peel the potato, then boil the carrot in water"];
+    let id = site.demonstration(&steps);
+    let found = site.get(&format!("/api/demonstrations/{id}")).json();
+    let clips = |answer: &Value| answer["steps"][0]["clips"].as_array().unwrap().len();
+    assert_eq!(clips(&found), 2, "{found}");
+    let page = site.get(&format!("/demonstrations/{id}")).text();
+    let cuts = page.split("data-cuts=\"").nth(1).unwrap().split('"').next().unwrap();
+    assert_eq!(cuts.split(' ').count(), 2, "{cuts}");
+
+    let trim = json!({"kind": "trim", "step": 1, "start_ms": 4000, "end_ms": 5000});
+    assert_eq!(clips(&site.change(id, &trim)), 2, "other steps stay as they are");
+    site.change(id, &json!({"kind": "lock", "step": 0}));
+    assert_eq!(clips(&site.change(id, &json!({"kind": "solve"}))), 2, "locked as it is");
+    let swap = json!({"kind": "swap", "step": 0, "clip": clip(&found["steps"][0])});
+    assert_eq!(clips(&site.change(id, &swap)), 1);
+}
+
+#[test]
 fn one_source_only_and_trims() {
     let site = Site::indexed();
     let id = site.demonstration(&STEPS);
