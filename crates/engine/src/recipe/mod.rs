@@ -9,6 +9,8 @@ mod labels;
 mod json;
 mod html;
 mod step_list;
+pub mod clauses;
+pub mod references;
 
 use stitch_core::procedure::{Procedure, ProcedureError};
 

@@ -1,17 +1,17 @@
 //! Narration into steps: what is done when, without introductions and chat.
 
-mod words;
 mod chatter;
-mod clause;
 mod rewrite;
 mod rules;
 pub mod chat;
 mod answer;
 mod model;
+mod understand;
 
 pub use answer::parse_answer;
 pub use model::{PromptDomain, SummariseError, by_language_model};
 pub use rules::{by_rules, describes_step, possible_steps};
+pub use understand::understood;
 
 /// One step and the time in which it is spoken of.
 #[derive(Clone, Debug, PartialEq, Eq)]
