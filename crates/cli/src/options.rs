@@ -17,7 +17,7 @@ use crate::setup::Setup;
 
 /// The language model that some commands use.
 #[derive(Args)]
-pub struct ChatArguments {
+pub struct LanguageModelArguments {
     /// An OpenAI-compatible endpoint of a language model, such as http://127.0.0.1:8080/v1
     #[arg(long, env = "STITCH_LLM_URL", value_name = "URL")]
     llm_url: Option<String>,
@@ -31,6 +31,13 @@ pub struct ChatArguments {
     #[arg(long, env = "STITCH_LLM_TIMEOUT", value_name = "SECONDS", default_value_t = 120,
         value_parser = clap::value_parser!(u64).range(1..=86_400))]
     llm_timeout: u64,
+}
+
+/// The language model, and what it is asked about.
+#[derive(Args)]
+pub struct ChatArguments {
+    #[command(flatten)]
+    pub model: LanguageModelArguments,
     /// The domain of the videos; only the language model's prompt depends on it
     #[arg(long, value_parser = choice(&DOMAINS), default_value = "any")]
     pub domain: PromptDomain,
@@ -43,7 +50,7 @@ const DOMAINS: Choices<PromptDomain, 4> = [
     ("any", "", PromptDomain::Any),
 ];
 
-impl ChatArguments {
+impl LanguageModelArguments {
     /// The language model, if one was given.
     pub fn chat(&self, setup: &Setup) -> Option<Chat> {
         let url = self.llm_url.as_ref()?;

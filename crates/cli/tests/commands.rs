@@ -172,6 +172,28 @@ fn what_was_read_of_a_text_is_told_with_the_lines_left_out() {
 }
 
 #[test]
+fn a_step_is_told_as_it_was_understood() {
+    let home = Home::indexed();
+    let steps = r#"["Sand the board.", "If the wood is dry, paint it for 5 minutes."]"#;
+    home.write("board.json", format!(r#"{{"title": "", "steps": {steps}}}"#));
+    let steps = r#"["Sand the board.", "Paint it, then leave it overnight."]"#;
+    home.write("shelf.json", format!(r#"{{"title": "", "steps": {steps}}}"#));
+    let read = home.prints(&["make", "board.json", "--show-reading"]);
+    assert!(
+        read.contains("     condition: if the wood is dry\n     time: for 5 minutes\n"),
+        "{read}"
+    );
+    assert!(!read.contains('→'), "the step names the wood itself: {read}");
+    let read = home.prints(&["make", "shelf.json", "--show-reading"]);
+    assert!(read.contains("     → paint the board and leave it\n     time: overnight\n"), "{read}");
+    let make = ["make", "shelf.json", "--no-video", "--gaps", "never"];
+    assert!(home.prints(&make).contains("→ paint the board and leave it"));
+    let json = home.prints(&[&make[..], &["--json"]].concat());
+    assert!(json.contains(r#""understood":"paint the board and leave it""#), "{json}");
+    assert!(json.contains(r#""times":["overnight"]"#), "{json}");
+}
+
+#[test]
 fn a_doubtful_clip_is_a_gap_as_the_user_wants() {
     let home = Home::indexed();
     home.write("doubtful.txt", "Sand the board\nPaint the wood\n");

@@ -135,6 +135,8 @@ impl From<&Choice> for ClipView {
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct StepView {
     pub text: String,
+    /// What it asks for, where that is known only from the title and the steps before
+    pub understood: Option<String>,
     /// None is a gap
     pub chosen: Option<ClipView>,
     /// The most likely first; for a gap, the nearest clips
@@ -181,6 +183,7 @@ impl DemonstrationView {
             let clip = step.chosen.as_ref().map(Place::from);
             StepView {
                 text: step.text.clone(),
+                understood: step.understood.clone(),
                 chosen: step.chosen.as_ref().map(ClipView::from),
                 alternatives: offered(&step.alternatives),
                 locked: wish.fixed.is_some(),

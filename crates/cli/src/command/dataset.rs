@@ -139,7 +139,7 @@ fn mix(arguments: &MixArguments, setup: &Setup) -> Result<u8, Failure> {
     if !(0.01..=0.9).contains(&arguments.held_out) {
         return Err(Failure::usage("--held-out must be from 0.01 to 0.9"));
     }
-    let chat = arguments.chat.chat(setup);
+    let chat = arguments.chat.model.chat(setup);
     let model = chat.as_ref().map(|chat| LanguageModel { chat, domain: arguments.chat.domain });
     let mixer: Option<&dyn Mixer> = match (arguments.builder, &model) {
         (Builder::Rules, _) => Some(&Rules),

@@ -67,7 +67,7 @@ pub fn run(arguments: &IndexArguments, setup: &Setup) -> Result<u8, Failure> {
     let features = arguments.features()?;
     let encoder = arguments.load_encoder(features.clone(), setup, &sentences)?;
     let library = Library::open_or_create(&setup.library, encoder.id())?;
-    let chat = arguments.chat.chat(setup);
+    let chat = arguments.chat.model.chat(setup);
     let annotations = arguments.annotations.as_ref().zip(features.as_ref());
     let list = annotations.map(|(list, features)| VideoList::read(list, features, &setup.progress));
     let list = list.transpose()?;

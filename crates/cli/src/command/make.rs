@@ -11,11 +11,13 @@ use stitch_engine::export::{Export, FORMATS, Format};
 use stitch_engine::files::FileError;
 use stitch_engine::progress::Progress;
 use stitch_engine::recipe::Reading;
+use stitch_engine::recipe::clauses::{self, StepParts};
 use stitch_engine::render::{self, Aspect, Captions, Plan, RenderOptions};
 use stitch_engine::scorers::SCORERS;
+use stitch_engine::summarise;
 
 use crate::failure::{Failure, GAPS};
-use crate::options::{Choices, GapArguments, choice, milliseconds, size};
+use crate::options::{Choices, GapArguments, LanguageModelArguments, choice, milliseconds, size};
 use crate::setup::{ScorerArguments, Setup, read_procedure};
 use crate::table::{self, clipped};
 
@@ -40,6 +42,8 @@ pub struct MakeArguments {
     /// Exit with code 3 if a step is a gap
     #[arg(long)]
     strict: bool,
+    #[command(flatten)]
+    chat: LanguageModelArguments,
     #[command(flatten)]
     search: SearchArguments,
     #[command(flatten)]
@@ -126,13 +130,18 @@ pub fn run(arguments: &MakeArguments, setup: &Setup) -> Result<u8, Failure> {
     if let Some(language) = reading.language {
         setup.progress.warn(&foreign(language));
     }
+    let chat = arguments.chat.chat(setup);
+    let understood = summarise::understood(chat.as_ref(), &reading.procedure, &setup.progress);
     if arguments.show_reading {
-        print_reading(&reading, setup);
+        print_reading(&reading, &understood, setup);
         return Ok(0);
     }
     let session = setup.open_with(sentences?, &arguments.search.scorer)?;
     setup.progress.begin("choosing clips", 0);
-    let demonstration = demonstrate(&session.demonstrator(), &reading.procedure, &options)?;
+    let mut demonstration = demonstrate(&session.demonstrator(), &reading.procedure, &options)?;
+    for (step, understood) in demonstration.steps.iter_mut().zip(understood) {
+        step.understood = understood;
+    }
     let gaps = demonstration.gaps().count();
     if gaps == demonstration.steps.len() {
         let message = "no video in the library shows any of these steps; add videos with `stitch \
@@ -208,11 +217,25 @@ fn write(
     Ok(files)
 }
 
-fn print_reading(Reading { procedure, left_out, .. }: &Reading, setup: &Setup) {
+fn print_reading(reading: &Reading, understood: &[Option<String>], setup: &Setup) {
+    let Reading { procedure, left_out, .. } = reading;
     let (title, steps) = (procedure.title(), procedure.steps());
-    setup.print(json!({"title": title, "steps": steps, "left_out": left_out}), || {
+    let parts: Vec<StepParts> = steps.iter().map(|step| clauses::parts(step)).collect();
+    let conditions: Vec<_> = parts.iter().map(|parts| &parts.condition).collect();
+    let times: Vec<_> = parts.iter().map(|parts| &parts.times).collect();
+    let json = json!({
+        "title": title, "steps": steps, "understood": understood, "conditions": conditions,
+        "times": times, "left_out": left_out,
+    });
+    setup.print(json, || {
         println!("title: {}", if title.is_empty() { "none" } else { title });
-        steps.iter().enumerate().for_each(|(number, step)| println!("{:>3}  {step}", number + 1));
+        for (number, step) in steps.iter().enumerate() {
+            println!("{:>3}  {step}", number + 1);
+            let StepParts { condition, times, .. } = &parts[number];
+            understood[number].iter().for_each(|text| println!("     → {text}"));
+            condition.iter().for_each(|text| println!("     condition: {text}"));
+            times.iter().for_each(|text| println!("     time: {text}"));
+        }
         left_out.iter().for_each(|line| println!("  -  {line}"));
         println!("{}", reading_summary(steps.len(), left_out.len()));
     });
@@ -231,7 +254,7 @@ fn reading_summary(steps: usize, left_out: usize) -> String {
 }
 
 fn print(demonstration: &Demonstration, left_out: usize, files: &[PathBuf], default_scorer: bool) {
-    let row = |(number, step): (usize, &Step)| {
+    let rows_of = |(number, step): (usize, &Step)| {
         let [source, time, probability] = match &step.chosen {
             Some(choice) => [
                 clipped(&choice.source.title, 36),
@@ -240,9 +263,16 @@ fn print(demonstration: &Demonstration, left_out: usize, files: &[PathBuf], defa
             ],
             None => ["gap: nothing in the library shows this".into(), String::new(), String::new()],
         };
-        vec![(number + 1).to_string(), clipped(&step.text, 44), source, time, probability]
+        let row =
+            vec![(number + 1).to_string(), clipped(&step.text, 44), source, time, probability];
+        let below = |text: &String| {
+            let mut row = vec![String::new(); 5];
+            row[1] = clipped(&format!("→ {text}"), 44);
+            row
+        };
+        std::iter::once(row).chain(step.understood.as_ref().map(below))
     };
-    let rows: Vec<_> = demonstration.steps.iter().enumerate().map(row).collect();
+    let rows: Vec<_> = demonstration.steps.iter().enumerate().flat_map(rows_of).collect();
     table::print(&[">", "step", "source", ">time", ">probability"], &rows);
     println!("\n{}", summary(demonstration));
     if left_out > 0 {

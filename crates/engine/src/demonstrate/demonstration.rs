@@ -34,6 +34,15 @@ pub struct Demonstration {
 pub struct Step {
     /// The step in the words of the procedure.
     pub text: String,
+    /// What it asks for, where that is known only from the title and the steps before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub understood: Option<String>,
+    /// When it is to be done at all: "if the wood is rough".
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub condition: Option<String>,
+    /// When and how long, in the words of the step.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub times: Vec<String>,
     /// How sure the answer is.
     #[serde(default)]
     pub confidence: Confidence,

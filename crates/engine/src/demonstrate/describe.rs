@@ -16,6 +16,8 @@ use super::{
     Options, Place, Similarity, Source, Step, Stock, Wishes,
 };
 use crate::library::{Library, LibraryError};
+use crate::recipe::clauses::{self, StepParts};
+use crate::recipe::references;
 use crate::sentence::SentenceEncoder;
 
 /// What was found for a procedure.
@@ -42,7 +44,8 @@ pub(super) fn describe(
     let clerk =
         Clerk { library: with.library, stock, wishes: &options.wishes, copies: &map.copies };
     let mut steps = Vec::with_capacity(procedure.steps().len());
-    for (number, text) in procedure.steps().iter().enumerate() {
+    let understood = references::understood(procedure);
+    for ((number, text), understood) in procedure.steps().iter().enumerate().zip(understood) {
         let found = |clip: ClipId| map.used.steps[number].iter().find(|m| m.clip == clip);
         let cut = cuts.iter().find(|cut| cut.step == number && worth_seeing(cut));
         let found = best.0[number].and_then(found);
@@ -56,7 +59,17 @@ pub(super) fn describe(
         let alternatives =
             others.into_iter().map(|m| clerk.choice(m, None)).collect::<Result<_, _>>()?;
         let confidence = Confidence::of(chosen.as_ref());
-        steps.push(Step { text: text.clone(), confidence, chosen, alternatives, join: None });
+        let StepParts { condition, times, .. } = clauses::parts(text);
+        steps.push(Step {
+            text: text.clone(),
+            understood,
+            condition,
+            times,
+            confidence,
+            chosen,
+            alternatives,
+            join: None,
+        });
     }
     if with.encoder.sees() {
         clerk.look_at_joins(&mut steps);

@@ -80,6 +80,9 @@ pub fn demonstration(steps: Vec<(&str, Option<Choice>)>) -> Demonstration {
     let step = |(text, chosen): (&str, Option<Choice>)| Step {
         confidence: Confidence::of(chosen.as_ref()),
         text: text.into(),
+        understood: None,
+        condition: None,
+        times: Vec::new(),
         chosen,
         alternatives: Vec::new(),
         join: None,

@@ -193,6 +193,7 @@ fn card(sources: &[u32], number: usize, step: &StepView) -> Markup {
                         }
                     }
                     h3.text { (step.text) }
+                    @if let Some(text) = &step.understood { p.soft { "→ " (text) } }
                     @match clip {
                         Some(clip) => { (evidence(clip, place)) }
                         None => p.missing { "Nothing in the library shows this." },

@@ -43,6 +43,17 @@ fn the_page_is_light_and_its_parts_are_kept() {
 }
 
 #[test]
+fn a_step_is_shown_as_it_was_understood() {
+    let site = Site::indexed();
+    let id = site.demonstration(&["Chop the onion", "Fry it"]);
+    let steps = &site.get(&format!("/api/demonstrations/{id}")).json()["steps"];
+    assert_eq!(steps[0]["understood"], serde_json::Value::Null);
+    assert_eq!(steps[1]["understood"], "fry the onion");
+    let page = site.get(&format!("/demonstrations/{id}")).text();
+    assert_eq!(page.matches("→ fry the onion").count(), 1);
+}
+
+#[test]
 fn what_is_nowhere_is_told_as_it_was_asked() {
     let site = Site::new();
     let page = site.get("/nowhere");
