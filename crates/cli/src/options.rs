@@ -17,7 +17,7 @@ use crate::setup::Setup;
 
 /// The language model that some commands use.
 #[derive(Args)]
-pub struct ChatArguments {
+pub struct LanguageModelArguments {
     /// An OpenAI-compatible endpoint of a language model, such as http://127.0.0.1:8080/v1
     #[arg(long, env = "STITCH_LLM_URL", value_name = "URL")]
     llm_url: Option<String>,
@@ -48,7 +48,7 @@ const DOMAINS: Choices<PromptDomain, 4> = [
     ("any", "", PromptDomain::Any),
 ];
 
-impl ChatArguments {
+impl LanguageModelArguments {
     /// The language model, if one was given.
     pub fn chat(&self, setup: &Setup) -> Option<Chat> {
         let url = self.llm_url.as_ref()?;

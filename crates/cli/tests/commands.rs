@@ -186,6 +186,18 @@ fn two_recipes_in_one_text_are_read_with_a_warning() {
 }
 
 #[test]
+fn conditions_and_times_of_steps_are_told() {
+    let home = Home::indexed();
+    let steps = r#"["Sand the board.", "If the wood is dry, paint it for 5 minutes."]"#;
+    home.write("board.json", format!(r#"{{"title": "", "steps": {steps}}}"#));
+    let read = home.prints(&["make", "board.json", "--show-reading"]);
+    let told = "     condition: if the wood is dry\n     time: for 5 minutes\n";
+    assert!(read.contains(told), "{read}");
+    let json = home.prints(&["make", "board.json", "--no-video", "--gaps", "never", "--json"]);
+    assert!(json.contains(r#""times":["for 5 minutes"]"#), "{json}");
+}
+
+#[test]
 fn a_doubtful_clip_is_a_gap_as_the_user_wants() {
     let home = Home::indexed();
     home.write("doubtful.txt", "Sand the board\nPaint the wood\n");

@@ -1,4 +1,5 @@
-//! Procedures in other languages than English.
+//! Procedures whose words the library cannot be asked with: other languages, and steps that only their procedure
+//! explains.
 
 mod common;
 
@@ -117,4 +118,25 @@ fn the_sentence_model_of_a_library_stays_whatever_the_encoder() {
     assert!(said.contains("another sentence model"), "{said}");
     let said = home.fails(&["make", "soup.txt", "--no-video", "--library", "seen"], 1);
     assert!(said.contains("STITCH_SENTENCE_MODEL=FOLDER stitch index"), "{said}");
+}
+
+#[test]
+fn a_step_is_told_as_it_was_understood() {
+    let home = Home::indexed();
+    home.write("soup.json", r#"{"title": "Soup", "steps": ["Chop the onion", "Fry it in a pan"]}"#);
+    home.write(
+        "plain.json",
+        r#"{"title": "Soup", "steps": ["Chop the onion", "Fry the onion in a pan"]}"#,
+    );
+    let url = endpoint(r#"[null, "fry the onion in a pan"]"#);
+    let (found, _) = make(&home, "soup.json", &["--llm-url", &url]);
+    assert_eq!(found["steps"][1]["understood"], "fry the onion in a pan");
+    assert!(found["steps"][0].get("understood").is_none(), "{found}");
+    let (plain, _) = make(&home, "plain.json", &[]);
+    assert_eq!(found["steps"][1]["chosen"]["clip"], plain["steps"][1]["chosen"]["clip"]);
+    let told =
+        home.prints(&["make", "soup.json", "--no-video", "--gaps", "never", "--llm-url", &url]);
+    assert!(told.contains("→ fry the onion in a pan"), "{told}");
+    let read = home.prints(&["make", "soup.json", "--show-reading", "--llm-url", &url]);
+    assert!(read.contains("  2  Fry it in a pan\n     → fry the onion in a pan\n"), "{read}");
 }

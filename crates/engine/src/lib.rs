@@ -18,7 +18,7 @@ pub mod reader;
 pub mod sentence;
 pub mod listen;
 pub mod summarise;
-pub mod translate;
+pub mod understand;
 pub mod encoder;
 pub mod calibration;
 pub mod library;

@@ -135,7 +135,7 @@ impl From<&Choice> for ClipView {
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct StepView {
     pub text: String,
-    /// The words that the library was asked with, where these are others
+    /// What it asks for, where its own words do not say it
     #[serde(skip_serializing_if = "Option::is_none")]
     pub understood: Option<String>,
     /// None is a gap

@@ -16,7 +16,7 @@ use stitch_lab::dataset::{self, Build, BuildReport, MineOptions, Mixer, build, g
 use super::convert::{self, ConvertArguments};
 use super::show::{self, ShowArguments};
 use crate::failure::Failure;
-use crate::options::{ChatArguments, Choices, DomainArguments, choice};
+use crate::options::{Choices, DomainArguments, LanguageModelArguments, choice};
 use crate::setup::Setup;
 
 #[derive(Subcommand)]
@@ -78,7 +78,7 @@ pub struct MixArguments {
     #[command(flatten)]
     grouping: GroupingArguments,
     #[command(flatten)]
-    chat: ChatArguments,
+    chat: LanguageModelArguments,
     #[command(flatten)]
     domain: DomainArguments,
 }

@@ -11,7 +11,9 @@ use stitch_engine::library::Library;
 use stitch_engine::media::Decode;
 
 use crate::failure::Failure;
-use crate::options::{ChatArguments, Choices, DomainArguments, OptionalSpeechArguments, choice};
+use crate::options::{
+    Choices, DomainArguments, LanguageModelArguments, OptionalSpeechArguments, choice,
+};
 use crate::setup::{Sentences, Setup};
 
 /// Index videos into the library; run it again to add new ones
@@ -53,7 +55,7 @@ pub struct IndexArguments {
     #[arg(long, value_name = "CODE")]
     language: Option<String>,
     #[command(flatten)]
-    chat: ChatArguments,
+    chat: LanguageModelArguments,
     #[command(flatten)]
     domain: DomainArguments,
 }

@@ -11,13 +11,15 @@ use stitch_engine::export::{Export, FORMATS, Format};
 use stitch_engine::files::FileError;
 use stitch_engine::progress::Progress;
 use stitch_engine::recipe::Reading;
+use stitch_engine::recipe::clauses::{self, StepParts};
 use stitch_engine::render::{self, Aspect, Captions, Plan, RenderOptions};
 use stitch_engine::scorers::SCORERS;
-use stitch_engine::translate::language_hint;
+use stitch_engine::summarise::chat::Chat;
+use stitch_engine::understand::{in_context, language_hint};
 
 use crate::failure::{Failure, GAPS};
-use crate::options::{ChatArguments, Choices, GapArguments, choice, milliseconds, size};
-use crate::setup::{ScorerArguments, Session, Setup, read_procedure};
+use crate::options::{Choices, GapArguments, LanguageModelArguments, choice, milliseconds, size};
+use crate::setup::{ScorerArguments, Sentences, Session, Setup, read_procedure};
 use crate::table::{self, clipped};
 
 /// Make one video that shows every step of a procedure
@@ -42,7 +44,7 @@ pub struct MakeArguments {
     #[arg(long)]
     strict: bool,
     #[command(flatten)]
-    chat: ChatArguments,
+    chat: LanguageModelArguments,
     #[command(flatten)]
     search: SearchArguments,
     #[command(flatten)]
@@ -129,10 +131,12 @@ pub fn run(arguments: &MakeArguments, setup: &Setup) -> Result<u8, Failure> {
     let chat = arguments.chat.chat(setup);
     reading.warnings().iter().for_each(|warning| setup.progress.warn(warning));
     if arguments.show_reading {
-        if let (Ok(sentences), None) = (&sentences, &chat) {
+        let sentences = sentences.ok();
+        if let (Some(sentences), None) = (&sentences, &chat) {
             warn_of(language_hint(&reading.procedure, &sentences.encoder), setup);
         }
-        print_reading(&reading, setup);
+        let understood = understood(&reading, sentences.as_ref(), chat.as_ref())?;
+        print_reading(&reading, &understood, setup);
         return Ok(0);
     }
     let session = Session { chat, ..setup.open_with(sentences?, &arguments.search.scorer)? };
@@ -214,13 +218,39 @@ fn write(
     Ok(files)
 }
 
-fn print_reading(Reading { procedure, left_out, language, .. }: &Reading, setup: &Setup) {
+/// What each step asks for, as far as that can be told without a library.
+fn understood(
+    Reading { procedure, .. }: &Reading,
+    sentences: Option<&Sentences>,
+    chat: Option<&Chat>,
+) -> Result<Vec<Option<String>>, Failure> {
+    let Some(Sentences { encoder, .. }) = sentences else {
+        return Ok(vec![None; procedure.steps().len()]);
+    };
+    let text = encoder.encode(procedure.steps())?;
+    Ok(in_context(procedure, &text, encoder, chat)?.steps)
+}
+
+fn print_reading(reading: &Reading, understood: &[Option<String>], setup: &Setup) {
+    let Reading { procedure, left_out, language, .. } = reading;
     let (title, steps) = (procedure.title(), procedure.steps());
-    let json = json!({"title": title, "steps": steps, "left_out": left_out, "language": language});
+    let parts: Vec<StepParts> = steps.iter().map(|step| clauses::parts(step)).collect();
+    let conditions: Vec<_> = parts.iter().map(|parts| &parts.condition).collect();
+    let times: Vec<_> = parts.iter().map(|parts| &parts.times).collect();
+    let json = json!({
+        "title": title, "steps": steps, "understood": understood, "conditions": conditions,
+        "times": times, "left_out": left_out, "language": language,
+    });
     setup.print(json, || {
         println!("title: {}", if title.is_empty() { "none" } else { title });
         language.iter().for_each(|language| println!("language: {language}"));
-        steps.iter().enumerate().for_each(|(number, step)| println!("{:>3}  {step}", number + 1));
+        for (number, step) in steps.iter().enumerate() {
+            println!("{:>3}  {step}", number + 1);
+            let StepParts { condition, times, .. } = &parts[number];
+            understood[number].iter().for_each(|text| println!("     → {text}"));
+            condition.iter().for_each(|text| println!("     condition: {text}"));
+            times.iter().for_each(|text| println!("     time: {text}"));
+        }
         left_out.iter().for_each(|line| println!("  -  {line}"));
         println!("{}", reading_summary(steps.len(), left_out.len()));
     });
@@ -261,12 +291,14 @@ fn step_rows((number, step): (usize, &Step)) -> Vec<Vec<String>> {
         cells.push(note("gap: nothing in the library shows this".into()));
     }
     cells.extend(step.partly_shown().map(note));
-    let row = |(place, cells): (usize, [String; 3])| {
-        let first = [(number + 1).to_string(), clipped(&step.text, 44)];
-        let first = if place == 0 { first } else { Default::default() };
-        first.into_iter().chain(cells).collect()
+    let mut texts = vec![clipped(&step.text, 44)];
+    texts.extend(step.understood.as_ref().map(|text| clipped(&format!("→ {text}"), 44)));
+    let row = |place: usize| {
+        let number = if place == 0 { (number + 1).to_string() } else { String::new() };
+        let text = texts.get(place).cloned().unwrap_or_default();
+        [number, text].into_iter().chain(cells.get(place).cloned().unwrap_or_default()).collect()
     };
-    cells.into_iter().enumerate().map(row).collect()
+    (0..cells.len().max(texts.len())).map(row).collect()
 }
 
 fn summary(demonstration: &Demonstration) -> String {

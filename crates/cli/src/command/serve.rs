@@ -12,7 +12,7 @@ use stitch_server::settings::{Resources, Settings, random_token};
 use stitch_server::state::State;
 
 use crate::failure::Failure;
-use crate::options::{ChatArguments, OptionalSpeechArguments};
+use crate::options::{LanguageModelArguments, OptionalSpeechArguments};
 use crate::setup::{ScorerArguments, Setup};
 use crate::signals;
 
@@ -47,7 +47,7 @@ pub struct ServeArguments {
     #[command(flatten)]
     speech: OptionalSpeechArguments,
     #[command(flatten)]
-    chat: ChatArguments,
+    chat: LanguageModelArguments,
 }
 
 /// Parses a token that needs no escaping in cookies and URLs.

@@ -17,7 +17,7 @@ use stitch_lab::study::{Judgement, Preference, StudyReport};
 use stitch_server::study::{Answer, Sample, Study, StudyPlan, StudyVideo};
 
 use crate::failure::Failure;
-use crate::options::ChatArguments;
+use crate::options::LanguageModelArguments;
 use crate::setup::{ScorerArguments, Session, Setup, read_procedure};
 
 #[derive(Subcommand)]
@@ -49,7 +49,7 @@ pub struct NewArguments {
     #[arg(long, default_value_t = 0)]
     seed: u64,
     #[command(flatten)]
-    chat: ChatArguments,
+    chat: LanguageModelArguments,
 }
 
 /// Print win rates, agreement, and the pairs that raters disagree on

@@ -37,9 +37,16 @@ pub struct Demonstration {
 pub struct Step {
     /// The step in the words of the procedure.
     pub text: String,
-    /// The step in the words that the library was asked with, where these are others.
+    /// What it asks for, where its own words do not say it: a translation, or what only the title and the steps
+    /// before name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub understood: Option<String>,
+    /// When it is to be done at all: "if the wood is rough".
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub condition: Option<String>,
+    /// When and how long, in the words of the step.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub times: Vec<String>,
     /// How sure the answer is.
     #[serde(default)]
     pub confidence: Confidence,
@@ -265,7 +272,17 @@ mod tests {
     fn step(parts: Vec<StepPart>) -> Step {
         let confidence = Confidence::Shown;
         let (text, chosen) = ("Wash and shred the lettuce".into(), Some(choice(7, 5000)));
-        Step { text, confidence, chosen, parts, alternatives: Vec::new(), join: None }
+        Step {
+            text,
+            understood: None,
+            condition: None,
+            times: Vec::new(),
+            confidence,
+            chosen,
+            parts,
+            alternatives: Vec::new(),
+            join: None,
+        }
     }
 
     #[test]

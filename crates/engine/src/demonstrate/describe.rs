@@ -16,6 +16,7 @@ use super::{
     Options, Place, Similarity, Source, Step, StepPart, Stock, Wishes,
 };
 use crate::library::{Library, LibraryError};
+use crate::recipe::clauses::{self, StepParts};
 
 /// What was found for a procedure.
 pub(super) struct Solution<'a> {
@@ -63,10 +64,18 @@ pub(super) fn describe(
             let clip = clip.as_ref().map(|m| clerk.choice(m, cut(m))).transpose()?;
             Ok(StepPart { text: text.clone(), shown: *shown, clip })
         };
-        let parts = parts[number].iter().map(part).collect::<Result<_, LibraryError>>()?;
-        let (text, confidence) = (text.clone(), Confidence::of(chosen.as_ref()));
-        let understood = asked.translation.as_ref().map(|words| words.steps()[number].clone());
-        steps.push(Step { text, understood, confidence, chosen, parts, alternatives, join: None });
+        let StepParts { condition, times, .. } = clauses::parts(text);
+        steps.push(Step {
+            text: text.clone(),
+            understood: asked.understood[number].clone(),
+            condition,
+            times,
+            confidence: Confidence::of(chosen.as_ref()),
+            chosen,
+            parts: parts[number].iter().map(part).collect::<Result<_, LibraryError>>()?,
+            alternatives,
+            join: None,
+        });
     }
     if with.encoder.sees() {
         clerk.look_at_joins(&mut steps);

@@ -16,7 +16,7 @@ use crate::encoder::{Encoder, EncoderError};
 use crate::library::{Library, LibraryError, VideoRecord, VideoStatus};
 use crate::scorer::Query;
 use crate::sentence::SentenceEncoder;
-use crate::translate::{Understood, understand};
+use crate::understand::{InContext, Translated, in_context, translate};
 
 /// P and the videos it is from.
 pub struct Stock {
@@ -93,7 +93,9 @@ pub struct Asked {
     /// R, as it was written.
     pub procedure: Procedure,
     /// What is encoded instead where the models do not know the language.
-    pub(super) translation: Option<Procedure>,
+    translation: Option<Procedure>,
+    /// What each step asks for, where its own words do not say it.
+    pub(super) understood: Vec<Option<String>>,
     /// What is wrong with the language, if anything.
     pub(super) language_note: Option<String>,
     text: Features,
@@ -110,7 +112,7 @@ impl Asked {
         with: &Demonstrator<'_>,
         procedure: &Procedure,
     ) -> Result<Self, DemonstrateError> {
-        let Understood { translation, note } = understand(procedure, with.sentence, with.chat);
+        let Translated { translation, note } = translate(procedure, with.sentence, with.chat);
         let words = translation.as_ref().unwrap_or(procedure);
         let actions = parts::actions(words);
         let steps = words.steps();
@@ -120,12 +122,17 @@ impl Asked {
         let (text, action_text) = text.split_at(steps.len());
         let (clip, action_clip) = with.encoder.encode_text(&texts)?.split_at(steps.len());
         let actions = Actions::new(actions, action_text, action_clip);
-        let context = with.sentence.encode_in_context(words.title(), steps);
-        let context = context.map_err(EncoderError::from)?;
+        let chat = with.chat.filter(|_| translation.is_none());
+        let understood = in_context(words, &text, with.sentence, chat);
+        let InContext { steps, features: context } = understood.map_err(EncoderError::from)?;
         let project = |context: &Features| with.encoder.project_sentences(context);
         let context_clip = context.as_ref().map(project).transpose()?.flatten();
         Ok(Self {
             procedure: procedure.clone(),
+            understood: match &translation {
+                Some(words) => words.steps().iter().cloned().map(Some).collect(),
+                None => steps,
+            },
             translation,
             language_note: note,
             text,

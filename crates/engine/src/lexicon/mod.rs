@@ -1,5 +1,8 @@
 //! The verbs of procedures in all their forms: what a step is recognised by.
 
+pub mod words;
+pub mod clause;
+
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
@@ -41,6 +44,11 @@ pub enum Tense {
 /// The verb that this word, in small letters, is a form of.
 pub fn verb(word: &str) -> Option<Form> {
     FORMS.get(word).copied()
+}
+
+/// Whether the word, in small letters, is a verb as orders have it: `chop`, not `chopping`.
+pub fn is_plain_verb(word: &str) -> bool {
+    verb(word).is_some_and(|form| form.tense == Tense::Plain)
 }
 
 static FORMS: LazyLock<HashMap<String, Form>> = LazyLock::new(|| {

@@ -1,17 +1,639 @@
-//! What a step asks for, part by part. This version knows only actions that are joined by ", then ".
+//! A step taken apart: what is done, on which condition, when and for how long.
 
-/// The parts of a step's text.
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use crate::lexicon::clause::{MIN_ACTION_SCORE, actions, carries_another, takes_thing};
+use crate::lexicon::words::*;
+use crate::lexicon::{self, Strength, Tense, is_plain_verb};
+
+/// What one step says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StepParts {
-    /// What is to be done, in order; at least one.
+    /// Orders without condition and times; never empty where the step has words.
     pub actions: Vec<String>,
-    /// When or until when.
+    /// Such as "if the wood is rough".
     pub condition: Option<String>,
-    /// How long.
+    /// Such as "meanwhile", "for ten minutes" and "until golden", in the order of the text.
     pub times: Vec<String>,
 }
 
+/// The parts of a step. It is split where it surely says several things, and else stays whole.
 pub fn parts(text: &str) -> StepParts {
-    let actions = text.split(", then ").map(|action| action.trim().to_owned()).collect();
-    StepParts { actions, ..StepParts::default() }
+    let words = words(text);
+    let mut parts = StepParts::default();
+    for sentence in sentences(&words) {
+        let clauses = Clauses::of(sentence);
+        parts.actions.extend(clauses.actions.iter().map(|action| phrase(&action.words)));
+        parts.condition = parts.condition.or_else(|| clauses.condition.map(phrase));
+        parts.times.extend(clauses.times.into_iter().map(phrase));
+    }
+    if parts.actions.is_empty() && !words.is_empty() {
+        parts.actions.push(phrase(&words));
+    }
+    parts
+}
+
+/// A sentence of a step.
+pub(super) struct Clauses<'a> {
+    pub actions: Vec<SubAction>,
+    pub condition: Option<&'a [Word]>,
+    pub times: Vec<&'a [Word]>,
+}
+
+/// One thing that a step asks for.
+#[derive(Clone)]
+pub(super) struct SubAction {
+    pub words: Vec<Word>,
+    /// The index of its verb, if that is known.
+    pub verb: Option<usize>,
+}
+
+pub(super) fn sentences(words: &[Word]) -> impl Iterator<Item = &[Word]> {
+    let ends = |word: &Word| match word.mark {
+        Some('.') => !is_abbreviation(&word.low),
+        mark => matches!(mark, Some('!' | '?' | ';' | '…')),
+    };
+    words.split_inclusive(ends)
+}
+
+impl<'a> Clauses<'a> {
+    pub fn of(words: &'a [Word]) -> Self {
+        let (mut condition, mut times, mut rest) = (None, Vec::new(), Vec::new());
+        let (mut at, mut free) = (0, 0); // what stands before `free` is read
+        while at < words.len() {
+            let conditional = condition_at(words, at).filter(|span| span.start >= free);
+            let is_condition = conditional.is_some();
+            let Some(span) = conditional.or_else(|| time_at(words, at, free)) else {
+                at += 1;
+                continue;
+            };
+            let said = &words[span.clone()];
+            if is_condition {
+                condition = condition.or(Some(said));
+            } else {
+                times.push(said);
+            }
+            rest.extend_from_slice(&words[free..span.start]);
+            if let Some(last) = rest.last_mut() {
+                last.mark = last.mark.or_else(|| said.iter().find_map(|word| word.mark));
+            }
+            (at, free) = (span.end, span.end);
+        }
+        rest.extend_from_slice(&words[free..]);
+        while rest.last().is_some_and(|word| matches!(word.low.as_str(), "and" | "or" | "but")) {
+            rest.pop();
+        }
+        Self { actions: split(&rest), condition, times }
+    }
+}
+
+fn is_joint(word: &str) -> bool {
+    matches!(word, "and" | "or" | "then")
+}
+
+/// The word at this place in small letters; nothing outside of the sentence.
+pub(super) fn low(words: &[Word], at: usize) -> &str {
+    words.get(at).map_or("", |word| word.low.as_str())
+}
+
+fn low_before(words: &[Word], at: usize) -> &str {
+    at.checked_sub(1).map_or("", |before| low(words, before))
+}
+
+/// The words as a text that begins small and ends without a mark.
+pub(super) fn phrase(words: &[Word]) -> String {
+    let mut words = words.to_vec();
+    if let Some(first) = words.first_mut() {
+        first.text.clone_from(&first.low);
+    }
+    join(&words)
+}
+
+/// The condition that opens or closes a sentence and begins at this word.
+fn condition_at(words: &[Word], at: usize) -> Option<Range<usize>> {
+    let (word, next, before) = (low(words, at), low(words, at + 1), low_before(words, at));
+    let is_count =
+        word == "once" && matches!(next, "more" | "a" | "again" | "per" | "every" | "or" | "and");
+    if !is_conditional(word) || next.is_empty() || words[at].mark.is_some() || is_count {
+        return None;
+    }
+    if words[..at].iter().all(|word| is_lead(&word.low)) {
+        return Some(at..opening_end(words, at)?);
+    }
+    let start = if before == "only" { at - 1 } else { at };
+    (start > 0 && !is_asking(before)).then(|| start..subordinate_end(words, start + 1))
+}
+
+/// One past the condition that opens a sentence: at a comma, or where an order begins.
+fn opening_end(words: &[Word], at: usize) -> Option<usize> {
+    let free = |word: &str| !is_determiner(word) && !is_subject(word) && !is_modal(word);
+    let ends = |i: &usize| {
+        let (word, next) = (&words[*i], i + 1);
+        let order = starts_order(words, next) && takes_thing(words, next) && free(&word.low);
+        matches!(word.mark, Some(',' | ':' | '—' | '–')) || low(words, next) == "then" || order
+    };
+    (at + 1..words.len()).find(ends).map(|last| last + 1)
+}
+
+/// One past a clause in mid-sentence: after a mark, before "then", and before "and" with an order.
+fn subordinate_end(words: &[Word], from: usize) -> usize {
+    let ends = |i: &usize| {
+        let next = low(words, i + 1);
+        let joined = matches!(next, "and" | "or") && words[i + 1].mark.is_none();
+        words[*i].mark.is_some()
+            || next == "then"
+            || joined && (starts_order(words, i + 2) || low(words, i + 2) == "then")
+    };
+    (from..words.len()).find(ends).map_or(words.len(), |last| last + 1)
+}
+
+fn starts_order(words: &[Word], at: usize) -> bool {
+    let form = lexicon::verb(low(words, at)).filter(|form| form.tense == Tense::Plain);
+    form.is_some_and(|form| match form.strength {
+        Strength::Sure | Strength::Handling => true,
+        Strength::Noun => takes_thing(words, at),
+        Strength::Loose => false,
+    })
+}
+
+/// The time whose main word stands here; it may begin earlier, but not before `free`.
+fn time_at(words: &[Word], at: usize, free: usize) -> Option<Range<usize>> {
+    match low(words, at) {
+        "meanwhile" | "overnight" => Some(at..at + 1),
+        "until" | "till" if at + 1 < words.len() => Some(at..subordinate_end(words, at)),
+        unit if is_time_unit(unit) => duration_at(words, at, free),
+        _ => None,
+    }
+}
+
+fn duration_at(words: &[Word], unit: usize, free: usize) -> Option<Range<usize>> {
+    let counts = |i: usize| words[i].mark.is_none() && is_number(&words[i].low);
+    let number = unit.checked_sub(1).filter(|number| *number >= free)?;
+    let of_couple = low(words, number) == "of" && low_before(words, number) == "couple";
+    if !counts(number) && !of_couple {
+        return None;
+    }
+    let leads = |i: usize| words[i].mark.is_none() && (counts(i) || is_time_lead(&words[i].low));
+    let start = (free..number).rev().take_while(|i| leads(*i)).last().unwrap_or(number);
+    // "a second coat"
+    if low(words, unit) == "second" && start == number {
+        return None;
+    }
+    let stops = words[unit].mark.is_some_and(|mark| mark != '.');
+    let tail = |length: &usize| {
+        let after = words.get(unit + 1..unit + 1 + length).unwrap_or_default();
+        let after: Vec<&str> = after.iter().map(|word| word.low.as_str()).collect();
+        matches!(
+            after[..],
+            ["a" | "per" | "each", "side"]
+                | ["on", "each", "side"]
+                | ["on", "both", "sides"]
+                | ["or", "so"]
+                | ["each" | "more" | "longer" | "apart" | "later"]
+        )
+    };
+    let tail = [3, 2, 1].into_iter().find(tail).filter(|_| !stops).unwrap_or(0);
+    Some(start..unit + 1 + tail)
+}
+
+pub(super) fn is_number(word: &str) -> bool {
+    is_number_word(word) || word.starts_with(|c: char| c.is_numeric())
+}
+
+/// The actions of a sentence without its condition and times.
+fn split(words: &[Word]) -> Vec<SubAction> {
+    let after_that = low(words, 0) == "after" && low(words, 1) == "that";
+    let words = &words[if after_that { 2 } else { 0 }..];
+    let leads = words.iter().take_while(|word| is_lead(&word.low)).count();
+    let words = &words[leads..];
+    if words.is_empty() {
+        return Vec::new();
+    }
+    let starts = order_starts(words);
+    if starts.len() < 2 {
+        return vec![SubAction { words: words.to_vec(), verb: starts.first().copied() }];
+    }
+    let mut found: Vec<SubAction> = Vec::new();
+    for (number, start) in starts.iter().enumerate() {
+        let from = if number == 0 { 0 } else { *start };
+        let next = starts.get(number + 1);
+        let mut end = next.copied().unwrap_or(words.len());
+        while next.is_some() && end > start + 1 && is_lead(&words[end - 1].low) {
+            end -= 1;
+        }
+        let words = words[from..end].to_vec();
+        found.push(SubAction { words, verb: Some(start - from) });
+    }
+    share_object(&mut found);
+    found
+}
+
+/// Where orders begin in a sentence.
+fn order_starts(words: &[Word]) -> Vec<usize> {
+    let is_order = |at: usize| {
+        let before = low_before(words, at);
+        !is_modal(before) && !is_subject(before)
+    };
+    let told = actions(words).into_iter().filter(|action| {
+        action.score >= MIN_ACTION_SCORE
+            && action.verb == words[action.at].low
+            && is_order(action.at)
+    });
+    let told: Vec<usize> = told.map(|action| action.at).collect();
+    let mut starts: BTreeSet<usize> = told.iter().copied().collect();
+    let verbs = |range: Range<usize>| range.filter(|i| is_plain_verb(&words[*i].low));
+    let sure = |word: &Word| lexicon::verb(&word.low).is_some_and(|f| f.strength > Strength::Noun);
+    if is_verb_list(words) && words.iter().any(sure) {
+        starts.extend(verbs(0..words.len()));
+    }
+    let mut from = 0;
+    for to in told {
+        let list = &words[from..to];
+        let seasons = to > 1 && low(words, to - 2) == "salt" && low(words, to) == "pepper";
+        let acts = list.iter().any(|word| sure(word) || is_joint(&word.low));
+        if is_verb_list(list) && acts && !seasons {
+            starts.extend(verbs(from..to));
+        }
+        from = to;
+    }
+    let bare = |i: &usize| is_bare_order(&words[*i].low) && low_before(words, *i) == "then";
+    starts.extend((1..words.len()).filter(bare));
+    // "stir fry" is one verb, and "a hammer and chisel" are two tools
+    let compound = |at: usize| {
+        at.checked_sub(1).is_some_and(|b| starts.contains(&b) && words[b].mark.is_none())
+    };
+    let tool = |at: usize| {
+        let last = at + 1 == words.len() || words[at].mark.is_some();
+        last && low_before(words, at) == "and" && is_tool(&words[at].low)
+    };
+    starts.iter().copied().filter(|at| !compound(*at) && !tool(*at)).collect()
+}
+
+/// Whether these words are nothing but verbs: "peel, core and".
+fn is_verb_list(words: &[Word]) -> bool {
+    let joint = |word: &Word| is_joint(&word.low);
+    let joined = |pair: &[Word]| joint(&pair[0]) || joint(&pair[1]) || pair[0].mark == Some(',');
+    !words.is_empty()
+        && words.iter().all(|word| joint(word) || is_plain_verb(&word.low))
+        && words.windows(2).all(joined)
+}
+
+/// "Wash and shred the lettuce": a verb alone has the object of the next one that has any.
+fn share_object(actions: &mut [SubAction]) {
+    let mut object: Option<Vec<Word>> = None;
+    for SubAction { words, verb } in actions.iter_mut().rev() {
+        let Some(verb) = *verb else { continue };
+        if words.len() > verb + 1 {
+            object = object_of(words, verb);
+        } else if let Some(object) = &object {
+            words[verb].mark = None;
+            words.extend_from_slice(object);
+        }
+    }
+}
+
+fn object_of(words: &[Word], verb: usize) -> Option<Vec<Word>> {
+    let object = words[object_range(words, verb)].to_vec();
+    (!object.is_empty()).then_some(object)
+}
+
+/// Whether the verb's next word belongs to it.
+pub(super) fn has_particle(words: &[Word], verb: usize) -> bool {
+    let next = low(words, verb + 1);
+    let place = || words.iter().skip(verb + 2).take(3).any(|word| is_vessel(&word.low));
+    is_particle(next) || matches!(next, "in" | "on") && takes_particle(&words[verb].low) && !place()
+}
+
+/// What the action of this verb is done to; empty where it does not say.
+pub(super) fn object_range(words: &[Word], verb: usize) -> Range<usize> {
+    let after = if has_particle(words, verb) { verb + 2 } else { verb + 1 };
+    if words[verb].mark.is_some() {
+        return verb + 1..verb + 1;
+    }
+    let mut end = after;
+    while end < words.len() && !ends_object(words, after, end) {
+        end += 1;
+        if words[end - 1].mark.is_some_and(|mark| mark != ',') {
+            break;
+        }
+    }
+    // "let the dough rise"
+    if end > after + 1 && carries_another(&words[verb].low) && is_plain_verb(&words[end - 1].low) {
+        end -= 1;
+    }
+    while end > after && is_joint(&words[end - 1].low) {
+        end -= 1;
+    }
+    if end == after + 1 && is_result(&words[after].low) { after..after } else { after..end }
+}
+
+/// Whether the object that began at `from` has ended before this word.
+fn ends_object(words: &[Word], from: usize, at: usize) -> bool {
+    let (word, next) = (low(words, at), low(words, at + 1));
+    let adjective = at > from && is_replaced(low_before(words, at)); // "the inside edge"
+    let of = word == "of" && at > from;
+    if of || adjective || matches!(word, "all" | "right" | "top" | "straight") {
+        return false;
+    }
+    let result = || {
+        let last = words[at].mark.is_some() || matches!(next, "" | "and") || is_preposition(next);
+        is_result(word) && last
+    };
+    // "add the garlic, stirring"
+    let aside = || {
+        let gerund = lexicon::verb(word).is_some_and(|form| form.tense == Tense::Gerund);
+        gerund && words[at - 1].mark == Some(',')
+    };
+    is_preposition(word)
+        || is_manner(word)
+        || is_negation(word)
+        || is_state(word)
+        || matches!(word, "very" | "nice" | "so")
+        || word.ends_with("ly")
+        || at > from && (is_subordinator(word) || result() || aside())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn steps_come_apart() {
+        // step, actions, condition, times
+        let cases = [
+            ("Wash and shred the lettuce.", "wash the lettuce | shred the lettuce", "", ""),
+            (
+                "Peel the onion and cut it into small dice.",
+                "peel the onion | cut it into small dice",
+                "",
+                "",
+            ),
+            (
+                "Brown the beef. Drain it, then stir in the beans.",
+                "brown the beef | drain it | stir in the beans",
+                "",
+                "",
+            ),
+            ("Salt and pepper the steak.", "salt and pepper the steak", "", ""),
+            ("Toast the cumin and coriander.", "toast the cumin and coriander", "", ""),
+            (
+                "Fasten the bracket with nuts and bolts.",
+                "fasten the bracket with nuts and bolts",
+                "",
+                "",
+            ),
+            (
+                "Peel, core and slice the apples.",
+                "peel the apples | core the apples | slice the apples",
+                "",
+                "",
+            ),
+            (
+                "Chop onion, fry in oil, add tomatoes",
+                "chop onion | fry in oil | add tomatoes",
+                "",
+                "",
+            ),
+            ("If the wood is rough, sand it first.", "sand it first", "if the wood is rough", ""),
+            (
+                "Sand the edges again if they feel rough.",
+                "sand the edges again",
+                "if they feel rough",
+                "",
+            ),
+            (
+                "Unless the soil is wet, water the bed well.",
+                "water the bed well",
+                "unless the soil is wet",
+                "",
+            ),
+            (
+                "When the butter foams, add the garlic and stir.",
+                "add the garlic | stir",
+                "when the butter foams",
+                "",
+            ),
+            (
+                "Water the seedlings when the soil is dry.",
+                "water the seedlings",
+                "when the soil is dry",
+                "",
+            ),
+            ("Check if the cake is done.", "check if the cake is done", "", ""),
+            ("Meanwhile, boil the potatoes.", "boil the potatoes", "", "meanwhile"),
+            ("After 10 minutes, turn the steaks.", "turn the steaks", "", "after 10 minutes"),
+            (
+                "Fry the fish for thirty seconds a side.",
+                "fry the fish",
+                "",
+                "for thirty seconds a side",
+            ),
+            ("Bake until golden.", "bake", "", "until golden"),
+            (
+                "Bake until golden, then cool on a rack.",
+                "bake | cool on a rack",
+                "",
+                "until golden",
+            ),
+            (
+                "Cook the rice until soft and drain it.",
+                "cook the rice | drain it",
+                "",
+                "until soft",
+            ),
+            (
+                "Marinate the chicken overnight in the fridge.",
+                "marinate the chicken in the fridge",
+                "",
+                "overnight",
+            ),
+            (
+                "Simmer for 8 to 10 minutes, stirring now and then.",
+                "simmer, stirring now and then",
+                "",
+                "for 8 to 10 minutes",
+            ),
+            ("Lid on, 6 minutes", "lid on", "", "6 minutes"),
+            ("Drill and countersink the holes.", "drill the holes | countersink the holes", "", ""),
+            ("Prime and paint the wall.", "prime the wall | paint the wall", "", ""),
+            ("Water and mulch the beds.", "water the beds | mulch the beds", "", ""),
+            ("Take a hammer and chisel.", "take a hammer and chisel", "", ""),
+            (
+                "Mix the flour, salt, and baking powder.",
+                "mix the flour, salt, and baking powder",
+                "",
+                "",
+            ),
+            (
+                "In a large bowl, whisk the eggs and add the flour.",
+                "in a large bowl, whisk the eggs | add the flour",
+                "",
+                "",
+            ),
+            (
+                "Sift the flour and fold it into the batter.",
+                "sift the flour | fold it into the batter",
+                "",
+                "",
+            ),
+            (
+                "Glue the joint, clamp it and leave it overnight.",
+                "glue the joint | clamp it | leave it",
+                "",
+                "overnight",
+            ),
+            ("Do not stir.", "do not stir", "", ""),
+            ("Cover and simmer for 10 minutes.", "cover | simmer", "", "for 10 minutes"),
+            ("Season with salt and pepper.", "season with salt and pepper", "", ""),
+            ("Add the lemon zest and juice.", "add the lemon zest and juice", "", ""),
+            ("Use a knife to cut the bread.", "use a knife to cut the bread", "", ""),
+            ("Let it cool and slice it.", "let it cool | slice it", "", ""),
+            ("Rest 2 h.", "rest", "", "2 h"),
+            ("Fry 10 min. per side.", "fry", "", "10 min per side"),
+            ("Dig a hole and set the plant in it.", "dig a hole | set the plant in it", "", ""),
+            ("Once the oil is hot, add the onions.", "add the onions", "once the oil is hot", ""),
+            (
+                "Prune the roses every two weeks, unless it rains.",
+                "prune the roses",
+                "unless it rains",
+                "every two weeks",
+            ),
+            (
+                "Whisk the eggs, add the milk and pour the batter into the pan.",
+                "whisk the eggs | add the milk | pour the batter into the pan",
+                "",
+                "",
+            ),
+            ("Make sure to drain the beans.", "make sure to drain the beans", "", ""),
+            (
+                "Roll the dough out and cut out circles.",
+                "roll the dough out | cut out circles",
+                "",
+                "",
+            ),
+            (
+                "Screw the legs to the top and tighten the bolts.",
+                "screw the legs to the top | tighten the bolts",
+                "",
+                "",
+            ),
+            (
+                "Bring to the boil and simmer for about 20 minutes or until tender.",
+                "bring to the boil | simmer",
+                "",
+                "for about 20 minutes | until tender",
+            ),
+            ("Cook for a couple of minutes more.", "cook", "", "for a couple of minutes more"),
+            ("onion, finely chopped", "onion, finely chopped", "", ""),
+            ("Heat the oil and butter in a pan.", "heat the oil and butter in a pan", "", ""),
+            (
+                "Rinse and drain the lentils well.",
+                "rinse the lentils | drain the lentils well",
+                "",
+                "",
+            ),
+            ("Measure twice and cut once.", "measure twice | cut once", "", ""),
+            (
+                "Mark, drill and bolt the plate.",
+                "mark the plate | drill the plate | bolt the plate",
+                "",
+                "",
+            ),
+            (
+                "Sow the seeds thinly and cover with compost.",
+                "sow the seeds thinly | cover with compost",
+                "",
+                "",
+            ),
+            (
+                "If the dough is sticky add some flour.",
+                "add some flour",
+                "if the dough is sticky",
+                "",
+            ),
+            (
+                "Cut the butter into the flour and salt.",
+                "cut the butter into the flour and salt",
+                "",
+                "",
+            ),
+            ("Gently fold the whites into the batter.", "fold the whites into the batter", "", ""),
+            ("Serve with rice and beans.", "serve with rice and beans", "", ""),
+            ("Sharpen the blade and oil the hinge.", "sharpen the blade | oil the hinge", "", ""),
+            (
+                "Dry-fit the joint; if it is loose, add a shim.",
+                "dry-fit the joint | add a shim",
+                "if it is loose",
+                "",
+            ),
+            ("Stir fry the beef.", "stir fry the beef", "", ""),
+            ("Wipe clean.", "wipe clean", "", ""),
+            ("Cover and leave overnight.", "cover | leave", "", "overnight"),
+            ("Butter and flour a cake tin.", "butter a cake tin | flour a cake tin", "", ""),
+            ("Apply a second coat.", "apply a second coat", "", ""),
+            ("Add flour, then butter.", "add flour, then butter", "", ""),
+            ("Toss the salad, then serve.", "toss the salad | serve", "", ""),
+            ("Sieve the soil and rake it level.", "sieve the soil | rake it level", "", ""),
+            ("Mulch in spring, unless frost is due.", "mulch in spring", "unless frost is due", ""),
+            (
+                "Deadhead the roses and feed them every two weeks",
+                "deadhead the roses | feed them",
+                "",
+                "every two weeks",
+            ),
+            (
+                "Lay the pieces out, mark them and cut along the line.",
+                "lay the pieces out | mark them | cut along the line",
+                "",
+                "",
+            ),
+            ("Shake the tin before use.", "shake the tin before use", "", ""),
+            ("Whip the cream only if you need it.", "whip the cream", "only if you need it", ""),
+            (
+                "Scrub the potatoes but don't peel them.",
+                "scrub the potatoes but don't peel them",
+                "",
+                "",
+            ),
+            ("Half an hour later, turn the loaf.", "turn the loaf", "", "half an hour later"),
+        ];
+        for (step, actions, condition, times) in cases {
+            let parts = parts(step);
+            assert_eq!(parts.actions.join(" | "), actions, "{step}");
+            assert_eq!(parts.condition.unwrap_or_default(), condition, "{step}");
+            assert_eq!(parts.times.join(" | "), times, "{step}");
+        }
+    }
+
+    #[test]
+    fn what_has_no_action_is_kept_and_nothing_is_nothing() {
+        assert_eq!(parts("Overnight.").actions, ["overnight"]);
+        assert_eq!(parts(" … "), StepParts::default());
+    }
+
+    #[test]
+    fn long_texts_take_linear_time() {
+        let started = Instant::now();
+        for unit in ["if it is so ", "chop and ", "for 2 minutes, ", "until or ", "so "] {
+            parts(&unit.repeat(100_000 / unit.len()));
+        }
+        assert!(started.elapsed() < Duration::from_secs(60), "{:?}", started.elapsed());
+    }
+
+    proptest! {
+        #[test]
+        fn any_step_has_parts(
+            text in "((if|it|the|chop|fry|and|then|in|until|for|2|minutes|a|second|once|only|\\PC{1,5})[,.;]? ?){0,30}"
+        ) {
+            let parts = parts(&text);
+            prop_assert_eq!(parts.actions.is_empty(), words(&text).is_empty());
+            let mut said = parts.actions.iter().chain(&parts.condition).chain(&parts.times);
+            prop_assert!(said.all(|text| !text.trim().is_empty()));
+        }
+    }
 }

@@ -10,6 +10,7 @@ mod json;
 mod html;
 mod step_list;
 pub mod clauses;
+pub mod references;
 
 use stitch_core::procedure::{Procedure, ProcedureError};
 

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use super::words::Word;
+use crate::lexicon::words::Word;
 
 static PHRASES: LazyLock<Vec<(f32, Vec<&str>)>> = LazyLock::new(|| {
     let mut groups: Vec<(f32, Vec<&str>)> = Vec::new();
@@ -34,8 +34,8 @@ pub fn weight(words: &[Word]) -> f32 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::words::words;
     use super::*;
+    use crate::lexicon::words::words;
 
     #[test]
     fn stories_weigh_more_than_steps() {

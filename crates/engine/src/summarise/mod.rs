@@ -1,8 +1,6 @@
 //! Narration into steps: what is done when, without introductions and chat.
 
-mod words;
 mod chatter;
-mod clause;
 mod rewrite;
 mod rules;
 pub mod chat;

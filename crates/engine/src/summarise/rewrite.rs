@@ -1,8 +1,8 @@
 //! An action in a speaker's words as an order: "now I take the onion and chop it" becomes
 //! "Chop the onion".
 
-use super::clause::Action;
-use super::words::*;
+use crate::lexicon::clause::Action;
+use crate::lexicon::words::*;
 use crate::lexicon::{self, Strength, Tense};
 
 /// The thing an action is done to, as said.
@@ -66,7 +66,7 @@ pub fn order(
         }
         known = named.or(known);
     }
-    (sentence_case(&joined(&orders)), known)
+    (sentence_case(&listed(&orders)), known)
 }
 
 /// "Take the onion and chop it": the taking goes without saying.
@@ -111,15 +111,6 @@ fn own(word: &Word) -> Word {
     match word.low.as_str() {
         "my" | "our" | "your" => Word { text: "the".into(), low: "the".into(), mark: word.mark },
         _ => word.clone(),
-    }
-}
-
-/// "a", "b" and "c".
-fn joined(orders: &[String]) -> String {
-    match orders {
-        [] => String::new(),
-        [one] => one.clone(),
-        [before @ .., last] => format!("{} and {last}", before.join(", ")),
     }
 }
 

@@ -1,16 +1,14 @@
 //! Steps out of narration by rules: what hands do is kept, in the imperative; talk is dropped.
 
-use super::clause::{Action, actions, trim_ends};
-use super::words::{Word, is_content, is_measure, words};
 use super::{SummaryStep, chatter, rewrite};
 use crate::lexicon::Strength;
+use crate::lexicon::clause::{Action, MIN_ACTION_SCORE, actions, trim_ends};
+use crate::lexicon::words::{Word, is_content, is_measure, words};
 use crate::transcript::Sentence;
 
 /// A sentence scoring this much is taken for a step: of 2.0, 2.5, 3.0 and 3.5 the best F1 on
 /// marked narration (`examples/measure_rules.rs`). The values below were chosen by hand.
 const MIN_STEP_SCORE: f32 = 2.5;
-/// An action scoring less adds nothing to the step of its sentence.
-const MIN_ACTION_SCORE: f32 = 1.5;
 /// Recognised sentences without an end hold no more than this in one step.
 const MAX_ACTIONS: usize = 4;
 /// A sentence with fewer content words is no step.

@@ -81,6 +81,8 @@ pub fn demonstration(steps: Vec<(&str, Option<Choice>)>) -> Demonstration {
         confidence: Confidence::of(chosen.as_ref()),
         text: text.into(),
         understood: None,
+        condition: None,
+        times: Vec::new(),
         chosen,
         parts: Vec::new(),
         alternatives: Vec::new(),

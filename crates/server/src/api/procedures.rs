@@ -7,7 +7,7 @@ use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
 use stitch_core::procedure::Procedure;
 use stitch_engine::recipe::{self, Labeller};
-use stitch_engine::translate::language_hint;
+use stitch_engine::understand::language_hint;
 use utoipa::{IntoParams, ToSchema};
 
 use super::extract::{AppState, Json, Query, Reply, blocking};

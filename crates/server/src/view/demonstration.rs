@@ -200,7 +200,7 @@ fn card(sources: &[u32], number: usize, step: &StepView) -> Markup {
                         }
                     }
                     h3.text dir="auto" { (step.text) }
-                    @if let Some(words) = &step.understood { p.soft { "understood as: " (words) } }
+                    @if let Some(words) = &step.understood { p.soft { "→ " (words) } }
                     @for clip in &step.clips { (evidence(clip, place)) }
                     @if clip.is_none() { p.missing { "Nothing in the library shows this." } }
                     @if let Some(told) = &step.partly_shown { p.missing { (told) } }

@@ -3,6 +3,9 @@
 use super::words::*;
 use crate::lexicon::{self, Form, Strength, Tense};
 
+/// An action scoring less adds nothing to the step of its sentence; chosen by hand.
+pub const MIN_ACTION_SCORE: f32 = 1.5;
+
 /// Something done: a verb of the sentence and what belongs to it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Action {
@@ -78,7 +81,7 @@ fn last_verb(words: &[Word], action: &Action) -> usize {
 }
 
 /// Whether what is done stands in a second verb: "keep stirring".
-fn carries_another(verb: &str) -> bool {
+pub fn carries_another(verb: &str) -> bool {
     matches!(verb, "let" | "give" | "keep" | "continue" | "start" | "allow")
 }
 
@@ -163,7 +166,7 @@ fn frame_at(
 }
 
 /// Whether a thing follows the word: `the onion`, `it`, `2 onions`.
-fn takes_thing(words: &[Word], i: usize) -> bool {
+pub fn takes_thing(words: &[Word], i: usize) -> bool {
     let next = words.get(i + 1).map_or("", |w| w.low.as_str());
     let follows = is_determiner(next) || is_pronoun(next) || next.parse::<f32>().is_ok();
     words[i].mark.is_none() && follows

@@ -1,4 +1,4 @@
-//! A spoken sentence as words: small letters, contractions taken apart, what each is good for.
+//! A sentence as words: small letters, contractions taken apart, what each is good for.
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Word {
@@ -47,6 +47,15 @@ pub fn join(words: &[Word]) -> String {
         }
     }
     text
+}
+
+/// "a", "b" and "c".
+pub fn listed(items: &[String]) -> String {
+    match items {
+        [] => String::new(),
+        [one] => one.clone(),
+        [before @ .., last] => format!("{} and {last}", before.join(", ")),
+    }
 }
 
 /// Whether the word names something (is no function word).
@@ -138,6 +147,60 @@ word_lists! {
     is_measure = "cup cups teaspoon teaspoons tablespoon tablespoons tsp tbsp ounce ounces gram grams pound \
         pounds inch inches minute minutes hour hours degrees degree heat pinch clove cloves millimetres \
         millimeters centimetres centimeters litre liter pan bowl oven pot skillet board tray";
+    /// Lengths of time.
+    is_time_unit = "second seconds sec secs minute minutes min mins hour hours hr hrs h day days night nights \
+        week weeks month months";
+    /// Numbers in words, and what stands for one.
+    is_number_word = "a an one two three four five six seven eight nine ten eleven twelve fifteen twenty thirty \
+        forty fifty sixty ninety few several half couple";
+    /// What may stand before the number of a time.
+    is_time_lead = "good for after about around another further every in at least most up to or approximately approx \
+        roughly of within nearly over more";
+    /// Words whose full stop ends no sentence.
+    is_abbreviation = "min mins sec secs hr hrs approx tbsp tsp oz lb cm mm";
+    /// Words that open a condition.
+    is_conditional = "if unless when whenever once";
+    /// Words after which "if" opens a question, or makes no condition.
+    is_asking = "check see test know tell decide ask as matter even";
+    /// After these a verb is no order.
+    is_modal = "to can could will would should must may might 'll cannot not don't never";
+    /// Verbs that name a tool or a dish where they end a list.
+    is_tool = "chisel hammer rake hoe drill clamp plane lathe spoon ladle pipe grill staple bolt rivet brush whisk \
+        sieve screw roast stew";
+    /// Verbs that are as often nouns, but orders where they stand first or after "then".
+    is_bare_order = "serve cook cool rest dry brown steam finish proof taste plate clean top coat dress line stuff \
+        seal";
+    /// Words that belong to the verb before them.
+    is_particle = "up off out away down back";
+    /// Verbs with which "in" and "on" are such words: "stir in the beans".
+    takes_particle = "stir mix fold beat whisk rub work screw glue nail";
+    /// What things are put in and on.
+    is_vessel = "griddle grill rack plate plates board bench sheet fridge freezer sun shade pan pot bowl jug skillet oven tin dish tray wok jar saucepan casserole mixer blender processor";
+    /// How something is done.
+    is_manner = "well again too first now then together aside apart through twice once lengthwise crosswise home \
+        alone later";
+    /// How something is in the end, where it follows the thing: "wipe the bench clean".
+    is_result = "low high hard damp soft thin thick fine pale hot cold cool clean dry smooth open shut closed tight flat firm warm dark moist steady still level upright";
+    /// Verbs that make one thing of several.
+    is_mixing = "mix combine stir toss blend whisk fold beat knead incorporate";
+    /// Verbs whose object may follow "over", "on" and "in": "scatter over the nuts".
+    is_spreading = "scatter sprinkle drizzle spoon pour brush dot dollop spread tie dig tuck press push";
+    /// Verbs that need no object.
+    is_intransitive = "wait go start repeat continue keep let allow make take use get give watch run work check \
+        preheat measure rise turn switch hold";
+    /// Verbs whose object is a tool, or nothing that later steps work on.
+    is_preparing = "repeat continue check preheat use measure watch";
+    /// What stands between the article and the thing.
+    is_quantity = "cm mm m inch inches metres spoonful spoonfuls knob dab splash glass half couple few more another pinch handful cup cups tablespoon tablespoons tbsp teaspoon \
+        teaspoons tsp g kg ml litre litres gram grams ounce ounces oz pound pounds lb clove cloves slice slices \
+        piece pieces bunch can tin bit lot rest plenty little enough all both each every any extra other remaining \
+        of";
+    /// Words that name nothing without the steps before.
+    is_vague = "times rest mixture side sides one ones same ditto";
+    is_irregular_plural = "feet children people teeth";
+    /// Words that may open a title without naming what is made.
+    is_title_lead = "how to easy best quick simple my our your homemade perfect the a an recipe basic classic making \
+        make";
 }
 
 #[cfg(test)]
