@@ -117,6 +117,7 @@ impl ServeArguments {
         let name = name.as_deref().unwrap_or(mini::NAME);
         let encoder = setup.load_encoder(name, &sentences, Decode::Exact)?;
         let library = Library::open_or_create(&setup.library, encoder.id())?;
+        setup.check_calibration(&library);
         let default = ScorerArguments::default();
         let scorer = setup.load_scorer(&default, encoder.as_ref(), &sentences)?;
         Ok(Resources {

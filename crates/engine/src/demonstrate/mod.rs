@@ -10,6 +10,7 @@ pub mod doubts;
 
 use std::collections::{BTreeSet, HashMap};
 
+use serde::Serialize;
 use stitch_core::clip::{ClipId, VideoId};
 use stitch_core::cover::{self, KBestOptions, Sequence};
 use stitch_core::gaps::{self, GapModel};
@@ -204,21 +205,38 @@ pub fn solve(
     describe::describe(with, stock, &asked.procedure, &map, &solution, options)
 }
 
-/// What the decision about gaps goes by for the best solution before that decision, by step; for
-/// fitting a calibration.
+/// What the decision about gaps goes by for the chosen clip of a step.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct GapEvidence {
+    pub features: [f32; gaps::FEATURES],
+    /// That the clip shows the step, by the weights in use.
+    pub probability: f32,
+    /// The least probability of a clip that is shown.
+    pub threshold: f32,
+}
+
+/// The evidence for the best solution before gaps are decided, by step; for fitting a calibration.
 pub fn gap_features(
     with: &Demonstrator<'_>,
     stock: &Stock,
     asked: &Asked,
     options: &Options,
-) -> Result<Vec<Option<[f32; gaps::FEATURES]>>, DemonstrateError> {
+) -> Result<Vec<Option<GapEvidence>>, DemonstrateError> {
     let pool = &stock.pool;
-    let model = stock.calibration(with.encoder).belief();
-    let limits = limits(options);
+    let calibration = stock.calibration(with.encoder);
+    let (model, limits) = (calibration.belief(), limits(options));
     let mut map = map_within(&asked.steps(), pool, |_| true, &model, &options.wishes, limits)?;
     map.collapse(pool, with.library);
     let ranked = rank(with, asked, &map.used, pool, options)?;
-    Ok(gaps::features(&ranked[0].0, &map.used, &map.all, pool))
+    let (best, model) = (&ranked[0].0, GapModel::from(calibration.gaps));
+    let evidence = |(step, features): (usize, Option<[f32; gaps::FEATURES]>)| {
+        let features = features?;
+        let probability = model.probability(&features);
+        let threshold = threshold(best, step, &map.used, &calibration, options);
+        Some(GapEvidence { features, probability, threshold })
+    };
+    let features = gaps::features(best, &map.used, &map.all, pool);
+    Ok(features.into_iter().enumerate().map(evidence).collect())
 }
 
 /// A clip is a match as long as taking it can cost less than leaving its source for the best one and
@@ -266,14 +284,24 @@ fn find_gaps(
     options: &Options,
 ) -> Vec<usize> {
     let is_gap = |step: &usize| {
-        let Some((clip, probability)) = best.0[*step].zip(shown[*step]) else { return false };
+        let Some(probability) = shown[*step] else { return false };
         let fixed = options.wishes.get(step).is_some_and(|wish| wish.fixed.is_some());
-        let found = used.steps[*step].iter().find(|found| found.clip == clip);
-        let balanced = found.map_or(0.0, |found| calibration.threshold(&found.evidence));
-        let threshold = options.threshold.unwrap_or_else(|| options.gaps.threshold(balanced));
-        !fixed && probability < threshold
+        !fixed && probability < threshold(best, *step, used, calibration, options)
     };
     (0..best.0.len()).filter(is_gap).collect()
+}
+
+/// The least probability of the clip chosen for a step, or the step is a gap.
+fn threshold(
+    best: &Sequence,
+    step: usize,
+    used: &StepMap,
+    calibration: &Calibration,
+    options: &Options,
+) -> f32 {
+    let found = used.steps[step].iter().find(|found| Some(found.clip) == best.0[step]);
+    let balanced = found.map_or(0.0, |found| calibration.threshold(&found.evidence));
+    options.threshold.unwrap_or_else(|| options.gaps.threshold(balanced))
 }
 
 /// What the cuts of a sequence may be taken from.

@@ -22,7 +22,9 @@ pub mod speech;
 pub mod speech_index;
 pub mod encoder;
 pub mod reliability;
+pub mod labels;
 pub mod natural;
+pub mod calibrate;
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -59,6 +61,17 @@ pub enum MeasureError {
     NaturalLine { path: PathBuf, line: usize, source: serde_json::Error },
     #[error("{} holds no procedure; give a file or folder of natural procedures (.jsonl)", .0.display())]
     NoNatural(PathBuf),
+    #[error("the id `{0}` stands twice in the set; give every procedure an id of its own")]
+    IdTwice(String),
+    #[error("{0}: `accept` lists actions of a made-up library; give its folder by --world DIR")]
+    NoWorld(String),
+    #[error("{id}: the library has no video `{video}`; `stitch library list` shows the names")]
+    NoSuchVideo { id: String, video: String },
+    #[error(
+        "{shown} steps that a clip shows, {unshown} that nothing shows and {procedures} procedures \
+         are too few to fit to; label at least 20, 5 and 2 of them that are read as steps"
+    )]
+    FewLabels { shown: usize, unshown: usize, procedures: usize },
     /// Steps and clips do not belong together.
     #[error(transparent)]
     Map(#[from] MapError),
