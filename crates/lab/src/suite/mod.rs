@@ -68,8 +68,8 @@ pub enum MeasureError {
     #[error("{id}: the library has no video `{video}`; `stitch library list` shows the names")]
     NoSuchVideo { id: String, video: String },
     #[error(
-        "{shown} steps that a clip shows, {unshown} that nothing shows and {procedures} procedures \
-         are too few to fit to; label at least 20, 5 and 2 of them that are read as steps"
+        "the labels have {shown} steps that a clip shows and {unshown} that nothing shows, in {procedures} \
+         procedures; at least 20, 5 and 2 are needed (steps that are not read as one do not count)"
     )]
     FewLabels { shown: usize, unshown: usize, procedures: usize },
     /// Steps and clips do not belong together.
