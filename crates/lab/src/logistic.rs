@@ -58,10 +58,10 @@ fn derivatives<const N: usize>(
     for (features, right) in samples {
         let p = 1.0 / (1.0 + (-dot(features, weights)).exp());
         let (error, weight) = (p - f64::from(u8::from(*right)), p * (1.0 - p));
-        for i in 0..N {
-            gradient[i] += error * features[i];
-            for j in 0..N {
-                curvature[i][j] += weight * features[i] * features[j];
+        for (i, x) in features.iter().enumerate() {
+            gradient[i] += error * x;
+            for (entry, y) in curvature[i].iter_mut().zip(features) {
+                *entry += weight * x * y;
             }
         }
     }
@@ -129,6 +129,7 @@ mod tests {
 
     #[test]
     fn derivatives_are_those_of_the_loss() {
+        const H: f64 = 1e-5;
         let (samples, ridge) = (random_samples([0.5; 4], 50), [0.1, 1.0, 2.0, 3.0]);
         let at = [0.3, -0.7, 0.2, 1.1];
         let (gradient, curvature) = derivatives(&samples, &ridge, &at);
@@ -137,7 +138,6 @@ mod tests {
             at[i] += by;
             at
         };
-        const H: f64 = 1e-5;
         for i in 0..4 {
             let change = |by: f64| loss(&samples, &ridge, &moved(i, by));
             let slope = (change(H) - change(-H)) / (2.0 * H);

@@ -2,7 +2,7 @@
 //! checked on procedures that they were not fitted to.
 
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 use stitch_core::belief::probability;
@@ -109,20 +109,22 @@ pub fn fit(steps: &[JudgedStep], in_use: &Calibration, set: &str) -> Result<GapF
 }
 
 /// The fold of each step: its domain where all have one, else one of five by procedure.
-fn folds(steps: &[JudgedStep]) -> Vec<usize> {
+fn folds<'a>(steps: &'a [JudgedStep]) -> Vec<usize> {
     let domains: BTreeSet<Option<&str>> = steps.iter().map(|s| s.domain.as_deref()).collect();
     let by_domain = domains.len() > 1 && !domains.contains(&None);
-    let mut groups: Vec<&str> = Vec::new();
-    let fold = |step| {
-        let JudgedStep { id, domain, .. } = step;
-        let group = domain.as_deref().filter(|_| by_domain).unwrap_or(id);
-        let at = groups.iter().position(|known| *known == group).unwrap_or_else(|| {
-            groups.push(group);
-            groups.len() - 1
-        });
-        if by_domain { at } else { at % FOLDS }
+    let group = |step: &'a JudgedStep| match &step.domain {
+        Some(domain) if by_domain => domain.as_str(),
+        _ => step.id.as_str(),
     };
-    steps.iter().map(fold).collect()
+    let mut groups: Vec<&str> = Vec::new();
+    for step in steps {
+        if !groups.contains(&group(step)) {
+            groups.push(group(step));
+        }
+    }
+    let count = if by_domain { groups.len() } else { FOLDS };
+    let number: BTreeMap<&str, usize> = groups.into_iter().zip((0..count).cycle()).collect();
+    steps.iter().map(|step| number[group(step)]).collect()
 }
 
 /// By step, the probability by a model that was fitted to the other folds; none without a clip.

@@ -147,8 +147,9 @@ pub fn read(path: &Path) -> Result<Vec<NaturalProcedure>, MeasureError> {
         }
     }
     let mut ids = BTreeSet::new();
-    match procedures.iter().find(|procedure| !ids.insert(&procedure.id)) {
-        Some(twice) => Err(MeasureError::IdTwice(twice.id.clone())),
+    let twice = procedures.iter().map(|procedure| &procedure.id).find(|id| !ids.insert(*id));
+    match twice.cloned() {
+        Some(id) => Err(MeasureError::IdTwice(id)),
         None if procedures.is_empty() => Err(MeasureError::NoNatural(path.into())),
         None => Ok(procedures),
     }
