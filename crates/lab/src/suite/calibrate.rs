@@ -245,7 +245,7 @@ mod tests {
             let mut features = [0.0; FEATURES];
             features.fill_with(|| random.random_range(-2.0..2.0));
             let right = random.random_range(0.0..1.0) < model.probability(&features);
-            let mut step = step(number / 10, None, right || number % 2 == 0);
+            let mut step = step(number / 10, None, right || number.is_multiple_of(2));
             step.gap = Some(GapEvidence { features, probability: 0.5, threshold: 0.4 });
             step.best_right = Some(right);
             step
@@ -296,7 +296,8 @@ mod tests {
     #[test]
     fn a_step_is_judged_by_a_model_that_has_not_seen_its_fold() {
         // In the first fold what the feature says is the other way round.
-        let mut steps: Vec<JudgedStep> = (0..40).map(|i| step(i / 20, None, i % 2 == 0)).collect();
+        let mut steps: Vec<JudgedStep> =
+            (0..40).map(|i| step(i / 20, None, i.is_multiple_of(2))).collect();
         for (i, step) in steps.iter_mut().enumerate() {
             let says = if step.shown == (i < 20) { -2.0 } else { 2.0 };
             step.gap.as_mut().unwrap().features[0] = says;
