@@ -297,7 +297,7 @@ mod tests {
     fn a_step_is_judged_by_a_model_that_has_not_seen_its_fold() {
         // In the first fold what the feature says is the other way round.
         let mut steps: Vec<JudgedStep> =
-            (0..40).map(|i| step(i / 20, None, i.is_multiple_of(2))).collect();
+            (0..40).map(|i: usize| step(i / 20, None, i.is_multiple_of(2))).collect();
         for (i, step) in steps.iter_mut().enumerate() {
             let says = if step.shown == (i < 20) { -2.0 } else { 2.0 };
             step.gap.as_mut().unwrap().features[0] = says;
