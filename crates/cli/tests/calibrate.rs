@@ -34,7 +34,8 @@ fn labels(procedures: usize) -> String {
 /// The calibration of the library, with the same log-odds for every clip.
 fn with_log_odds(written: &Value, log_odds: f32) -> String {
     let mut file = written.clone();
-    file["calibration"]["gaps"] = json!({"bias": log_odds, "weights": [0.0; 7]});
+    let weights = [0.0; 7];
+    file["calibration"]["gaps"] = json!({"bias": log_odds, "weights": weights});
     file.to_string()
 }
 
