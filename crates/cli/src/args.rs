@@ -5,9 +5,10 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 use crate::command::{
-    dataset::DatasetCommand, eval::EvalArguments, index::IndexArguments, library::LibraryCommand,
-    listen::ListenArguments, make::MakeArguments, models::ModelsCommand, search::SearchArguments,
-    serve::ServeArguments, study::StudyCommand, train::TrainArguments, world::WorldCommand,
+    calibrate::CalibrateArguments, dataset::DatasetCommand, eval::EvalArguments,
+    index::IndexArguments, library::LibraryCommand, listen::ListenArguments, make::MakeArguments,
+    models::ModelsCommand, search::SearchArguments, serve::ServeArguments, study::StudyCommand,
+    train::TrainArguments, world::WorldCommand,
 };
 use crate::setup::Common;
 
@@ -52,6 +53,7 @@ pub enum Command {
     #[command(subcommand)]
     Dataset(DatasetCommand),
     Train(Box<TrainArguments>),
+    Calibrate(CalibrateArguments),
     Eval(EvalArguments),
     /// Compare methods in a preference study
     #[command(subcommand)]

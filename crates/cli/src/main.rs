@@ -43,6 +43,7 @@ fn run(command: Command, setup: &Setup) -> Result<u8, Failure> {
         Command::Models(command) => command::models::run(&command, setup),
         Command::Dataset(command) => command::dataset::run(&command, setup),
         Command::Train(arguments) => command::train::run(&arguments, setup),
+        Command::Calibrate(arguments) => command::calibrate::run(&arguments, setup),
         Command::Eval(arguments) => command::eval::run(&arguments, setup),
         Command::Study(command) => command::study::run(&command, setup),
         Command::World(command) => command::world::run(&command, setup),

@@ -195,7 +195,15 @@ impl Setup {
         let encoder = self.load_encoder(&library.encoder().name, sentences, Decode::Exact)?;
         library.check_encoder(encoder.id())?;
         library.check_sentence_model(&sentences.weights)?;
+        self.check_calibration(&library);
         Ok((library, encoder))
+    }
+
+    /// Warns of a calibration that cannot be used.
+    pub fn check_calibration(&self, library: &Library) {
+        if let Err(error) = library.calibration() {
+            self.progress.warn(&error.to_string());
+        }
     }
 
     /// The library and the models of a query.

@@ -18,7 +18,7 @@ pub const FEATURES: usize = 7;
 const NO_RIVAL_LOG_ODDS: f32 = -4.0;
 
 /// A clip stands out if it is likelier than the library's match of this rank (from 0) for the step. Chosen
-/// by cross-validation on the development half, among 4, 9 and 19 (`recipes/context/fit_gaps.py`).
+/// by cross-validation over domains on the development half, among 4, 9 and 19.
 const ORDINARY_RANK: usize = 9;
 
 /// The weights of the logistic model, in the order of [`features`].

@@ -138,7 +138,7 @@ fn bad_files_are_refused_with_a_reason_and_the_next_step() {
         (folder.path().to_owned(), "is a folder"),
         (place("empty.mp4"), "the file is empty"),
         (place("text.mp4"), "no media file"),
-        (place("words.txt"), "leave it out"),
+        (place("words.txt"), "leave out anything else"),
         (place("truncated.mp4"), "cut off before its index"),
         (place("cut.mkv"), "it was cut off"),
         (place("header.mkv"), "has a header but no"),

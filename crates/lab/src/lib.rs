@@ -1,6 +1,8 @@
 //! Training and measurement: data sets, training, baselines, metrics, studies.
 
 pub mod rows;
+mod logistic;
+mod svg;
 pub mod dataset;
 pub mod collection;
 pub mod negatives;

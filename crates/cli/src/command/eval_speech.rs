@@ -74,6 +74,7 @@ fn compare(arguments: &EvalSpeechArguments, against: &Path, setup: &Setup) -> Re
     let session = setup.open(&ScorerArguments::default())?;
     let library = Library::open(against)?;
     library.check_encoder(session.encoder.id())?;
+    setup.check_calibration(&library);
     let one = session.demonstrator();
     let other = Demonstrator { library: &library, ..session.demonstrator() };
     let procedures = mixed(&truth, arguments.procedures, arguments.seed);

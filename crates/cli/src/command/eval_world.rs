@@ -1,4 +1,5 @@
-//! `stitch eval world` and `stitch eval natural`: answers from the made-up library against its ground truth.
+//! `stitch eval world` and `stitch eval natural`: answers against the ground truth of a made-up library, or
+//! against labels.
 
 use std::path::PathBuf;
 
@@ -6,12 +7,14 @@ use clap::Args;
 use serde_json::json;
 use stitch_engine::demonstrate::Options;
 use stitch_engine::files;
+use stitch_lab::suite::labels;
 use stitch_lab::suite::made_up::{self, AnswerReport};
 use stitch_lab::suite::natural::{self, Group, NaturalReport};
-use stitch_lab::suite::reading::read_set;
+use stitch_lab::suite::reliability::{self, GroupReliability};
 use stitch_world::library::mixed;
 use stitch_world::truth::Truth;
 
+use super::calibrate::read_world;
 use crate::failure::Failure;
 use crate::options::GapArguments;
 use crate::setup::{ScorerArguments, Setup};
@@ -44,16 +47,17 @@ pub struct WorldArguments {
 
 /// Answer procedures in natural wording and compare every step with the ground truth
 ///
-/// The set is a file or folder of lines {"id", "domain", "title", "text", "steps": [{"line", "accept":
-/// [[verb, thing]], "context"}]}; crates/lab/data/natural has two.
+/// The set is a file or folder of lines {"id", "domain", "text", "steps": [{"line", "accept": [[verb,
+/// thing]], "context"}]}; crates/lab/data/natural has two. Instead of `accept`, actions of the made-up
+/// library, a step may have `clips`, spans of the library's videos, as `stitch calibrate --help` says.
 #[derive(Args)]
 pub struct NaturalArguments {
     /// The procedures
     #[arg(value_name = "SET")]
     set: PathBuf,
-    /// The folder that `stitch world render` wrote and the library indexes
+    /// The folder that `stitch world render` wrote and the library indexes, for steps with `accept`
     #[arg(long, value_name = "DIR")]
-    world: PathBuf,
+    world: Option<PathBuf>,
     #[command(flatten)]
     scorer: ScorerArguments,
     #[command(flatten)]
@@ -61,9 +65,12 @@ pub struct NaturalArguments {
     /// Print every step that was not answered correctly, with the reason
     #[arg(long)]
     errors: bool,
-    /// Write every evaluated step as a line of JSON, for fitting a calibration
+    /// Write every evaluated step as a line of JSON
     #[arg(long, value_name = "FILE")]
     rows: Option<PathBuf>,
+    /// Write a reliability diagram of the probabilities of chosen clips, of all and by domain
+    #[arg(long, value_name = "SVG")]
+    reliability: Option<PathBuf>,
 }
 
 pub fn run_world(arguments: &WorldArguments, setup: &Setup) -> Result<u8, Failure> {
@@ -108,14 +115,17 @@ pub fn run_natural(arguments: &NaturalArguments, setup: &Setup) -> Result<u8, Fa
     let GapArguments { threshold, gaps } = arguments.gaps;
     let options = Options { threshold, gaps, ..Options::default() };
     options.validate().map_err(|error| Failure::usage(error.to_string()))?;
-    let procedures = read_set(&arguments.set)?;
-    let truth = Truth::read(&arguments.world.join("truth.json"))?;
+    let procedures = labels::read(&arguments.set)?;
+    let world = read_world(arguments.world.as_deref())?;
     let session = setup.open(&arguments.scorer)?;
     let with = session.demonstrator();
-    let report = natural::evaluate(&with, &truth, &procedures, &options, &setup.progress)?;
+    let report = natural::evaluate(&with, world.as_ref(), &procedures, &options, &setup.progress)?;
     if let Some(path) = &arguments.rows {
         let lines: Vec<String> = report.steps.iter().map(|step| json!(step).to_string()).collect();
         files::write_whole(path, (lines.join("\n") + "\n").as_bytes())?;
+    }
+    if let Some(path) = &arguments.reliability {
+        files::write_whole(path, reliability::diagram(&report.reliability).as_bytes())?;
     }
     setup.print(&report, || print_natural(&report, arguments.errors));
     Ok(0)
@@ -131,12 +141,17 @@ fn print_natural(report: &NaturalReport, errors: bool) {
     table::print(&["", ">steps", ">right %", ">wrong %", ">gap %"], &rows);
     println!(
         "lines falsely parsed as steps: {}; steps not parsed: {} ({} that nothing shows, counted as \
-         gaps); calibration error: {:.3}",
+         gaps)",
         report.extra_steps.len(),
         report.missed_steps,
-        report.missed_unshown,
-        report.calibration_error
+        report.missed_unshown
     );
+    let row = |group: &GroupReliability| {
+        let error = format!("{:.3}", group.calibration_error);
+        vec![group.name.clone(), group.clips.to_string(), error]
+    };
+    let rows: Vec<_> = report.reliability.iter().map(row).collect();
+    table::print(&["probabilities of chosen clips", ">clips", ">calibration error"], &rows);
     for (id, line) in report.extra_steps.iter().filter(|_| errors) {
         println!("  {id}: falsely parsed as a step: {line}");
     }

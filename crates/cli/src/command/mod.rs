@@ -11,6 +11,7 @@ pub mod convert;
 pub mod show;
 pub mod dataset;
 pub mod train;
+pub mod calibrate;
 pub mod eval_world;
 pub mod eval_data;
 pub mod eval_encoder;

@@ -120,6 +120,7 @@ impl ServeArguments {
         let encoder = setup.load_encoder(name, &sentences, Decode::Exact)?;
         let library = Library::open_or_create(&setup.library, encoder.id())?;
         library.fix_sentence_model(&sentences.weights)?;
+        setup.check_calibration(&library);
         let default = ScorerArguments::default();
         let scorer = setup.load_scorer(&default, encoder.as_ref(), &sentences)?;
         Ok(Resources {

@@ -1,8 +1,8 @@
 //! Calibration of an encoder's cosines: the weights of the logistic models that give the probability that a
 //! clip shows a step, and the thresholds below which a step is a gap.
 //!
-//! `weights.json` beside this file holds them by encoder; `recipes/context/fit_gaps.py` fits `gaps`, and the
-//! file says for each of the others where it comes from.
+//! `weights.json` beside this file holds them by encoder and says where they come from; `stitch calibrate`
+//! fits `gaps` and the thresholds on labels of one library.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -33,6 +33,7 @@ pub struct Calibration {
 
 /// A [`GapModel`] as it stands in the file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct GapWeights {
     /// The log-odds when every feature is 0.
     pub bias: f32,
@@ -48,7 +49,7 @@ impl From<GapWeights> for GapModel {
 
 /// A [`Logit`] as it stands in the file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 pub struct Weights {
     /// The log-odds when all evidence is 0.
     pub bias: f32,
@@ -96,12 +97,32 @@ impl Calibration {
         }
     }
 
+    /// Whether all weights are finite and all thresholds probabilities.
+    pub fn is_sound(&self) -> bool {
+        let mut evidence = [self.both, self.text, self.clip].into_iter().chain(self.agreeing);
+        let mut gaps = self.gaps.weights.iter().chain([&self.gaps.bias]);
+        evidence.all(Weights::is_sound) && gaps.all(|weight| weight.is_finite())
+    }
+
+    /// The same with a gap model and one threshold for all evidence.
+    pub fn with_gaps(&self, from: String, gaps: GapWeights, threshold: f32) -> Self {
+        let at = |weights: Weights| Weights { threshold, ..weights };
+        let [both, text, clip] = [self.both, self.text, self.clip].map(at);
+        Self { from, both, agreeing: self.agreeing.map(at), text, clip, gaps }
+    }
+
     pub fn belief(&self) -> Belief {
         Belief { both: self.both.into(), text: self.text.into(), clip: self.clip.into() }
     }
 }
 
 impl Weights {
+    fn is_sound(self) -> bool {
+        let Self { bias, text, words, clip, context, context_clip, threshold } = self;
+        let weights = [bias, text, words, clip, context, context_clip];
+        weights.iter().all(|weight| weight.is_finite()) && (0.0..=1.0).contains(&threshold)
+    }
+
     fn interpolate(self, other: Self, part: f32) -> Self {
         let between = |from: f32, to: f32| from + part * (to - from);
         Self {
@@ -141,6 +162,7 @@ mod tests {
         );
         assert_eq!(Calibration::of("someone-else"), &ALL[UNKNOWN]);
         for (name, found) in &*ALL {
+            assert!(found.is_sound(), "{name}");
             for weights in [found.both, found.text, found.clip].into_iter().chain(found.agreeing) {
                 assert!((0.01..0.95).contains(&weights.threshold), "{name}");
                 let all = [weights.text + weights.context, weights.words];

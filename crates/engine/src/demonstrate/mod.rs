@@ -11,6 +11,7 @@ pub mod doubts;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use serde::Serialize;
 use stitch_core::belief::Evidence;
 use stitch_core::clip::{ClipId, VideoId};
 use stitch_core::cover::{self, KBestOptions, Sequence};
@@ -218,21 +219,38 @@ pub fn solve(
     describe::describe(with, stock, asked, &map, &solution, options)
 }
 
-/// What the decision about gaps goes by for the best solution before that decision, by step; for
-/// fitting a calibration.
+/// What the decision about gaps goes by for the chosen clip of a step.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct GapEvidence {
+    pub features: [f32; gaps::FEATURES],
+    /// That the clip shows the step, by the weights in use.
+    pub probability: f32,
+    /// The least probability of a clip that is shown.
+    pub threshold: f32,
+}
+
+/// The evidence for the best solution before gaps are decided, by step; for fitting a calibration.
 pub fn gap_features(
     with: &Demonstrator<'_>,
     stock: &Stock,
     asked: &Asked,
     options: &Options,
-) -> Result<Vec<Option<[f32; gaps::FEATURES]>>, DemonstrateError> {
+) -> Result<Vec<Option<GapEvidence>>, DemonstrateError> {
     let pool = &stock.pool;
-    let model = stock.calibration(with.encoder).belief();
-    let limits = limits(options);
+    let calibration = stock.calibration(with.encoder);
+    let (model, limits) = (calibration.belief(), limits(options));
     let mut map = map_within(&asked.steps(), pool, |_| true, &model, &options.wishes, limits)?;
     map.collapse(pool, with.library);
     let ranked = rank(with, asked, &map.used, pool, options)?;
-    Ok(gaps::features(&ranked[0].0, &map.used, &map.all, pool))
+    let (used, all) = (&map.used, &map.all);
+    let judge = Judge { used, all, pool, calibration: &calibration, options };
+    let (best, model) = (&ranked[0].0, GapModel::from(calibration.gaps));
+    let evidence = |(step, features): (usize, Option<[f32; gaps::FEATURES]>)| {
+        let features = features?;
+        let (probability, threshold) = (model.probability(&features), judge.threshold(best, step)?);
+        Some(GapEvidence { features, probability, threshold })
+    };
+    Ok(gaps::features(best, used, all, pool).into_iter().enumerate().map(evidence).collect())
 }
 
 /// A clip is a match as long as taking it can cost less than leaving its source for the best one and
@@ -275,8 +293,10 @@ impl Judge<'_> {
         let shown = self.probabilities(best);
         let fixed =
             |step: &usize| self.options.wishes.get(step).is_some_and(|wish| wish.fixed.is_some());
-        let is_refused =
-            |step: &usize| !fixed(step) && self.shows(best, *step, shown[*step]) == Some(false);
+        let is_refused = |step: &usize| {
+            let least = shown[*step].zip(self.threshold(best, *step));
+            !fixed(step) && least.is_some_and(|(probability, least)| probability < least)
+        };
         let refused =
             (0..best.0.len()).filter(is_refused).map(|step| (step, self.instead(best, step)));
         Judgement { refused: refused.collect(), shown }
@@ -289,12 +309,11 @@ impl Judge<'_> {
         features.iter().map(|features| Some(model.probability(features.as_ref()?))).collect()
     }
 
-    /// Whether the clip of a step is likely enough; none where it has no clip.
-    fn shows(&self, best: &Sequence, step: usize, probability: Option<f32>) -> Option<bool> {
-        let (clip, probability) = best.0[step].zip(probability)?;
+    /// The least probability of the clip of a step; none where it has no clip.
+    fn threshold(&self, best: &Sequence, step: usize) -> Option<f32> {
+        let clip = best.0[step]?;
         let found = self.used.steps[step].iter().find(|found| found.clip == clip)?;
-        let threshold = self.options.threshold_of(self.calibration, &found.evidence);
-        Some(probability >= threshold)
+        Some(self.options.threshold_of(self.calibration, &found.evidence))
     }
 
     /// The clip that most likely shows the step, the rest of the solution as it is; none where none does.
@@ -302,9 +321,8 @@ impl Judge<'_> {
         let with = |found: &Match| {
             let mut other = best.clone();
             other.0[step] = Some(found.clip);
-            let probability = self.probabilities(&other)[step];
-            let shows = self.shows(&other, step, probability)?;
-            shows.then_some((found.clip, probability?))
+            let probability = self.probabilities(&other)[step]?;
+            (probability >= self.threshold(&other, step)?).then_some((found.clip, probability))
         };
         let shown = self.used.steps[step].iter().filter_map(with);
         shown.max_by(|(_, a), (_, b)| a.total_cmp(b)).map(|(clip, _)| clip)

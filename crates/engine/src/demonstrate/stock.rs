@@ -24,6 +24,8 @@ pub struct Stock {
     pub pool: Pool,
     /// The videos that are ready, by number.
     pub videos: BTreeMap<VideoId, VideoRecord>,
+    /// Fitted on labels of this library.
+    fitted: Option<Calibration>,
 }
 
 impl Stock {
@@ -31,7 +33,12 @@ impl Stock {
     pub fn load(library: &Library) -> Result<Self, LibraryError> {
         let pool = library.pool()?;
         let ready = library.videos()?.into_iter().filter(|v| v.status == VideoStatus::Ready);
-        Ok(Self { pool, videos: ready.map(|video| (VideoId(video.id), video)).collect() })
+        let fitted = library.calibration().unwrap_or_else(|error| {
+            tracing::warn!(%error, "calibration");
+            None
+        });
+        let videos = ready.map(|video| (VideoId(video.id), video)).collect();
+        Ok(Self { pool, videos, fitted })
     }
 
     /// The videos that may be used; an error if that is none.
@@ -50,7 +57,12 @@ impl Stock {
 
     /// What this encoder's cosines are worth here.
     pub(super) fn calibration(&self, encoder: &dyn Encoder) -> Calibration {
-        Calibration::of(&encoder.id().name).in_library(self.pool.agreement())
+        self.weights(encoder).in_library(self.pool.agreement())
+    }
+
+    /// The weights in use for this encoder: those fitted on the library, else the built-in ones.
+    pub fn weights(&self, encoder: &dyn Encoder) -> &Calibration {
+        self.fitted.as_ref().unwrap_or_else(|| Calibration::of(&encoder.id().name))
     }
 
     /// The row of a clip, if it is still there.

@@ -32,6 +32,9 @@ pub enum LibraryError {
     #[error("{}: {reason}; `stitch library verify --repair` drops it, and indexing the video \
         again brings it back", file.display())]
     Features { file: PathBuf, reason: String },
+    #[error("{} {reason}; the built-in weights are used; `stitch calibrate` with your labels writes it \
+        anew, `stitch calibrate --reset` removes it", file.display())]
+    Calibration { file: PathBuf, reason: String },
     #[error(transparent)]
     File(#[from] FileError),
 }

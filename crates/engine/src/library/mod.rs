@@ -4,6 +4,7 @@
 //! LIBRARY/library.db                      videos, sentences, steps, clips; names what is current
 //! LIBRARY/features/<content>.safetensors  per video: seconds, clip texts, clip pictures (f16)
 //! LIBRARY/pool-<digest>.safetensors       the same rows of all videos in pool order (f16)
+//! LIBRARY/calibration.json                weights fitted on labels of this library, if there are any
 //! ```
 //!
 //! Files are written atomically, and a video's record after its features, so that a killed run leaves
@@ -13,6 +14,7 @@ pub mod error;
 mod schema;
 mod features;
 mod store;
+mod calibration;
 
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;

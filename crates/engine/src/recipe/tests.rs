@@ -33,7 +33,7 @@ impl Labeller for ByFirstWord {
     fn label(&self, lines: &[Vec<&str>]) -> Option<Vec<Vec<Label>>> {
         let label = |sentence: &&str| {
             let words = lines::item(sentence).map_or(*sentence, |(_, text)| text);
-            match words.split_whitespace().next()? {
+            match words.trim_start_matches(['#', ' ']).split_whitespace().next()? {
                 "Soup" => Some(Label::Title),
                 "Chop" | "Fry" | "Stir" => Some(Label::Step),
                 "until" | "Twice." => Some(Label::More),

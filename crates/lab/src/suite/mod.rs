@@ -23,7 +23,9 @@ pub mod speech_index;
 pub mod encoder;
 pub mod reliability;
 pub mod reading;
+pub mod labels;
 pub mod natural;
+pub mod calibrate;
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -60,6 +62,17 @@ pub enum MeasureError {
     SetLine { path: PathBuf, line: usize, source: serde_json::Error },
     #[error("{} holds no procedure; give a file or folder of procedures (.jsonl)", .0.display())]
     EmptySet(PathBuf),
+    #[error("the id `{0}` stands twice in the set; give every procedure an id of its own")]
+    IdTwice(String),
+    #[error("{0}: `accept` lists actions of a made-up library; give its folder by --world DIR")]
+    NoWorld(String),
+    #[error("{id}: the library has no video `{video}`; `stitch library list` shows the names")]
+    NoSuchVideo { id: String, video: String },
+    #[error(
+        "the labels have {shown} steps that a clip shows and {unshown} that nothing shows, in {procedures} \
+         procedures; at least 20, 5 and 2 are needed (steps that are not read as one do not count)"
+    )]
+    FewLabels { shown: usize, unshown: usize, procedures: usize },
     /// Steps and clips do not belong together.
     #[error(transparent)]
     Map(#[from] MapError),

@@ -1,45 +1,22 @@
-//! Natural procedures: texts as people write them, with what each step means, read and answered as a
-//! user's would be, and judged by the made-up library's truth.
+//! Natural procedures: labelled texts, read and answered as a user's would be, and judged by their labels.
 
 use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
-use stitch_core::gaps::FEATURES;
+use serde::Serialize;
 use stitch_engine::demonstrate::{
-    Asked, Choice, Demonstrator, Options, Stock, gap_features, solve,
+    Asked, Choice, Demonstrator, GapEvidence, Options, Stock, gap_features, solve,
 };
 use stitch_engine::progress::Progress;
 use stitch_engine::recipe::Labeller;
 use stitch_world::truth::Truth;
-use stitch_world::vocabulary::{Domain, Kind, Verb};
 
 use super::MeasureError;
-use super::made_up::{RESAMPLES, file_name, same_place};
+use super::labels::{self, NaturalProcedure};
+use super::made_up::RESAMPLES;
 use super::metrics::{Estimate, count_ratio};
 use super::reading::{matches, read_text};
-use super::reliability::{calibration_error, reliability};
-
-/// A text with its truth; one line of a set.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct NaturalProcedure {
-    pub id: String,
-    pub domain: Domain,
-    /// What it makes.
-    pub title: String,
-    /// The whole text as pasted.
-    pub text: String,
-    pub steps: Vec<NaturalStep>,
-}
-
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct NaturalStep {
-    /// Its text inside the whole.
-    pub line: String,
-    /// The actions whose clips rightly show it; empty where nothing in the library does.
-    pub accept: Vec<(Verb, Kind)>,
-    /// Whether it needs earlier steps or the title to be understood.
-    pub context: bool,
-}
+use super::reliability::GroupReliability;
 
 /// How a step was answered: by a clip that shows it, by another, or as a gap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -54,7 +31,7 @@ pub enum Verdict {
 pub struct JudgedStep {
     /// The procedure's id.
     pub id: String,
-    pub domain: Domain,
+    pub domain: Option<String>,
     pub line: String,
     /// Whether the library shows the step.
     pub shown: bool,
@@ -68,7 +45,7 @@ pub struct JudgedStep {
     pub probability: Option<f32>,
     /// What the decision about gaps went by, for the first step that this one was read as: rows to fit
     /// must not be chosen by their outcome.
-    pub features: Option<[f32; FEATURES]>,
+    pub gap: Option<GapEvidence>,
     /// Whether the best clip of that first step, before the decision about gaps, is right.
     pub best_right: Option<bool>,
 }
@@ -84,8 +61,8 @@ pub struct NaturalReport {
     /// Those of them that nothing shows; they count as gaps.
     pub missed_unshown: usize,
     pub groups: Vec<Group>,
-    /// Expected calibration error of the probabilities of chosen clips.
-    pub calibration_error: f64,
+    /// Of the probabilities of chosen clips: all, and each domain.
+    pub reliability: Vec<GroupReliability>,
 }
 
 /// Shares of the verdicts in a group of steps.
@@ -101,26 +78,43 @@ pub struct Group {
 /// Reads and answers every procedure and judges every step.
 pub fn evaluate(
     with: &Demonstrator<'_>,
-    truth: &Truth,
+    world: Option<&Truth>,
     procedures: &[NaturalProcedure],
     options: &Options,
     progress: &dyn Progress,
 ) -> Result<NaturalReport, MeasureError> {
-    progress.begin("answering procedures", procedures.len() as u64);
     let stock = Stock::load(with.library)?;
+    let videos: Vec<&Path> = stock.videos.values().map(|video| video.path.as_path()).collect();
+    labels::check(procedures, &videos, world)?;
+    progress.begin("answering procedures", procedures.len() as u64);
     let mut report = NaturalReport { procedures: procedures.len(), ..NaturalReport::default() };
     for natural in procedures {
         progress.check()?;
-        judge(natural, &answer(with, &stock, natural, options)?, truth, &mut report);
+        judge(natural, &answer(with, &stock, natural, options)?, world, &mut report);
         progress.advance(1);
     }
     report.groups = groups(&report.steps, procedures, options.seed);
-    let predicted = report
-        .steps
-        .iter()
-        .filter_map(|step| Some((f64::from(step.probability?), step.verdict == Verdict::Right)));
-    report.calibration_error = calibration_error(&reliability(predicted));
+    report.reliability = reliability(&report.steps);
     Ok(report)
+}
+
+/// The domains in the order in which they first appear.
+fn domains(steps: &[JudgedStep]) -> Vec<&str> {
+    let mut seen = BTreeSet::new();
+    let named = steps.iter().filter_map(|step| step.domain.as_deref());
+    named.filter(|domain| seen.insert(*domain)).collect()
+}
+
+fn reliability(steps: &[JudgedStep]) -> Vec<GroupReliability> {
+    let of = |name: &str, domain: Option<&str>| {
+        let own = steps.iter().filter(|step| domain.is_none() || step.domain.as_deref() == domain);
+        let predicted = own.filter_map(|step| {
+            Some((f64::from(step.probability?), step.verdict == Verdict::Right))
+        });
+        GroupReliability::new(name, predicted)
+    };
+    let by_domain = domains(steps).into_iter().map(|domain| of(domain, Some(domain)));
+    std::iter::once(of("all", None)).chain(by_domain).collect()
 }
 
 /// A step that was read, with its answer.
@@ -128,14 +122,14 @@ pub fn evaluate(
 struct Answered {
     text: String,
     chosen: Option<ChosenClip>,
-    features: Option<[f32; FEATURES]>,
+    gap: Option<GapEvidence>,
     /// Before the decision about gaps.
     best: Option<ChosenClip>,
 }
 
 #[derive(Clone, Debug)]
 struct ChosenClip {
-    file: String,
+    video: PathBuf,
     span_ms: (u64, u64),
     text: String,
     probability: f32,
@@ -144,7 +138,7 @@ struct ChosenClip {
 impl From<Choice> for ChosenClip {
     fn from(choice: Choice) -> Self {
         Self {
-            file: file_name(&choice.source.path),
+            video: choice.source.path,
             span_ms: (choice.span.start_ms, choice.span.end_ms),
             text: choice.text,
             probability: choice.similarity.probability,
@@ -163,15 +157,15 @@ fn answer(
         return Ok(Vec::new());
     };
     let asked = Asked::encode(with, &procedure)?;
-    let features = gap_features(with, stock, &asked, options)?;
+    let evidence = gap_features(with, stock, &asked, options)?;
     let never = Options { threshold: Some(0.0), ..options.clone() };
     let before = solve(with, stock, &asked, &never)?;
     let answer = solve(with, stock, &asked, options)?;
-    let steps = answer.steps.into_iter().zip(before.steps).zip(features);
-    let answered = steps.map(|((step, before), features)| Answered {
+    let steps = answer.steps.into_iter().zip(before.steps).zip(evidence);
+    let answered = steps.map(|((step, before), gap)| Answered {
         text: step.text,
         chosen: step.chosen.map(ChosenClip::from),
-        features,
+        gap,
         best: before.chosen.map(ChosenClip::from),
     });
     Ok(answered.collect())
@@ -182,7 +176,7 @@ fn answer(
 fn judge(
     natural: &NaturalProcedure,
     answered: &[Answered],
-    truth: &Truth,
+    world: Option<&Truth>,
     report: &mut NaturalReport,
 ) {
     let lines = natural.steps.iter().map(|step| step.line.as_str());
@@ -191,9 +185,10 @@ fn judge(
     for (step, hits) in natural.steps.iter().zip(all_hits) {
         used.extend(hits.iter().copied());
         report.missed_steps += usize::from(hits.is_empty());
-        report.missed_unshown += usize::from(hits.is_empty() && step.accept.is_empty());
+        let shown_by = &step.shown_by;
+        report.missed_unshown += usize::from(hits.is_empty() && shown_by.is_empty());
         let hits: Vec<&Answered> = hits.into_iter().map(|at| &answered[at]).collect();
-        let right = |clip: &ChosenClip| is_accepted(clip, truth, &step.accept);
+        let right = |clip: &ChosenClip| shown_by.includes(&clip.video, clip.span_ms, world);
         let is_right = |step: &&&Answered| step.chosen.as_ref().is_some_and(right);
         let shown = hits.iter().find(|step| step.chosen.is_some());
         let first = hits.first().copied();
@@ -207,15 +202,15 @@ fn judge(
         let best_right = first.and_then(|first| first.best.as_ref()).map(right);
         report.steps.push(JudgedStep {
             id: natural.id.clone(),
-            domain: natural.domain,
+            domain: natural.domain.clone(),
             line: step.line.clone(),
-            shown: !step.accept.is_empty(),
+            shown: !shown_by.is_empty(),
             context: step.context,
             verdict,
-            reason: reason(verdict, !step.accept.is_empty(), decided.is_some(), best_right),
+            reason: reason(verdict, !shown_by.is_empty(), decided.is_some(), best_right),
             clip: chosen.map(|clip| clip.text.clone()),
             probability: chosen.map(|clip| clip.probability),
-            features: first.and_then(|first| first.features),
+            gap: first.and_then(|first| first.gap),
             best_right,
         });
     }
@@ -237,17 +232,6 @@ fn reason(
         (true, Verdict::Gap) if best_right == Some(true) => Some("called a gap"),
         (true, _) => Some("outranked"),
     }
-}
-
-/// Whether the clip shows one of the accepted actions.
-fn is_accepted(clip: &ChosenClip, truth: &Truth, accept: &[(Verb, Kind)]) -> bool {
-    let videos = truth.videos.iter().filter(|video| video.file == clip.file);
-    let mut steps = videos.flat_map(|video| &video.steps);
-    steps.any(|step| {
-        let subject = step.things.first();
-        same_place((step.start_ms, step.end_ms), clip.span_ms)
-            && subject.is_some_and(|thing| accept.contains(&(step.verb, thing.kind)))
-    })
 }
 
 /// Shares for all shown steps, by context and domain, and for the unshown ones.
@@ -273,9 +257,9 @@ fn groups(steps: &[JudgedStep], procedures: &[NaturalProcedure], seed: u64) -> V
         group("  that stand alone", &|step| step.shown && !step.context),
         group("  that need context", &|step| step.shown && step.context),
     ];
-    for domain in [Domain::Cooking, Domain::Woodworking, Domain::Gardening] {
-        let name = format!("  {domain:?}").to_lowercase();
-        groups.push(group(&name, &|step| step.shown && step.domain == domain));
+    for domain in domains(steps) {
+        let is_of = |step: &JudgedStep| step.domain.as_deref() == Some(domain);
+        groups.push(group(&format!("  {domain}"), &|step| step.shown && is_of(step)));
     }
     groups.push(group("steps that nothing shows", &|step| !step.shown));
     groups
@@ -283,16 +267,18 @@ fn groups(steps: &[JudgedStep], procedures: &[NaturalProcedure], seed: u64) -> V
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
+    use stitch_core::gaps::FEATURES;
+    use stitch_world::vocabulary::{Kind, Verb};
 
-    use super::super::reading::{letters, read_set};
+    use super::super::reading::letters;
+    use super::labels::{NaturalStep, ShownBy, read};
     use super::*;
 
     #[test]
     fn the_committed_sets_are_sound() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("data/natural");
-        let development: Vec<NaturalProcedure> = read_set(&root.join("development.jsonl")).unwrap();
-        let reporting: Vec<NaturalProcedure> = read_set(&root.join("reporting.jsonl")).unwrap();
+        let development: Vec<NaturalProcedure> = read(&root.join("development.jsonl")).unwrap();
+        let reporting: Vec<NaturalProcedure> = read(&root.join("reporting.jsonl")).unwrap();
         assert!(development.len() + reporting.len() >= 150);
         let lines = |set: &[NaturalProcedure]| -> BTreeSet<String> {
             set.iter().flat_map(|p| &p.steps).map(|step| letters(&step.line)).collect()
@@ -326,25 +312,24 @@ mod tests {
     fn procedure(steps: &[(&str, &[(Verb, Kind)])]) -> NaturalProcedure {
         let step = |(line, accept): &(&str, &[(Verb, Kind)])| NaturalStep {
             line: (*line).into(),
-            accept: accept.to_vec(),
+            shown_by: ShownBy::Actions(accept.to_vec()),
             context: accept.len() > 1,
         };
         NaturalProcedure {
             id: "p".into(),
-            domain: Domain::Cooking,
-            title: String::new(),
+            domain: Some("cooking".into()),
             text: String::new(),
             steps: steps.iter().map(step).collect(),
         }
     }
 
     fn clip(text: &str, start_ms: u64, probability: f32) -> Option<ChosenClip> {
-        let (file, text) = ("a.mp4".into(), text.into());
-        Some(ChosenClip { file, span_ms: (start_ms, start_ms + 3000), text, probability })
+        let (video, text) = ("/videos/a.mp4".into(), text.into());
+        Some(ChosenClip { video, span_ms: (start_ms, start_ms + 3000), text, probability })
     }
 
     fn answered(text: &str, chosen: Option<ChosenClip>, best: Option<ChosenClip>) -> Answered {
-        Answered { text: text.into(), chosen, features: None, best }
+        Answered { text: text.into(), chosen, gap: None, best }
     }
 
     const CHOP: (Verb, Kind) = (Verb::Chop, Kind::Onion);
@@ -359,13 +344,14 @@ mod tests {
             answered("Fry", None, clip("right", 4500, 0.2)),
             answered("Enjoy!", None, None),
         ];
-        (steps[0].features, steps[1].features) = (Some([0.1; FEATURES]), Some([0.2; FEATURES]));
+        let gap = |x| Some(GapEvidence { features: [x; FEATURES], probability: x, threshold: 0.5 });
+        (steps[0].gap, steps[1].gap) = (gap(0.1), gap(0.2));
         let mut report = NaturalReport::default();
-        judge(&natural, &steps, &truth(), &mut report);
+        judge(&natural, &steps, Some(&truth()), &mut report);
         let [chop, fry] = &report.steps[..] else { panic!("{:?}", report.steps) };
         assert_eq!((chop.verdict, chop.reason), (Verdict::Right, None));
         assert_eq!((chop.clip.as_deref(), chop.probability), (Some("right"), Some(0.6)));
-        assert_eq!((chop.features, chop.best_right), (Some([0.1; FEATURES]), Some(false)));
+        assert_eq!((chop.gap, chop.best_right), (gap(0.1), Some(false)));
         assert_eq!((fry.verdict, fry.reason), (Verdict::Gap, Some("called a gap")));
         assert_eq!((&fry.clip, fry.probability, fry.best_right), (&None, None, Some(true)));
         assert_eq!(report.extra_steps, [("p".to_owned(), "Enjoy!".to_owned())]);
@@ -378,7 +364,7 @@ mod tests {
             procedure(&[("Rest.", &[]), ("Cool.", &[]), ("Wait.", &[]), ("Fry.", &[FRY])]);
         let steps = [answered("Rest", clip("x", 0, 0.5), None), answered("Cool", None, None)];
         let mut report = NaturalReport::default();
-        judge(&natural, &steps, &truth(), &mut report);
+        judge(&natural, &steps, Some(&truth()), &mut report);
         let found: Vec<_> = report.steps.iter().map(|step| (step.verdict, step.reason)).collect();
         let expected = [
             (Verdict::Wrong, Some("shown though nothing shows it")),
@@ -399,7 +385,7 @@ mod tests {
             answered("Rest", None, None),
         ];
         let mut report = NaturalReport::default();
-        judge(&natural, &steps, &truth(), &mut report);
+        judge(&natural, &steps, Some(&truth()), &mut report);
         let groups = groups(&report.steps, &[natural], 1);
         let of = |name: &str| {
             let group = groups.iter().find(|group| group.name.trim() == name).unwrap();
@@ -408,7 +394,27 @@ mod tests {
         assert_eq!(of("shown steps"), (2, 0.5, 0.5, 0.0));
         assert_eq!(of("that stand alone"), (1, 1.0, 0.0, 0.0));
         assert_eq!(of("that need context"), (1, 0.0, 1.0, 0.0));
-        assert_eq!((of("cooking").0, of("gardening").0), (2, 0));
+        assert_eq!(of("cooking").0, 2);
+        assert_eq!(groups.len(), 5, "only domains that there are");
         assert_eq!(of("steps that nothing shows"), (1, 0.0, 0.0, 1.0));
+    }
+
+    #[test]
+    fn probabilities_are_compared_with_verdicts_in_all_and_by_domain() {
+        let mut report = NaturalReport::default();
+        for (domain, start_ms, probability) in [("cooking", 0, 0.8), ("baking", 9000, 0.6)] {
+            let natural = NaturalProcedure {
+                domain: Some(domain.into()),
+                ..procedure(&[("Chop.", &[CHOP]), ("Rest.", &[])])
+            };
+            let steps = [answered("Chop", clip("x", start_ms, probability), None)];
+            judge(&natural, &steps, Some(&truth()), &mut report);
+        }
+        let found = reliability(&report.steps);
+        let names: Vec<&str> = found.iter().map(|group| group.name.as_str()).collect();
+        assert_eq!(names, ["all", "cooking", "baking"]);
+        for (group, expected) in found.iter().zip([0.4, 0.2, 0.6]) {
+            assert!((group.calibration_error - expected).abs() < 1e-6, "{group:?}");
+        }
     }
 }

@@ -4,6 +4,7 @@
 use std::fmt::Write;
 
 use super::history::{Epoch, TrainEvent};
+use crate::svg::{self, line, text};
 
 const WIDTH: f64 = 720.0;
 const PANEL: f64 = 170.0;
@@ -49,11 +50,7 @@ fn draw(panels: &[Panel]) -> String {
     let height = TOP + panels.len() as f64 * (PANEL + GAP) + 20.0;
     let last = panels.iter().flat_map(|panel| &panel.points).map(|point| point.0);
     let last = last.fold(1.0, f64::max);
-    let mut out = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" \
-         font-family=\"Inter, sans-serif\" font-size=\"12\" fill=\"#333\">\n\
-         <rect width=\"{WIDTH}\" height=\"{height}\" fill=\"#fff\"/>\n"
-    );
+    let mut out = svg::begin(WIDTH, height);
     for (number, panel) in panels.iter().enumerate() {
         let top = TOP + number as f64 * (PANEL + GAP);
         panel.draw(top, last, &mut out);
@@ -144,19 +141,6 @@ fn ticks(low: f64, high: f64, about: usize) -> Vec<f64> {
 fn number(value: f64) -> String {
     let text = format!("{value:.3}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
-}
-
-fn line(out: &mut String, from: (f64, f64), to: (f64, f64), colour: &str) {
-    let _ = writeln!(
-        out,
-        "<line x1=\"{:.1}\" y1=\"{:.1}\" x2=\"{:.1}\" y2=\"{:.1}\" stroke=\"{colour}\"/>",
-        from.0, from.1, to.0, to.1
-    );
-}
-
-fn text(out: &mut String, x: f64, y: f64, anchor: &str, words: &str) {
-    let _ =
-        writeln!(out, "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{words}</text>");
 }
 
 #[cfg(test)]

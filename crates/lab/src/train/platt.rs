@@ -1,14 +1,14 @@
-//! Platt scaling: logistic regression of right or wrong on a logit, by Newton's method with a little ridge.
+//! Platt scaling: logistic regression of right or wrong on a logit, with a little ridge.
 
 use stitch_engine::evaluator::PlattScaling;
+
+use crate::logistic;
 
 /// L2 regularisation of the slope, which would be infinite for separable samples.
 const RIDGE: f64 = 0.1;
 
 /// The same of the shift: only so much that the curvature is never 0.
 const SHIFT_RIDGE: f64 = 1e-9;
-
-const MAX_ITERATIONS: usize = 50;
 
 /// The smallest scale, so that the order of scores stays where they are wrong; chosen by hand.
 const MIN_SCALE: f64 = 1e-3;
@@ -20,44 +20,13 @@ pub fn fit(samples: &[(f32, bool)]) -> PlattScaling {
     if right == 0 || right == samples.len() {
         return PlattScaling::default();
     }
-    let [mut shift, mut scale] = newton(samples, true);
+    let both: Vec<_> = samples.iter().map(|(x, right)| ([1.0, f64::from(*x)], *right)).collect();
+    let [mut shift, mut scale] = logistic::fit(&both, [SHIFT_RIDGE, RIDGE]);
     if scale < 0.0 {
-        [shift, scale] = newton(samples, false);
+        let alone: Vec<_> = samples.iter().map(|(_, right)| ([1.0], *right)).collect();
+        ([shift], scale) = (logistic::fit(&alone, [SHIFT_RIDGE]), 0.0);
     }
     PlattScaling { scale: scale.max(MIN_SCALE) as f32, shift: shift as f32 }
-}
-
-/// Shift and scale; the scale stays 0 unless it is used.
-fn newton(samples: &[(f32, bool)], use_scale: bool) -> [f64; 2] {
-    let [mut shift, mut scale] = [0.0, 0.0];
-    for _ in 0..MAX_ITERATIONS {
-        let (mut gradient, mut curvature) = ([0.0; 2], [[0.0; 2]; 2]);
-        for (logit, right) in samples {
-            let p = 1.0 / (1.0 + (-(shift + scale * f64::from(*logit))).exp());
-            let x = if use_scale { f64::from(*logit) } else { 0.0 };
-            let (error, weight) = (f64::from(u8::from(*right)) - p, p * (1.0 - p));
-            gradient = [gradient[0] + error, gradient[1] + error * x];
-            let [[a, b], [_, d]] = curvature;
-            curvature = [[a + weight, b + weight * x], [b + weight * x, d + weight * x * x]];
-        }
-        gradient = [gradient[0] - SHIFT_RIDGE * shift, gradient[1] - RIDGE * scale];
-        curvature[0][0] += SHIFT_RIDGE;
-        curvature[1][1] += RIDGE;
-        let step = solve(curvature, gradient);
-        shift += step[0].clamp(-5.0, 5.0);
-        scale += step[1].clamp(-5.0, 5.0);
-        if step.iter().all(|x| x.abs() < 1e-9) {
-            break;
-        }
-    }
-    [shift, scale]
-}
-
-/// Gaussian elimination of a positive definite matrix.
-fn solve(a: [[f64; 2]; 2], b: [f64; 2]) -> [f64; 2] {
-    let factor = a[1][0] / a[0][0].max(1e-12);
-    let last = (b[1] - factor * b[0]) / (a[1][1] - factor * a[0][1]).max(1e-12);
-    [(b[0] - a[0][1] * last) / a[0][0].max(1e-12), last]
 }
 
 #[cfg(test)]

@@ -1,8 +1,9 @@
 //! The report as one self-contained HTML page: tables and plots, light and dark, wide and narrow.
 
 use super::EvaluationReport;
-use super::plot::{self, escape};
+use super::plot;
 use super::tables::{Cell, Table, tables};
+use crate::svg::escape;
 
 pub fn html(report: &EvaluationReport) -> String {
     let mut body = format!(

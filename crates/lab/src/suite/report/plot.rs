@@ -4,6 +4,7 @@ use std::fmt::Display;
 
 use crate::suite::compare::Method;
 use crate::suite::experiments::capture::{Capture, WAYS};
+use crate::svg::escape;
 
 const WIDTH: f64 = 640.0;
 
@@ -91,8 +92,4 @@ fn svg(title: &str, height: f64, body: &str) -> String {
          aria-label=\"{0}\">{body}</svg></figure>",
         escape(title)
     )
-}
-
-pub fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

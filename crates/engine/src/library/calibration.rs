@@ -1,0 +1,129 @@
+//! `LIBRARY/calibration.json`: a calibration that was fitted on labels of this library.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::{Library, LibraryError};
+use crate::calibration::Calibration;
+use crate::encoder::EncoderId;
+use crate::files::{self, FileError};
+
+const VERSION: u32 = 1;
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CalibrationFile {
+    version: u32,
+    encoder: EncoderId,
+    calibration: Calibration,
+}
+
+impl Library {
+    pub fn calibration_file(&self) -> PathBuf {
+        self.folder.join("calibration.json")
+    }
+
+    /// None where nobody has fitted one.
+    pub fn calibration(&self) -> Result<Option<Calibration>, LibraryError> {
+        let file = self.calibration_file();
+        if !file.exists() {
+            return Ok(None);
+        }
+        let read =
+            files::read_side_file(&file).map_err(|error| format!("cannot be read ({error})"));
+        let parsed = read.and_then(|bytes| parse(&bytes, &self.encoder));
+        parsed.map(Some).map_err(|reason| LibraryError::Calibration { file, reason })
+    }
+
+    /// Writes a calibration for this library's encoder; this library uses it if the path is
+    /// [`Library::calibration_file`].
+    pub fn write_calibration(
+        &self,
+        path: &Path,
+        calibration: &Calibration,
+    ) -> Result<(), LibraryError> {
+        let (encoder, calibration) = (self.encoder.clone(), calibration.clone());
+        let file = CalibrationFile { version: VERSION, encoder, calibration };
+        // cannot fail: strings and numbers
+        let text = serde_json::to_string_pretty(&file).unwrap();
+        Ok(files::write_whole(path, (text + "\n").as_bytes())?)
+    }
+
+    /// Whether there was one.
+    pub fn remove_calibration(&self) -> Result<bool, LibraryError> {
+        let file = self.calibration_file();
+        match std::fs::remove_file(&file) {
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(FileError::at(&file)(error).into()),
+        }
+    }
+}
+
+/// The error says what is wrong with the content.
+fn parse(bytes: &[u8], encoder: &EncoderId) -> Result<Calibration, String> {
+    let value: serde_json::Value =
+        serde_json::from_slice(bytes).map_err(|error| format!("is no JSON ({error})"))?;
+    if value["version"] != VERSION {
+        let found = &value["version"];
+        return Err(format!("has version {found}, this program reads {VERSION}"));
+    }
+    let file: CalibrationFile = serde_json::from_value(value).map_err(|error| error.to_string())?;
+    if file.encoder != *encoder {
+        return Err(format!("was fitted for the encoder {}, not {encoder}", file.encoder));
+    }
+    match file.calibration.is_sound() {
+        true => Ok(file.calibration),
+        false => Err("has a weight that is no number, or a threshold outside 0 to 1".into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn library(folder: &Path) -> Library {
+        let encoder = EncoderId { name: "mini".into(), dim: 384, weights: "ab".repeat(32) };
+        Library::open_or_create(folder, &encoder).unwrap()
+    }
+
+    #[test]
+    fn what_was_written_is_read_until_it_is_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let library = library(folder.path());
+        assert_eq!(library.calibration().unwrap(), None);
+        let mut fitted = Calibration::of("mini").clone();
+        (fitted.gaps.bias, fitted.both.threshold) = (-1.25, 0.61);
+        library.write_calibration(&library.calibration_file(), &fitted).unwrap();
+        assert_eq!(library.calibration().unwrap(), Some(fitted));
+        assert!(library.remove_calibration().unwrap());
+        assert!(!library.remove_calibration().unwrap());
+        assert_eq!(library.calibration().unwrap(), None);
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_used_is_named_with_the_reason() {
+        let folder = tempfile::tempdir().unwrap();
+        let library = library(folder.path());
+        let path = library.calibration_file();
+        library.write_calibration(&path, Calibration::of("mini")).unwrap();
+        let whole = std::fs::read_to_string(&path).unwrap();
+        for (from, to, says) in [
+            ("{", "", "is no JSON"),
+            ("\"version\": 1", "\"version\": 2", "has version 2, this program reads 1"),
+            ("\"name\": \"mini\"", "\"name\": \"maxi\"", "was fitted for the encoder maxi"),
+            ("\"gaps\"", "\"holes\"", "unknown field `holes`"),
+            ("\"words\"", "\"sounds\"", "unknown field `sounds`"),
+            ("\"bias\": -12.18", "\"bias\": null", "invalid type: null"),
+            ("\"bias\": -12.18", "\"bias\": 1e300", "no number"),
+            ("\"threshold\": 0.48", "\"threshold\": 1.5", "outside 0 to 1"),
+        ] {
+            assert!(whole.contains(from), "{from} in {whole}");
+            std::fs::write(&path, whole.replacen(from, to, 1)).unwrap();
+            let error = library.calibration().unwrap_err().to_string();
+            assert!(error.contains(says) && error.contains("calibration.json"), "{error}");
+            assert!(error.contains("stitch calibrate --reset"), "{error}");
+        }
+    }
+}
