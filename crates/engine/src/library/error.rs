@@ -15,8 +15,8 @@ pub enum LibraryError {
         folder.display(), made.name, made.dim, short(&made.weights), wanted.name, wanted.dim,
         short(&wanted.weights), instead_of(made, wanted))]
     OtherEncoder { folder: PathBuf, made: Box<EncoderId>, wanted: Box<EncoderId> },
-    #[error("{} has library format {found}, this program reads {expected}; index the videos again \
-        into a new folder", file.display())]
+    #[error("{} has library format {found}, this program reads {expected}; {}", file.display(),
+        upgrade(*found, *expected))]
     OtherVersion { file: PathBuf, found: i64, expected: i64 },
     #[error("{}: {}", file.display(), explain(source))]
     Database { file: PathBuf, source: rusqlite::Error },
@@ -25,6 +25,9 @@ pub enum LibraryError {
     Empty { folder: PathBuf },
     #[error("the library has no video {wanted}; `stitch library list` shows what it has")]
     NoSuchVideo { wanted: String },
+    #[error("process {pid} is writing to the library in {}; wait until it has ended, or stop it, and \
+        try again", folder.display())]
+    Locked { folder: PathBuf, pid: String },
     #[error("{}: {reason}; `stitch library verify --repair` drops it, and indexing the video \
         again brings it back", file.display())]
     Features { file: PathBuf, reason: String },
@@ -38,6 +41,15 @@ fn instead_of(made: &EncoderId, wanted: &EncoderId) -> String {
         return "index the videos again into a new folder".into();
     }
     format!("use `--encoder {}`, or index into a new folder", made.name)
+}
+
+/// What to do with a library of another version.
+fn upgrade(found: i64, expected: i64) -> &'static str {
+    match found {
+        _ if found > expected => "a newer stitch wrote it: update this one",
+        2 => "open it once where it can be written, which brings it up to date",
+        _ => "index the videos again into a new folder",
+    }
 }
 
 /// The first letters of a hash, enough to tell two apart.
