@@ -137,12 +137,12 @@ fn verify(library: &Library, repair: bool, setup: &Setup) -> Result<u8, Failure>
         (0, _) => Ok(0),
         (_, false) => Err(Failure::new(format!(
             "{} found; `stitch library verify --repair` repairs what can be made again",
-            count(found.len(), "damage")
+            count(found.len(), "problem")
         ))),
         (_, true) => Err(Failure::new(format!(
             "{unrepaired} of {} could not be repaired; restore a backup, or index the videos again into \
              a new folder",
-            count(found.len(), "damage")
+            count(found.len(), "problem")
         ))),
     }
 }
