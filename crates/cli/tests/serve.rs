@@ -58,6 +58,16 @@ fn a_second_server_of_a_library_is_refused() {
 }
 
 #[test]
+fn a_server_that_cannot_listen_leaves_the_jobs_alone() {
+    let home = Home::new();
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port().to_string();
+    let said = home.fails(&["serve", "--port", &port], 1);
+    assert!(said.contains("choose another with --port"), "{said}");
+    assert!(!home.path("home/library/page").exists(), "page.db was not opened");
+}
+
+#[test]
 fn without_a_token_only_on_loopback() {
     let said = Home::new().fails(&["serve", "--no-token", "--address", "0.0.0.0"], 1);
     assert!(said.contains("only allowed on a loopback address"), "{said}");

@@ -72,14 +72,16 @@ pub(super) fn write(
 
 pub(super) fn read(folder: &Path, of: &FeatureFile) -> Result<VideoFeatures, LibraryError> {
     let tensors = Tensors::open(&of.path(folder))?;
-    tensors.check(of.sha256.as_deref())?;
-    Ok(VideoFeatures {
+    let features = VideoFeatures {
         seconds: tensors.features("seconds")?,
         text: tensors.features("text")?,
         clip: tensors.features("clip")?,
         footage: tensors.footage()?,
         agreement: tensors.agreement(),
-    })
+    };
+    // Last: what cannot be parsed says more about its damage.
+    tensors.check(of.sha256.as_deref())?;
+    Ok(features)
 }
 
 /// Without comparing the checksum: a query reads this of many videos, and a part of each file.

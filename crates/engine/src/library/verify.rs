@@ -120,7 +120,7 @@ impl Library {
         if let Some(reason) = self.damaged_rows(video)? {
             found.push(damage(&video.path, reason, Part::Video(Box::new(video.clone()))));
         } else if let Err(e) = features::read_checked(&self.folder, self.encoder.dim, &file) {
-            found.push(damage(&path, e.to_string(), Part::Video(Box::new(video.clone()))));
+            found.push(damage(&path, reason(e), Part::Video(Box::new(video.clone()))));
         } else if file.sha256.is_none() {
             let reason = "an older version wrote it, without a checksum".into();
             found.push(damage(&path, reason, Part::NoChecksum));
@@ -155,9 +155,18 @@ impl Library {
 }
 
 fn verify_pool(path: PathBuf) -> Option<Damage> {
-    let reason = features::check_pool(&path).err()?.to_string();
+    let reason = reason(features::check_pool(&path).err()?);
     // A query of another process may have replaced it meanwhile.
     path.exists().then_some(Damage { video: None, path, reason, part: Part::Pool })
+}
+
+/// What is wrong with a file, without its name and what to do.
+fn reason(error: LibraryError) -> String {
+    match error {
+        LibraryError::Features { reason, .. } => reason,
+        LibraryError::File(error) => error.source.to_string(),
+        error => error.to_string(),
+    }
 }
 
 fn in_database(file: &Path, reasons: Vec<String>) -> Vec<Damage> {
