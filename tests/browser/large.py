@@ -51,9 +51,11 @@ def main():
             features = source / "features" / f"{old}.safetensors"
             (out / "features" / f"{row['content']}.safetensors").write_bytes(perturbed(features, number))
             row |= {"id": number, "path": str(link), "title": f"{row['title']} {copy}"}
+            row["features_sha256"] = None  # its features are not those of the original
             db.execute(f"INSERT INTO videos VALUES ({','.join('?' * len(columns))})", [row[name] for name in columns])
             for table in ("clips", "sentences"):
                 db.execute(f"INSERT INTO {table} SELECT ?, position, start_ms, end_ms, text FROM {table} WHERE video = ?", (number, video[0]))
+    db.execute("UPDATE state SET last_video = ?", (number,))
     db.commit()
     print(json.dumps({"videos": number, "clips": db.execute("SELECT count(*) FROM clips").fetchone()[0]}))
 

@@ -3,6 +3,42 @@
 mod common;
 
 use common::Home;
+use stitch_engine::library::FileLock;
+
+#[test]
+fn the_second_writer_is_told_who_writes_and_readers_go_on() {
+    let home = Home::indexed();
+    let lock = FileLock::take(&home.path("home/library/writer.lock")).unwrap();
+    for arguments in [&["index", "videos"][..], &["library", "remove", "1"]] {
+        let said = home.fails(arguments, 1);
+        let who = format!("process {} is writing to the library", std::process::id());
+        assert!(said.contains(&who) && said.contains("wait until it has ended"), "{said}");
+    }
+    home.run(&["search", "chop"]).success();
+    home.run(&["library", "verify"]).success();
+    drop(lock);
+    home.run(&["index", "videos"]).success();
+}
+
+#[test]
+fn a_backup_is_a_library_and_replaces_none() {
+    let home = Home::indexed();
+    home.run(&["library", "backup", "copy"]).success();
+    home.run(&["library", "verify", "--library", "copy"]).success();
+    home.run(&["search", "chop", "--library", "copy"]).success();
+    let said = home.fails(&["library", "backup", "copy"], 1);
+    assert!(said.contains("exists already"), "{said}");
+}
+
+#[test]
+fn what_cannot_be_repaired_is_named_and_ends_with_1() {
+    let home = Home::indexed();
+    std::fs::remove_file(home.path("videos/video 1.mp4")).unwrap();
+    let done = home.run(&["library", "verify", "--repair"]).code(1);
+    let said = String::from_utf8_lossy(&done.get_output().stdout).into_owned();
+    assert!(said.contains("video 1.mp4: its file is gone"), "{said}");
+    assert!(said.contains("(cannot be repaired)"), "{said}");
+}
 
 #[test]
 fn a_library_of_another_encoder_is_refused_with_both_names() {

@@ -46,6 +46,28 @@ fn on_loopback_too_a_token_is_needed() {
 }
 
 #[test]
+fn a_second_server_of_a_library_is_refused() {
+    let home = Home::new();
+    let mut command = home.command(&["serve", "--port", "0", "--json"]);
+    let mut server = Server(command.stdout(Stdio::piped()).spawn().unwrap());
+    let mut line = String::new();
+    BufReader::new(server.0.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    assert!(line.contains("serving"), "{line}");
+    let said = home.fails(&["serve", "--port", "0"], 1);
+    assert!(said.contains(&format!("process {} serves", server.0.id())), "{said}");
+}
+
+#[test]
+fn a_server_that_cannot_listen_leaves_the_jobs_alone() {
+    let home = Home::new();
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port().to_string();
+    let said = home.fails(&["serve", "--port", &port], 1);
+    assert!(said.contains("choose another with --port"), "{said}");
+    assert!(!home.path("home/library/page").exists(), "page.db was not opened");
+}
+
+#[test]
 fn without_a_token_only_on_loopback() {
     let said = Home::new().fails(&["serve", "--no-token", "--address", "0.0.0.0"], 1);
     assert!(said.contains("only allowed on a loopback address"), "{said}");

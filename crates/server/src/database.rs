@@ -96,10 +96,26 @@ impl Database {
     }
 }
 
+/// Opens or creates page.db; refuses one that a newer program wrote.
+pub fn open_page(file: &Path) -> Result<Database, ServerError> {
+    let database = Database::open(file, migrate_page)?;
+    let found = version(&database.lock());
+    match found.map_err(|source| ServerError::Database { file: file.to_owned(), source })? {
+        VERSION => Ok(database),
+        found => {
+            let file = file.to_owned();
+            Err(ServerError::NewerVersion { file, found, expected: VERSION })
+        }
+    }
+}
+
+fn version(database: &Connection) -> rusqlite::Result<i64> {
+    database.query_row("PRAGMA user_version", [], |row| row.get(0))
+}
+
 /// Brings page.db to the current schema.
-pub fn migrate_page(database: &Connection) -> rusqlite::Result<()> {
-    let found: i64 = database.query_row("PRAGMA user_version", [], |row| row.get(0))?;
-    match found {
+fn migrate_page(database: &Connection) -> rusqlite::Result<()> {
+    match version(database)? {
         0 => database.execute_batch(TABLES)?,
         1 => database.execute_batch(FROM_1)?,
         _ => return Ok(()),
@@ -159,7 +175,7 @@ mod tests {
             .unwrap();
         drop(database);
         for _ in 0..2 {
-            let database = Database::open(&file, migrate_page).unwrap();
+            let database = open_page(&file).unwrap();
             let kept = database.lock().query_row("SELECT * FROM revisions", [], |row| {
                 Ok((
                     row.get::<_, String>("answer")?,
@@ -169,5 +185,17 @@ mod tests {
             });
             assert_eq!(kept.unwrap(), ("answer".into(), 5, 7));
         }
+    }
+
+    #[test]
+    fn a_database_of_a_newer_version_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("page.db");
+        let newer = VERSION + 1;
+        let database = open_page(&file).unwrap();
+        database.lock().pragma_update(None, "user_version", newer).unwrap();
+        drop(database);
+        let error = open_page(&file).err().unwrap().to_string();
+        assert!(error.contains("update this one"), "{error}");
     }
 }

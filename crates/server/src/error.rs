@@ -28,6 +28,13 @@ pub enum ServerError {
         file.display()
     )]
     Database { file: PathBuf, source: rusqlite::Error },
+    #[error(
+        "{} has format {found}, this program reads {expected}: a newer stitch wrote it; update this one",
+        file.display()
+    )]
+    NewerVersion { file: PathBuf, found: i64, expected: i64 },
+    #[error("process {pid} serves {} already; open its page, or stop it first", folder.display())]
+    Served { folder: PathBuf, pid: String },
     #[error("{} is not a study ({reason}); create one with `stitch study new`", file.display())]
     Study { file: PathBuf, reason: String },
     #[error(

@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use stitch_engine::demonstrate::{Asked, Demonstrator, Stock};
 use stitch_engine::files::FileError;
-use stitch_engine::library::LibraryError;
+use stitch_engine::library::{FileLock, LibraryError, LockError};
 use tokio::sync::Semaphore;
 
-use crate::database::{Database, migrate_page};
+use crate::database::{Database, open_page};
 use crate::error::{ApiError, NO_CLIPS, ServerError};
 use crate::jobs::{JobQueue, lock};
 use crate::settings::{Resources, Settings};
@@ -25,8 +25,9 @@ pub struct State {
     /// Limits how many requests run ffmpeg at once.
     pub ffmpeg: Arc<Semaphore>,
     folder: PathBuf,
-    /// None until the library has a clip.
-    pool: RwLock<Option<Arc<Stock>>>,
+    _lock: FileLock,
+    /// The library's generation and what it held then; none until it has a clip.
+    pool: RwLock<(i64, Option<Arc<Stock>>)>,
     /// Encoded procedures by demonstration, the oldest first.
     encoded: Mutex<Vec<(i64, Arc<Asked>)>>,
 }
@@ -38,13 +39,18 @@ const MAX_ENCODED_PROCEDURES: usize = 64;
 const MAX_FFMPEG_REQUESTS: usize = 2;
 
 impl State {
-    /// Opens page.db and the study, and queues unfinished jobs again.
+    /// Opens page.db and the study, and queues unfinished jobs again. One server at a time: a second one
+    /// would continue the jobs of the first.
     pub fn open(resources: Resources, settings: Settings) -> Result<SharedState, ServerError> {
         let folder = resources.library.folder().join("page");
         let renders = folder.join("renders");
         std::fs::create_dir_all(&renders).map_err(FileError::at(&renders))?;
+        let lock = FileLock::take(&folder.join("serve.lock")).map_err(|error| match error {
+            LockError::Held { pid } => ServerError::Served { folder: folder.clone(), pid },
+            LockError::File(error) => error.into(),
+        })?;
         let file = folder.join("page.db");
-        let database = Arc::new(Database::open(&file, migrate_page)?);
+        let database = Arc::new(open_page(&file)?);
         let jobs = JobQueue::open(database.clone(), settings.max_jobs)
             .map_err(|source| ServerError::Database { file, source })?;
         let study = settings.study.as_deref().map(Study::open).transpose()?;
@@ -56,6 +62,7 @@ impl State {
             study,
             ffmpeg: Arc::new(Semaphore::new(MAX_FFMPEG_REQUESTS)),
             folder,
+            _lock: lock,
             pool: RwLock::default(),
             encoded: Mutex::default(),
         }))
@@ -85,7 +92,7 @@ impl State {
 
     /// The clip pool, loaded once; none while the library has no clip.
     pub fn pool(&self) -> Result<Option<Arc<Stock>>, ApiError> {
-        let cached = self.pool.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let cached = self.pool.read().unwrap_or_else(PoisonError::into_inner).1.clone();
         if cached.is_some() { Ok(cached) } else { self.reload_pool() }
     }
 
@@ -94,23 +101,24 @@ impl State {
         self.pool()?.ok_or_else(|| ApiError::conflict(NO_CLIPS))
     }
 
-    /// Loads the pool again if another program has added clips to the library.
+    /// Loads the pool again if the library has been written to, by whichever program.
     pub fn refresh_pool(&self) -> Result<(), ApiError> {
-        let clips = self.resources.library.stats()?.clips;
-        let cached = self.pool()?.map_or(0, |pool| pool.pool.len() as u64);
-        if clips != cached {
+        let cached = self.pool.read().unwrap_or_else(PoisonError::into_inner).0;
+        if self.resources.library.generation()? != cached {
             self.reload_pool()?;
         }
         Ok(())
     }
 
     pub fn reload_pool(&self) -> Result<Option<Arc<Stock>>, ApiError> {
+        // Read first: what is written while the pool is loaded counts as new.
+        let generation = self.resources.library.generation()?;
         let loaded = match Stock::load(&self.resources.library) {
             Ok(pool) => Some(Arc::new(pool)),
             Err(LibraryError::Empty { .. }) => None,
             Err(error) => return Err(error.into()),
         };
-        *self.pool.write().unwrap_or_else(PoisonError::into_inner) = loaded.clone();
+        *self.pool.write().unwrap_or_else(PoisonError::into_inner) = (generation, loaded.clone());
         Ok(loaded)
     }
 

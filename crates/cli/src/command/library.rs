@@ -1,9 +1,11 @@
-//! `stitch library`: lists, shows, removes and verifies the videos of the library.
+//! `stitch library`: lists, shows, removes, verifies and backs up the videos of the library.
+
+use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
 use serde_json::json;
 use stitch_core::clip::{Clip, VideoId};
-use stitch_core::format::clock;
+use stitch_core::format::{clock, count};
 use stitch_core::pool::Agreement;
 use stitch_engine::library::{Library, VideoRecord, VideoStatus};
 
@@ -28,9 +30,15 @@ pub enum LibraryCommand {
     },
     /// Check that all files of the library exist and are intact
     Verify {
-        /// Mark damaged videos to be indexed again
+        /// Repair what can be made again; damaged videos are marked to be indexed again
         #[arg(long)]
         repair: bool,
+    },
+    /// Copy the library to a new folder, also while it is being written to
+    Backup {
+        /// The new folder; `--library FOLDER` opens it
+        #[arg(value_name = "FOLDER")]
+        to: PathBuf,
     },
     /// Print statistics of the library
     Stats,
@@ -43,6 +51,7 @@ pub fn run(command: &LibraryCommand, setup: &Setup) -> Result<u8, Failure> {
         LibraryCommand::Show { video } => show(&library, video, setup),
         LibraryCommand::Remove { videos } => remove(&library, videos, setup),
         LibraryCommand::Verify { repair } => verify(&library, *repair, setup),
+        LibraryCommand::Backup { to } => backup(&library, to, setup),
         LibraryCommand::Stats => stats(&library, setup),
     }
 }
@@ -107,26 +116,40 @@ fn remove(library: &Library, wanted: &[String], setup: &Setup) -> Result<u8, Fai
 }
 
 fn verify(library: &Library, repair: bool, setup: &Setup) -> Result<u8, Failure> {
-    let mut wrong = 0;
-    for video in library.videos()?.iter().filter(|video| video.status == VideoStatus::Ready) {
-        let Some(reason) = library.damage(video) else { continue };
-        wrong += 1;
-        let json = json!({"video": video.id, "path": video.path, "damage": reason});
-        setup.print(json, || println!("{}: {reason}", video.path.display()));
-        if repair {
-            library.reset(VideoId(video.id))?;
-        }
+    let found = library.verify()?;
+    let mut unrepaired = 0;
+    for damage in &found {
+        let repaired = if repair { library.repair(damage)? } else { None };
+        unrepaired += usize::from(repaired.is_none());
+        let what = match (&repaired, repair) {
+            (Some(how), _) => format!(" ({how})"),
+            (None, true) => " (cannot be repaired)".into(),
+            (None, false) => String::new(),
+        };
+        let mut json = json!(damage);
+        json["repaired"] = json!(repaired);
+        setup.print(json, || println!("{}: {}{what}", damage.path.display(), damage.reason));
     }
-    match (wrong, repair) {
-        (0, _) => setup.print_all::<()>(&[], || println!("all files exist and are intact")),
-        (_, true) => println!("{wrong} videos are marked; `stitch index` indexes them again"),
-        (_, false) => {
-            return Err(Failure::new(format!(
-                "{wrong} videos are damaged; `stitch library verify --repair` marks them to be \
-                 indexed again"
-            )));
-        }
+    if found.is_empty() {
+        setup.print_all::<()>(&[], || println!("all files exist and are intact"));
     }
+    match (unrepaired, repair) {
+        (0, _) => Ok(0),
+        (_, false) => Err(Failure::new(format!(
+            "{} found; `stitch library verify --repair` repairs what can be made again",
+            count(found.len(), "problem")
+        ))),
+        (_, true) => Err(Failure::new(format!(
+            "{unrepaired} of {} could not be repaired; restore a backup, or index the videos again into \
+             a new folder",
+            count(found.len(), "problem")
+        ))),
+    }
+}
+
+fn backup(library: &Library, to: &Path, setup: &Setup) -> Result<u8, Failure> {
+    library.backup(to)?;
+    setup.print(json!({"backup": to}), || println!("copied to {}", to.display()));
     Ok(0)
 }
 

@@ -62,12 +62,13 @@ fn token(text: &str) -> Result<String, String> {
 pub fn run(arguments: &ServeArguments, setup: &Setup) -> Result<u8, Failure> {
     let settings = arguments.settings()?;
     let resources = arguments.open(setup)?;
-    let state = State::open(resources, settings)?;
+    // Before the jobs are continued, so that a server that cannot listen leaves them alone.
     let address = SocketAddr::from((arguments.address, arguments.port));
     let listener = TcpListener::bind(address).map_err(|error| {
         Failure::new(format!("cannot listen on {address} ({error}); choose another with --port"))
     })?;
     let address = listener.local_addr()?;
+    let state = State::open(resources, settings)?;
     let url = |path: &str, token: &str| match &state.settings.token {
         Some(_) => format!("http://{address}{path}?token={token}"),
         None => format!("http://{address}{path}"),

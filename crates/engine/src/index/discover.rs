@@ -141,7 +141,10 @@ mod tests {
         let warnings = Warnings(Vec::new().into());
         assert!(discover(&[folder.path().into()], &warnings).unwrap().is_empty());
         let warnings = warnings.0.into_inner().unwrap().join("\n");
-        assert!(warnings.contains("not UTF-8"), "{warnings}");
+        assert!(
+            warnings.contains("not UTF-8") && warnings.contains("caf\u{fffd}.mp4"),
+            "{warnings}"
+        );
     }
 
     #[test]

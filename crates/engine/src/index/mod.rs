@@ -85,6 +85,7 @@ fn list(paths: &[PathBuf]) -> String {
 impl Indexer<'_> {
     /// Indexes every video under the paths that the library does not have yet.
     pub fn run(&self, paths: &[PathBuf], progress: &dyn Progress) -> Result<Report, IndexError> {
+        let _lock = self.library.lock_writer()?;
         progress.begin("looking for videos", 0);
         let mut found = discover::discover(paths, progress)?;
         found.extend(self.list.iter().flat_map(|list| list.found.iter().cloned()));

@@ -19,8 +19,8 @@ pub enum LibraryError {
         STITCH_SENTENCE_MODEL to that model, or index the videos again: {}",
         folder.display(), short(made), short(wanted), INDEX_AGAIN)]
     OtherSentenceModel { folder: PathBuf, made: String, wanted: String },
-    #[error("{} has library format {found}, this program reads {expected}; index the videos again \
-        into a new folder", file.display())]
+    #[error("{} has library format {found}, this program reads {expected}; {}", file.display(),
+        upgrade(*found, *expected))]
     OtherVersion { file: PathBuf, found: i64, expected: i64 },
     #[error("{}: {}", file.display(), explain(source))]
     Database { file: PathBuf, source: rusqlite::Error },
@@ -29,6 +29,9 @@ pub enum LibraryError {
     Empty { folder: PathBuf },
     #[error("the library has no video {wanted}; `stitch library list` shows what it has")]
     NoSuchVideo { wanted: String },
+    #[error("process {pid} is writing to the library in {}; wait until it has ended, or stop it, and \
+        try again", folder.display())]
+    Locked { folder: PathBuf, pid: String },
     #[error("{}: {reason}; `stitch library verify --repair` drops it, and indexing the video \
         again brings it back", file.display())]
     Features { file: PathBuf, reason: String },
@@ -51,6 +54,15 @@ fn instead_of(made: &EncoderId, wanted: &EncoderId) -> String {
         );
     }
     format!("use `--encoder {}`, or index into a new folder", made.name)
+}
+
+/// What to do with a library of another version.
+fn upgrade(found: i64, expected: i64) -> &'static str {
+    match found {
+        _ if found > expected => "a newer stitch wrote it: update this one",
+        2 => "open it once where it can be written, which brings it up to date",
+        _ => "index the videos again into a new folder",
+    }
 }
 
 /// The first letters of a hash, enough to tell two apart.

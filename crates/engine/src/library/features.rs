@@ -1,6 +1,7 @@
 //! Feature files: per video, and the pool of all of them, as safetensors of f16 rows.
 //!
-//! The pool's name contains a hash of its contents, so that an outdated pool is never read.
+//! The pool's name contains a hash of what it is made of, so that an outdated pool is never read, and its
+//! own checksum. The checksum of a video's file is in the database.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -15,12 +16,15 @@ use stitch_core::clip::Clip;
 use stitch_core::features::Features;
 use stitch_core::pool::{Agreement, Pool};
 
-use super::LibraryError;
+use super::{LibraryError, checksum};
 use crate::files::{FileError, hex, write_whole};
 use crate::footage::{self, Footage};
 
 /// The tensor of [`Footage`].
 const FOOTAGE: &str = "footage";
+/// What the name of a pool begins with.
+const POOL: &str = "pool-";
+const ENDING: &str = ".safetensors";
 /// The metadata key of [`Agreement`].
 const AGREEMENT: &str = "words that suit their own clip";
 
@@ -36,24 +40,51 @@ pub struct VideoFeatures {
     pub agreement: Agreement,
 }
 
-pub(super) fn write(folder: &Path, content: &str, f: &VideoFeatures) -> Result<(), LibraryError> {
-    let file = path(folder, content);
-    let features = [("seconds", &f.seconds), ("text", &f.text), ("clip", &f.clip)];
-    write_tensors(&file, &features, Some(&f.footage), f.agreement)
+/// The features of a video as the database knows them.
+#[derive(Debug, PartialEq)]
+pub(super) struct FeatureFile {
+    /// What identifies the bytes of the video.
+    pub content: String,
+    /// None if an older version wrote the file.
+    pub sha256: Option<String>,
+    /// Rows that it must have.
+    pub clips: usize,
 }
 
-pub(super) fn read(folder: &Path, content: &str) -> Result<VideoFeatures, LibraryError> {
+impl FeatureFile {
+    pub fn path(&self, folder: &Path) -> PathBuf {
+        path(folder, &self.content)
+    }
+}
+
+/// Returns the checksum of the file.
+pub(super) fn write(
+    folder: &Path,
+    content: &str,
+    f: &VideoFeatures,
+) -> Result<String, LibraryError> {
     let file = path(folder, content);
-    let tensors = Tensors::open(&file)?;
-    Ok(VideoFeatures {
+    let features = [("seconds", &f.seconds), ("text", &f.text), ("clip", &f.clip)];
+    let bytes = serialize(&file, &features, Some(&f.footage), f.agreement)?;
+    write_whole(&file, &bytes)?;
+    Ok(checksum::sha256(&bytes))
+}
+
+pub(super) fn read(folder: &Path, of: &FeatureFile) -> Result<VideoFeatures, LibraryError> {
+    let tensors = Tensors::open(&of.path(folder))?;
+    let features = VideoFeatures {
         seconds: tensors.features("seconds")?,
         text: tensors.features("text")?,
         clip: tensors.features("clip")?,
         footage: tensors.footage()?,
         agreement: tensors.agreement(),
-    })
+    };
+    // Last: what cannot be parsed says more about its damage.
+    tensors.check(of.sha256.as_deref())?;
+    Ok(features)
 }
 
+/// Without comparing the checksum: a query reads this of many videos, and a part of each file.
 pub(super) fn footage(folder: &Path, content: &str) -> Result<Footage, LibraryError> {
     Tensors::open(&path(folder, content))?.footage()
 }
@@ -62,26 +93,62 @@ pub(super) fn forget(folder: &Path, content: &str) {
     let _ = std::fs::remove_file(path(folder, content));
 }
 
-/// The pool of these clips; its file is written again when the clips have changed.
+/// The pool of these clips; its file is written again when the clips have changed or it is damaged.
 pub(super) fn pool(
     folder: &Path,
     dim: usize,
     clips: Vec<Clip>,
-    contents: &[(String, usize)],
+    files: &[FeatureFile],
 ) -> Result<Pool, LibraryError> {
     if clips.is_empty() {
         return Err(LibraryError::Empty { folder: folder.into() });
     }
-    let file = folder.join(format!("pool-{}.safetensors", digest(&clips, contents)));
-    let Gathered { text, clip, agreement } = match Tensors::open(&file) {
-        Ok(tensors) => Gathered {
-            text: tensors.features("text")?,
-            clip: tensors.features("clip")?,
-            agreement: tensors.agreement(),
-        },
-        Err(_) => gather(folder, dim, contents, &file)?,
+    let prefix = format!("{POOL}{}-", digest(&clips, files));
+    let stored = pools(folder).into_iter().find(|file| file_name(file).starts_with(&prefix));
+    let stored = stored.and_then(|file| {
+        let warn = |error: &LibraryError| tracing::warn!(%error, "the pool is made again");
+        read_pool(&file).inspect_err(warn).ok()
+    });
+    let Gathered { text, clip, agreement } = match stored {
+        Some(rows) => rows,
+        None => gather(folder, dim, files, &prefix)?,
     };
-    Ok(Pool::new(clips, text, clip).map_err(|e| damaged(&file, e))?.agreeing(agreement))
+    Ok(Pool::new(clips, text, clip).map_err(|e| damaged(folder, e))?.agreeing(agreement))
+}
+
+fn read_pool(file: &Path) -> Result<Gathered, LibraryError> {
+    let tensors = open_pool(file)?;
+    Ok(Gathered {
+        text: tensors.features("text")?,
+        clip: tensors.features("clip")?,
+        agreement: tensors.agreement(),
+    })
+}
+
+/// Opens the pool in a file if its bytes have the checksum of its name.
+fn open_pool(file: &Path) -> Result<Tensors, LibraryError> {
+    let name = file_name(file);
+    let written = name.trim_end_matches(ENDING).rsplit('-').next().unwrap_or_default();
+    let tensors = Tensors::open(file)?;
+    tensors.check(Some(written))?;
+    Ok(tensors)
+}
+
+pub(super) fn check_pool(file: &Path) -> Result<(), LibraryError> {
+    open_pool(file).map(drop)
+}
+
+/// The pool files of a library.
+pub(super) fn pools(folder: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
+    let files = entries.flatten().map(|entry| entry.path());
+    files
+        .filter(|file| file_name(file).starts_with(POOL) && file_name(file).ends_with(ENDING))
+        .collect()
+}
+
+fn file_name(file: &Path) -> String {
+    file.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 /// The rows of all videos.
@@ -95,13 +162,12 @@ struct Gathered {
 fn gather(
     folder: &Path,
     dim: usize,
-    contents: &[(String, usize)],
-    file: &Path,
+    files: &[FeatureFile],
+    prefix: &str,
 ) -> Result<Gathered, LibraryError> {
     let mut rows: Option<Gathered> = None;
-    for (content, count) in contents {
-        let video = read(folder, content)?;
-        check(folder, content, dim, *count, &video)?;
+    for file in files {
+        let video = read_checked(folder, dim, file)?;
         let all = rows.get_or_insert_with(|| Gathered {
             text: Features::empty(video.text.dim()),
             clip: Features::empty(video.clip.dim()),
@@ -112,30 +178,33 @@ fn gather(
         all.agreement = all.agreement + video.agreement;
     }
     let all = rows.ok_or_else(|| LibraryError::Empty { folder: folder.into() })?;
-    match write_tensors(file, &[("text", &all.text), ("clip", &all.clip)], None, all.agreement) {
-        Ok(()) => forget_other_pools(folder, file),
+    let tensors = [("text", &all.text), ("clip", &all.clip)];
+    let bytes = serialize(folder, &tensors, None, all.agreement)?;
+    let file = folder.join(format!("{prefix}{}{ENDING}", checksum::sha256(&bytes)));
+    match write_whole(&file, &bytes) {
+        Ok(()) => forget_other_pools(folder, &file),
         Err(error) => tracing::debug!(%error, "the pool is not kept"),
     }
     // The next run reads them in half precision; use the same now.
     Ok(Gathered { text: halved(&all.text), clip: halved(&all.clip), ..all })
 }
 
-/// An error unless the features are those of `count` clips in this library's dimension.
-pub(super) fn check(
+/// An error unless the features are those of the clips, in this library's dimension.
+pub(super) fn read_checked(
     folder: &Path,
-    content: &str,
     dim: usize,
-    count: usize,
-    video: &VideoFeatures,
-) -> Result<(), LibraryError> {
+    of: &FeatureFile,
+) -> Result<VideoFeatures, LibraryError> {
+    let video = read(folder, of)?;
+    let count = of.clips;
     let reason = if video.clip.dim() != dim {
         format!("its rows have {} numbers, the library's encoder makes {dim}", video.clip.dim())
     } else if video.text.len() != count || video.clip.len() != count {
         format!("it has {} rows for {count} clips", video.clip.len())
     } else {
-        return Ok(());
+        return Ok(video);
     };
-    Err(damaged(&path(folder, content), reason))
+    Err(damaged(&of.path(folder), reason))
 }
 
 fn damaged(file: &Path, reason: impl ToString) -> LibraryError {
@@ -151,12 +220,13 @@ fn halved(features: &Features) -> Features {
     out
 }
 
-/// A hash of the videos' content and of every clip.
-fn digest(clips: &[Clip], contents: &[(String, usize)]) -> String {
+/// A hash of the videos' content, of their features and of every clip.
+fn digest(clips: &[Clip], files: &[FeatureFile]) -> String {
     let mut hash = Sha256::new();
-    for (content, count) in contents {
+    for FeatureFile { content, sha256, clips } in files {
         hash.update(content);
-        hash.update((*count as u64).to_le_bytes());
+        hash.update(sha256.as_deref().unwrap_or_default());
+        hash.update((*clips as u64).to_le_bytes());
     }
     for clip in clips {
         hash.update(clip.span.start().to_le_bytes());
@@ -168,25 +238,22 @@ fn digest(clips: &[Clip], contents: &[(String, usize)]) -> String {
 }
 
 fn forget_other_pools(folder: &Path, keep: &Path) {
-    let Ok(entries) = std::fs::read_dir(folder) else { return };
-    for path in entries.flatten().map(|entry| entry.path()) {
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        if name.starts_with("pool-") && name.ends_with(".safetensors") && path != keep {
-            let _ = std::fs::remove_file(&path);
-        }
+    for path in pools(folder).iter().filter(|path| *path != keep) {
+        let _ = std::fs::remove_file(path);
     }
 }
 
 fn path(folder: &Path, content: &str) -> PathBuf {
-    folder.join("features").join(format!("{content}.safetensors"))
+    folder.join("features").join(format!("{content}{ENDING}"))
 }
 
-fn write_tensors(
+/// `file` is for the error's message.
+fn serialize(
     file: &Path,
     tensors: &[(&str, &Features)],
     footage: Option<&Footage>,
     agreement: Agreement,
-) -> Result<(), LibraryError> {
+) -> Result<Vec<u8>, LibraryError> {
     let bytes: Vec<Vec<u8>> = tensors.iter().map(|(_, features)| half_bytes(features)).collect();
     let wrong = |error: SafeTensorError| damaged(file, error);
     let rows = tensors.iter().zip(&bytes).map(|((name, features), bytes)| {
@@ -200,8 +267,7 @@ fn write_tensors(
     let views = rows.chain(looks).collect::<Result<Vec<_>, _>>().map_err(wrong)?;
     let Agreement { suits, of } = agreement;
     let about = HashMap::from([(AGREEMENT.to_owned(), format!("{suits} of {of}"))]);
-    let all = safetensors::serialize(views, Some(about)).map_err(wrong)?;
-    Ok(write_whole(file, &all)?)
+    safetensors::serialize(views, Some(about)).map_err(wrong)
 }
 
 fn half_bytes(features: &Features) -> Vec<u8> {
@@ -222,6 +288,13 @@ impl Tensors {
         // Safety: feature files are replaced by renaming, never changed in place.
         let map = unsafe { Mmap::map(&opened) }.map_err(FileError::at(file))?;
         Ok(Self { file: file.into(), map })
+    }
+
+    fn check(&self, sha256: Option<&str>) -> Result<(), LibraryError> {
+        match sha256.is_none_or(|sha256| sha256 == checksum::sha256(&self.map)) {
+            true => Ok(()),
+            false => Err(damaged(&self.file, "its bytes have changed since it was written")),
+        }
     }
 
     fn tensors(&self) -> Result<SafeTensors<'_>, LibraryError> {

@@ -3,18 +3,23 @@
 //! ```text
 //! LIBRARY/library.db                      videos, sentences, steps, clips; names what is current
 //! LIBRARY/features/<content>.safetensors  per video: seconds, clip texts, clip pictures (f16)
-//! LIBRARY/pool-<digest>.safetensors       the same rows of all videos in pool order (f16)
+//! LIBRARY/pool-<digest>-<checksum>.safetensors  the same rows of all videos in pool order (f16)
 //! LIBRARY/calibration.json                weights fitted on labels of this library, if there are any
+//! LIBRARY/writer.lock                     held by the process that writes
 //! ```
 //!
 //! Files are written atomically, and a video's record after its features, so that a killed run leaves
 //! a library that opens and can be resumed.
 
 pub mod error;
+mod lock;
+mod checksum;
 mod schema;
 mod features;
 mod store;
 mod calibration;
+mod verify;
+mod backup;
 
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -29,7 +34,9 @@ use crate::footage::Footage;
 use crate::transcript::Sentence;
 pub use error::LibraryError;
 pub use features::VideoFeatures;
+pub use lock::{FileLock, LockError};
 pub use store::{Found, Outcome, Stats, Video, VideoRecord, VideoStatus};
+pub use verify::Damage;
 
 /// An open library. Readers and one writer may share it between threads.
 pub struct Library {
@@ -56,11 +63,20 @@ impl Library {
         if !file.is_file() {
             let features = folder.join("features");
             std::fs::create_dir_all(&features).map_err(FileError::at(&features))?;
-            schema::create(&file, encoder)?;
+            let _lock = lock_writer(folder)?;
+            // Another process may have been faster.
+            if !file.is_file() {
+                schema::create(&file, encoder)?;
+            }
         }
         let library = Self::open(folder)?;
         library.check_encoder(encoder)?;
         Ok(library)
+    }
+
+    /// Held while the library is written to: one writer at a time. Readers need no lock.
+    pub fn lock_writer(&self) -> Result<FileLock, LibraryError> {
+        lock_writer(&self.folder)
     }
 
     /// An error unless the library was made by this encoder.
@@ -106,32 +122,26 @@ impl Library {
 
     /// P: every clip with its features, in row order. Only clips of videos that are ready.
     pub fn pool(&self) -> Result<Pool, LibraryError> {
-        let (clips, contents) = self.clips()?;
-        features::pool(&self.folder, self.encoder.dim, clips, &contents)
+        let (clips, files) = self.clips()?;
+        features::pool(&self.folder, self.encoder.dim, clips, &files)
     }
 
     /// Per-second features of one video.
     pub fn seconds(&self, video: VideoId) -> Result<stitch_core::features::Features, LibraryError> {
-        let record = self.video(video)?;
-        Ok(features::read(&self.folder, &record.content)?.seconds)
+        Ok(features::read(&self.folder, &self.feature_file(video)?)?.seconds)
     }
 
     /// Empty if the encoder decodes no frames.
     pub fn footage(&self, video: VideoId) -> Result<Footage, LibraryError> {
         features::footage(&self.folder, &self.video(video)?.content)
     }
+}
 
-    /// What is wrong with the files of a video that should be ready, if anything.
-    pub fn damage(&self, video: &VideoRecord) -> Option<String> {
-        if !video.path.is_file() {
-            return Some("its file is gone; bring it back, or `stitch library remove` it".into());
-        }
-        let count = video.clips as usize;
-        let dim = self.encoder.dim;
-        let features = features::read(&self.folder, &video.content)
-            .and_then(|found| features::check(&self.folder, &video.content, dim, count, &found));
-        features.err().map(|error| error.to_string())
-    }
+fn lock_writer(folder: &Path) -> Result<FileLock, LibraryError> {
+    FileLock::take(&folder.join("writer.lock")).map_err(|error| match error {
+        LockError::Held { pid } => LibraryError::Locked { folder: folder.into(), pid },
+        LockError::File(error) => error.into(),
+    })
 }
 
 /// The result of indexing one video.

@@ -1,14 +1,16 @@
-//! The tables of `library.db`.
+//! The tables of `library.db`, and how older ones become current.
 
 use std::path::Path;
+use std::time::Duration;
 
-use rusqlite::{Connection, OpenFlags, params};
+use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior, params};
 
-use super::LibraryError;
+use super::{LibraryError, checksum};
 use crate::encoder::EncoderId;
+use crate::files::{FileError, folder_of, temporary};
 
 /// The version of the format; stored in the database's header.
-const VERSION: i64 = 2;
+const VERSION: i64 = 3;
 
 const TABLES: &str = "
     CREATE TABLE encoder (name TEXT NOT NULL, dim INTEGER NOT NULL, weights TEXT NOT NULL);
@@ -41,6 +43,17 @@ const TABLES: &str = "
     ) WITHOUT ROWID;
 ";
 
+/// From version 2 to 3. `state` is one row: a number that every write increases, the highest id ever given
+/// to a video, and the checksum of `encoder`. `sha256` is of all rows of a video, `features_sha256` of its
+/// feature file: null where version 2 wrote it.
+const FROM_2: &str = "
+    ALTER TABLE videos ADD COLUMN features_sha256 TEXT;
+    ALTER TABLE videos ADD COLUMN sha256 TEXT;
+    CREATE TABLE state (
+        generation INTEGER NOT NULL, last_video INTEGER NOT NULL, encoder_sha256 TEXT NOT NULL
+    );
+";
+
 /// Creates the database under another name first, so that a killed run leaves none.
 pub(super) fn create(file: &Path, encoder: &EncoderId) -> Result<(), LibraryError> {
     let making = file.with_extension("making");
@@ -52,41 +65,89 @@ pub(super) fn create(file: &Path, encoder: &EncoderId) -> Result<(), LibraryErro
             "INSERT INTO encoder VALUES (?, ?, ?)",
             params![encoder.name, encoder.dim as i64, encoder.weights],
         )?;
-        database.pragma_update(None, "user_version", VERSION)
+        upgrade(&database)?;
+        // Here, where nobody else has it open: the mode cannot change beside a reader.
+        database.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))
     };
     make().map_err(|source| LibraryError::Database { file: file.into(), source })?;
-    std::fs::rename(&making, file).map_err(crate::files::FileError::at(file))?;
+    std::fs::rename(&making, file).map_err(FileError::at(file))?;
     Ok(())
 }
 
-/// Opens the database, for reading only where the folder cannot be written.
+/// Opens the database, for reading only where it cannot be written.
 pub(super) fn open(file: &Path) -> Result<Connection, LibraryError> {
     let failed = |source| LibraryError::Database { file: file.into(), source };
-    let database = Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_WRITE)
+    let mut database = Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_WRITE)
         .and_then(set_up)
-        .or_else(|_| read_only(file))
+        .or_else(|error| if is_refused(&error) { read_only(file) } else { Err(error) })
         .map_err(failed)?;
-    let found: i64 =
-        database.query_row("PRAGMA user_version", [], |row| row.get(0)).map_err(failed)?;
-    if found != VERSION {
-        return Err(LibraryError::OtherVersion { file: file.into(), found, expected: VERSION });
+    let is_read_only = database.is_readonly("main").map_err(failed)?;
+    if version(&database).map_err(failed)? == 2 && !is_read_only {
+        migrate(&mut database).map_err(failed)?;
     }
-    Ok(database)
+    match version(&database).map_err(failed)? {
+        VERSION => Ok(database),
+        found => Err(LibraryError::OtherVersion { file: file.into(), found, expected: VERSION }),
+    }
 }
+
+fn version(database: &Connection) -> rusqlite::Result<i64> {
+    database.query_row("PRAGMA user_version", [], |row| row.get(0))
+}
+
+fn migrate(database: &mut Connection) -> rusqlite::Result<()> {
+    let transaction = database.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    // Another process may have been faster.
+    if version(&transaction)? == 2 {
+        upgrade(&transaction)?;
+    }
+    transaction.commit()
+}
+
+/// From version 2 to 3.
+fn upgrade(database: &Connection) -> rusqlite::Result<()> {
+    database.execute_batch(FROM_2)?;
+    database.execute(
+        "INSERT INTO state SELECT 0, coalesce(max(id), 0), ? FROM videos",
+        [checksum::of_encoder(database)?],
+    )?;
+    let ready: Vec<u32> = database
+        .prepare("SELECT id FROM videos WHERE status = 'ready'")?
+        .query_map([], |row| row.get(0))?
+        .collect::<Result<_, _>>()?;
+    ready.into_iter().try_for_each(|video| checksum::store(database, video))?;
+    database.pragma_update(None, "user_version", VERSION)
+}
+
+const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Readers continue while one connection writes; writers wait for each other.
 fn set_up(database: Connection) -> rusqlite::Result<Connection> {
-    database.busy_timeout(std::time::Duration::from_secs(10))?;
+    database.busy_timeout(BUSY_TIMEOUT)?;
     database.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;
     database.execute_batch("PRAGMA foreign_keys = ON; PRAGMA synchronous = FULL;")?;
     Ok(database)
 }
 
-/// For a read-only disk, where the write-ahead log cannot be opened.
-fn read_only(file: &Path) -> rusqlite::Result<Connection> {
+fn is_refused(error: &rusqlite::Error) -> bool {
+    use ErrorCode::*;
+    matches!(error.sqlite_error_code(), Some(ReadOnly | CannotOpen | PermissionDenied))
+}
+
+/// Opens a database for reading. `immutable` takes no locks and does not see the write-ahead log, so it is
+/// only for a folder that nothing can be written to and that has no log.
+pub(super) fn read_only(file: &Path) -> rusqlite::Result<Connection> {
     let path = file.to_string_lossy().replace('%', "%25").replace('?', "%3f").replace('#', "%23");
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
-    Connection::open_with_flags(format!("file:{path}?immutable=1"), flags)
+    let open = |options: &str| {
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+        let database = Connection::open_with_flags(format!("file:{path}{options}"), flags)?;
+        database.busy_timeout(BUSY_TIMEOUT)?;
+        version(&database)?; // opens the log
+        Ok(database)
+    };
+    let can_change =
+        || file.with_extension("db-wal").exists() || temporary(folder_of(file), "").is_ok();
+    open("").or_else(|error| if can_change() { Err(error) } else { open("?immutable=1") })
 }
 
 pub(super) fn encoder(database: &Connection, file: &Path) -> Result<EncoderId, LibraryError> {
@@ -97,4 +158,96 @@ pub(super) fn encoder(database: &Connection, file: &Path) -> Result<EncoderId, L
     database
         .query_row("SELECT name, dim, weights FROM encoder", [], read)
         .map_err(|source| LibraryError::Database { file: file.into(), source })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use stitch_core::features::Features;
+
+    use super::super::{Library, VideoFeatures, features};
+    use super::*;
+
+    /// A library of version 2 with one video of one clip.
+    fn version_2(folder: &Path) -> PathBuf {
+        let rows = Features::new(2, vec![0.6, 0.8]).unwrap();
+        let written = VideoFeatures {
+            seconds: rows.clone(),
+            text: rows.clone(),
+            clip: rows,
+            footage: Default::default(),
+            agreement: Default::default(),
+        };
+        std::fs::create_dir(folder.join("features")).unwrap();
+        features::write(folder, "abc", &written).unwrap();
+        let video = folder.join("soup.mp4");
+        std::fs::write(&video, "soup").unwrap();
+        let file = folder.join("library.db");
+        let database = Connection::open(&file).unwrap();
+        database.execute_batch(TABLES).unwrap();
+        let insert = "INSERT INTO videos (id, path, content, bytes, modified_ms, status, title)
+                      VALUES (4, ?, 'abc', 4, 5, 'ready', 'Soup')";
+        database.execute(insert, [video.to_str().unwrap()]).unwrap();
+        database
+            .execute_batch(
+                "INSERT INTO encoder VALUES ('fake', 2, 'none');
+                 INSERT INTO clips VALUES (4, 0, 0, 1000, 'chop the onion');
+                 PRAGMA user_version = 2;",
+            )
+            .unwrap();
+        file
+    }
+
+    #[test]
+    fn a_library_of_version_2_keeps_its_videos_and_gets_checksums() {
+        let folder = tempfile::tempdir().unwrap();
+        version_2(folder.path());
+        for opened in 0..2 {
+            let library = Library::open(folder.path()).unwrap();
+            assert_eq!(library.videos().unwrap()[0].video.title, "Soup");
+            assert_eq!(library.pool().unwrap().clips()[0].text, "chop the onion");
+            let found = library.verify().unwrap();
+            assert_eq!(found.len(), 1 - opened, "{found:?}");
+            for damage in found {
+                assert!(library.repair(&damage).unwrap().is_some(), "{damage:?}");
+            }
+        }
+        let library = Library::open(folder.path()).unwrap();
+        library.remove(&library.find("4").unwrap()).unwrap();
+        let found = super::super::Found {
+            path: folder.path().join("tea.mp4"),
+            content: "def".into(),
+            bytes: 1,
+            modified_ms: 1,
+        };
+        library.enter(&[found]).unwrap();
+        assert_eq!(library.find("tea.mp4").unwrap().id, 5);
+    }
+
+    #[test]
+    fn libraries_of_other_versions_are_refused_with_what_to_do() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = version_2(folder.path());
+        for (version, says) in [(VERSION + 1, "update this one"), (1, "into a new folder")] {
+            let database = Connection::open(&file).unwrap();
+            database.pragma_update(None, "user_version", version).unwrap();
+            drop(database);
+            let error = Library::open(folder.path()).err().unwrap().to_string();
+            assert!(error.contains(says), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_reader_sees_what_a_living_writer_has_committed() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("library.db");
+        let writer = set_up(Connection::open(&file).unwrap()).unwrap();
+        writer.execute_batch("CREATE TABLE t (x); INSERT INTO t VALUES (1);").unwrap();
+        let reader = read_only(&file).unwrap();
+        let count = || reader.query_row("SELECT count(*) FROM t", [], |row| row.get::<_, i64>(0));
+        assert_eq!(count(), Ok(1), "this is in the write-ahead log only");
+        writer.execute("INSERT INTO t VALUES (2)", []).unwrap();
+        assert_eq!(count(), Ok(2));
+    }
 }

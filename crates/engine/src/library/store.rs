@@ -6,7 +6,8 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde::Serialize;
 use stitch_core::clip::{Clip, Span, VideoId};
 
-use super::{Indexed, Library, LibraryError, features};
+use super::features::{self, FeatureFile};
+use super::{Indexed, Library, LibraryError, checksum};
 use crate::transcript::Sentence;
 
 /// A video file as it was found on disk.
@@ -76,12 +77,12 @@ pub struct Stats {
     pub clips: u64,
 }
 
-/// Videos by what identifies their bytes, each with its number of clips.
-pub(super) type Contents = Vec<(String, usize)>;
-
 const COLUMNS: &str = "id, path, content, status, reason, title, uploader, url, licence, \
     length_ms, width, height, narration_by, steps_by, \
     (SELECT count(*) FROM clips WHERE clips.video = videos.id)";
+
+pub(super) const FEATURE_FILES: &str = "SELECT content, features_sha256, \
+    (SELECT count(*) FROM clips WHERE video = id) FROM videos";
 
 impl Library {
     /// Enters files that are new or changed, in this order; those that failed before become pending
@@ -106,15 +107,23 @@ impl Library {
 
     /// Records how indexing a video ended; its features reach the disk first.
     pub fn record(&self, record: &VideoRecord, outcome: &Outcome) -> Result<(), LibraryError> {
-        if let Outcome::Ready(_, indexed) = outcome {
-            features::write(&self.folder, &record.content, &indexed.features)?;
-        }
-        self.write(|database| match outcome {
-            Outcome::Ready(video, indexed) => write_ready(database, record.id, video, indexed),
-            Outcome::Failed(reason) => {
-                write_failed(database, &record.path.to_string_lossy(), reason)
+        match outcome {
+            Outcome::Ready(video, indexed) => {
+                let sha256 = features::write(&self.folder, &record.content, &indexed.features)?;
+                self.write(|database| write_ready(database, record.id, video, indexed, &sha256))
             }
-        })
+            Outcome::Failed(reason) => self.fail(record, reason),
+        }
+    }
+
+    pub(super) fn fail(&self, record: &VideoRecord, reason: &str) -> Result<(), LibraryError> {
+        self.write(|database| write_failed(database, &record.path.to_string_lossy(), reason))
+    }
+
+    /// A number that every write increases, also those of other processes.
+    pub fn generation(&self) -> Result<i64, LibraryError> {
+        let sql = "SELECT generation FROM state";
+        self.read(|database| database.query_row(sql, [], |row| row.get(0)))
     }
 
     /// The weights of the sentence model that the texts were encoded with; none in libraries of before.
@@ -189,27 +198,34 @@ impl Library {
         self.rows(sql, [video.0], |row| number(row, 0))
     }
 
-    /// The clips of the videos that are ready, in pool order, and those videos' content.
-    pub(super) fn clips(&self) -> Result<(Vec<Clip>, Contents), LibraryError> {
-        let sql = "SELECT video, start_ms, end_ms, text, content FROM clips
+    pub(super) fn feature_file(&self, video: VideoId) -> Result<FeatureFile, LibraryError> {
+        let find = format!("{FEATURE_FILES} WHERE id = ?");
+        self.read(|database| database.query_row(&find, [video.0], read_feature_file).optional())?
+            .ok_or_else(|| LibraryError::NoSuchVideo { wanted: video.0.to_string() })
+    }
+
+    /// The clips of the videos that are ready, in pool order, and those videos' features.
+    pub(super) fn clips(&self) -> Result<(Vec<Clip>, Vec<FeatureFile>), LibraryError> {
+        let sql = "SELECT video, start_ms, end_ms, text, content, features_sha256 FROM clips
                    JOIN videos ON videos.id = clips.video WHERE status = 'ready'
                    ORDER BY video, position";
-        let rows: Vec<(Clip, String)> =
-            self.rows(sql, [], |row| Ok((read_clip(row)?, row.get(4)?)))?;
-        let mut contents: Contents = Vec::new();
+        let read = |row: &Row<'_>| Ok((read_clip(row)?, row.get(4)?, row.get(5)?));
+        let rows: Vec<(Clip, String, Option<String>)> = self.rows(sql, [], read)?;
+        let mut files: Vec<FeatureFile> = Vec::new();
         let mut clips = Vec::with_capacity(rows.len());
-        for (clip, content) in rows {
-            match contents.last_mut() {
-                Some((last, count)) if *last == content => *count += 1,
-                _ => contents.push((content, 1)),
+        for (clip, content, sha256) in rows {
+            match files.last_mut() {
+                Some(last) if last.content == content => last.clips += 1,
+                _ => files.push(FeatureFile { content, sha256, clips: 1 }),
             }
             clips.push(clip);
         }
-        Ok((clips, contents))
+        Ok((clips, files))
     }
 
     /// Deletes a video's record, clips and features; a copy of it is to be indexed instead.
     pub fn remove(&self, video: &VideoRecord) -> Result<(), LibraryError> {
+        let _lock = self.lock_writer()?;
         let is_used = self.write(|database| {
             database.execute("DELETE FROM videos WHERE id = ?", [video.id])?;
             choose_originals(database, &[])?;
@@ -223,7 +239,7 @@ impl Library {
     }
 
     /// Marks a video to be indexed again.
-    pub fn reset(&self, video: VideoId) -> Result<(), LibraryError> {
+    pub(super) fn reset(&self, video: VideoId) -> Result<(), LibraryError> {
         self.write(|database| {
             database.execute("DELETE FROM clips WHERE video = ?", [video.0])?;
             database.execute("UPDATE videos SET status = 'pending' WHERE id = ?", [video.0])?;
@@ -253,7 +269,7 @@ impl Library {
         self.read(|database| database.query_row(sql, [], stats))
     }
 
-    fn rows<T>(
+    pub(super) fn rows<T>(
         &self,
         sql: &str,
         params: impl rusqlite::Params,
@@ -262,14 +278,14 @@ impl Library {
         self.read(|database| database.prepare_cached(sql)?.query_map(params, read)?.collect())
     }
 
-    fn read<T>(
+    pub(super) fn read<T>(
         &self,
         work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
     ) -> Result<T, LibraryError> {
         work(&self.connection()).map_err(|source| self.database_error(source))
     }
 
-    fn write<T>(
+    pub(super) fn write<T>(
         &self,
         work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
     ) -> Result<T, LibraryError> {
@@ -278,6 +294,7 @@ impl Library {
             let transaction =
                 database.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
             let done = work(&transaction)?;
+            transaction.execute("UPDATE state SET generation = generation + 1", [])?;
             transaction.commit()?;
             Ok(done)
         };
@@ -318,14 +335,16 @@ fn enter_one(database: &Connection, file: &Found) -> rusqlite::Result<()> {
         write_failed(database, copy, "its file is gone; a copy of it is used instead")?;
     }
     let title = file.path.file_stem().unwrap_or_default().to_string_lossy();
+    // An id is never given twice, so that a saved demonstration never points at another video.
     database.execute(
-        "INSERT INTO videos (path, content, bytes, modified_ms, status, title)
-         VALUES (?1, ?2, ?3, ?4, 'pending', ?5)
+        "INSERT INTO videos (id, path, content, bytes, modified_ms, status, title)
+         VALUES ((SELECT last_video + 1 FROM state), ?1, ?2, ?3, ?4, 'pending', ?5)
          ON CONFLICT (path) DO UPDATE SET content = ?2, bytes = ?3, modified_ms = ?4,
          status = 'pending', reason = NULL WHERE content <> ?2 OR status = 'failed'",
         params![path, file.content, file.bytes as i64, file.modified_ms, title],
     )?;
-    Ok(())
+    let given = "UPDATE state SET last_video = max(last_video, (SELECT max(id) FROM videos))";
+    database.execute(given, []).map(drop)
 }
 
 /// Of videos with the same bytes one is indexed and the others are its duplicates: the first that is
@@ -362,11 +381,12 @@ fn write_ready(
     id: u32,
     video: &Video,
     indexed: &Indexed,
+    features_sha256: &str,
 ) -> rusqlite::Result<()> {
     database.execute(
         "UPDATE videos SET status = 'ready', reason = NULL, title = ?2, uploader = ?3, url = ?4,
-         licence = ?5, length_ms = ?6, width = ?7, height = ?8, narration_by = ?9, steps_by = ?10
-         WHERE id = ?1",
+         licence = ?5, length_ms = ?6, width = ?7, height = ?8, narration_by = ?9, steps_by = ?10,
+         features_sha256 = ?11 WHERE id = ?1",
         params![
             id,
             video.title,
@@ -377,7 +397,8 @@ fn write_ready(
             video.width,
             video.height,
             indexed.narration_by,
-            indexed.steps_by
+            indexed.steps_by,
+            features_sha256
         ],
     )?;
     for table in ["sentences", "clips", "shots"] {
@@ -388,7 +409,11 @@ fn write_ready(
     let clips = indexed.clips.iter().map(|clip| (clip.span.start(), clip.span.end(), &clip.text));
     insert_texts(database, "clips", id, clips)?;
     let mut shot = database.prepare("INSERT OR IGNORE INTO shots VALUES (?, ?)")?;
-    indexed.shots.iter().try_for_each(|start| shot.execute(params![id, *start as i64]).map(drop))
+    indexed
+        .shots
+        .iter()
+        .try_for_each(|start| shot.execute(params![id, *start as i64]).map(drop))?;
+    checksum::store(database, id)
 }
 
 fn insert_texts<'a>(
@@ -434,6 +459,11 @@ fn read_video(row: &Row<'_>) -> rusqlite::Result<VideoRecord> {
         steps_by: row.get(13)?,
         clips: row.get(14)?,
     })
+}
+
+pub(super) fn read_feature_file(row: &Row<'_>) -> rusqlite::Result<FeatureFile> {
+    let (content, sha256) = (row.get(0)?, row.get(1)?);
+    Ok(FeatureFile { content, sha256, clips: number(row, 2)? as usize })
 }
 
 fn read_sentence(row: &Row<'_>) -> rusqlite::Result<Sentence> {

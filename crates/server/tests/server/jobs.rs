@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use serde_json::json;
+use stitch_engine::library::Library;
 use stitch_server::jobs::{JobKind, Task};
 use stitch_server::worker;
 
-use crate::site::Site;
+use crate::site::{Site, try_open};
 
 #[test]
 fn events_tell_a_job_to_its_end() {
@@ -47,6 +48,32 @@ fn what_was_running_goes_on_after_a_restart() {
     let done = site.get(&path).json();
     assert_eq!((&done["status"], &done["runs"]), (&json!("done"), &json!(2)));
     assert_eq!(site.get(&format!("{path}/video")).status, 200);
+}
+
+#[test]
+fn a_second_server_leaves_the_jobs_of_the_first_alone() {
+    let site = Site::new();
+    let job = site.post("/api/index", &json!({"folder": site.path("videos")})).json();
+    site.state.jobs.claim(JobKind::Index).unwrap().unwrap();
+    let refused = try_open(site.folder.path(), site.state.settings.clone());
+    let refused = refused.err().unwrap().to_string();
+    assert!(refused.contains(&format!("process {} serves", std::process::id())), "{refused}");
+    let job = site.get(&format!("/api/jobs/{}", job["id"])).json();
+    assert_eq!(job["status"], "running");
+}
+
+#[test]
+fn an_index_job_beside_another_writer_fails_and_says_who_writes() {
+    let site = Site::new();
+    let other = Library::open(&site.path("library")).unwrap();
+    let lock = other.lock_writer().unwrap();
+    let job = site.post("/api/index", &json!({"folder": site.path("videos")})).json();
+    worker::run_next(&site.state, JobKind::Index).unwrap();
+    let failed = site.get(&format!("/api/jobs/{}", job["id"])).json();
+    assert_eq!(failed["status"], "failed");
+    assert!(failed["message"].as_str().unwrap().contains("is writing to the library"), "{failed}");
+    drop(lock);
+    site.index();
 }
 
 #[test]

@@ -2,8 +2,11 @@
 
 use axum::body::Body;
 use serde_json::json;
+use stitch_engine::index::Indexer;
+use stitch_engine::library::Library;
+use stitch_engine::progress::Silent;
 
-use crate::site::{Site, request};
+use crate::site::{Site, request, video};
 
 #[test]
 fn an_empty_library_says_what_to_do() {
@@ -133,4 +136,26 @@ fn without_roots_and_videos_the_page_says_how_to_start_the_server() {
     let site = Site::with(|settings| settings.roots.clear());
     let page = site.get("/").text();
     assert!(page.contains("Start the server with --root FOLDER to add videos here."), "{page}");
+}
+
+#[test]
+fn what_another_program_indexes_anew_is_shown_though_the_number_of_clips_is_the_same() {
+    let site = Site::indexed();
+    let before = site.get("/api/videos").text().to_lowercase();
+    assert!(before.contains("peel the carrot"), "{before}");
+    let spoken = ["Scrub the carrot.", "Chop the carrot.", "Boil the carrot in water."];
+    video(&site.path("videos/video 1.mp4"), &spoken);
+    let resources = &site.state.resources;
+    let indexer = Indexer {
+        library: &Library::open(&site.path("library")).unwrap(),
+        encoder: resources.encoder.as_ref(),
+        sentence: &resources.sentence,
+        chat: None,
+        speech: None,
+        list: None,
+    };
+    let report = indexer.run(&[site.path("videos")], &Silent).unwrap();
+    assert_eq!(report.indexed, 1, "{report:?}");
+    let after = site.get("/api/videos").text().to_lowercase();
+    assert!(after.contains("scrub the carrot") && !after.contains("peel the carrot"), "{after}");
 }

@@ -12,6 +12,7 @@ use stitch_engine::encoder::{Encoder, Narration};
 use stitch_engine::library::Library;
 use stitch_engine::scorer::AverageSimilarity;
 use stitch_engine::sentence::SentenceEncoder;
+use stitch_server::error::ServerError;
 use stitch_server::jobs::JobKind;
 use stitch_server::settings::{Resources, Settings};
 use stitch_server::state::{SharedState, State};
@@ -145,6 +146,10 @@ pub fn request(method: &str, path: &str) -> axum::http::request::Builder {
 }
 
 fn open(folder: &Path, settings: Settings) -> SharedState {
+    try_open(folder, settings).unwrap()
+}
+
+pub fn try_open(folder: &Path, settings: Settings) -> Result<SharedState, ServerError> {
     let model = Path::new(env!("CARGO_MANIFEST_DIR")).join("../engine/tests/data/tiny-mpnet");
     let sentence = Arc::new(SentenceEncoder::load(&model).unwrap());
     let encoder: Box<dyn Encoder> = Box::new(Narration::new(sentence.clone(), "tiny".into()));
@@ -159,7 +164,7 @@ fn open(folder: &Path, settings: Settings) -> SharedState {
         chat: None,
         cache: folder.join("cache"),
     };
-    State::open(resources, settings).unwrap()
+    State::open(resources, settings)
 }
 
 /// A video with a subtitle for each two seconds.

@@ -1,0 +1,270 @@
+//! A library on disk: one writer, ids, damage that is found and repaired, backups.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use stitch_core::clip::{Clip, Span, VideoId};
+use stitch_core::features::Features;
+use stitch_core::pool::Agreement;
+use stitch_engine::encoder::EncoderId;
+use stitch_engine::footage::Footage;
+use stitch_engine::library::{
+    Found, Indexed, Library, LibraryError, Outcome, Video, VideoFeatures, VideoStatus,
+};
+use stitch_engine::transcript::Sentence;
+use tempfile::TempDir;
+
+fn encoder() -> EncoderId {
+    EncoderId { name: "fake".into(), dim: 2, weights: "none".into() }
+}
+
+/// A library of videos whose files are there; `add` indexes one without decoding it.
+struct Shelf {
+    folder: TempDir,
+    library: Library,
+}
+
+impl Shelf {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let library = Library::open_or_create(&folder.path().join("library"), &encoder()).unwrap();
+        Self { folder, library }
+    }
+
+    fn with_two_videos() -> Self {
+        let shelf = Self::new();
+        shelf.add("soup");
+        shelf.add("board");
+        shelf
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// Returns the id of the video.
+    fn add(&self, name: &str) -> u32 {
+        let path = self.path(&format!("{name}.mp4"));
+        fs::write(&path, name).unwrap();
+        let found = Found { path, content: format!("content-{name}"), bytes: 4, modified_ms: 5 };
+        let found = [found];
+        self.library.enter(&found).unwrap();
+        let record = self.library.pending(&found).unwrap().remove(0);
+        let video = Video { title: name.into(), length_ms: 2000, ..Video::default() };
+        let outcome = Outcome::Ready(video, Box::new(indexed(record.id, name)));
+        self.library.record(&record, &outcome).unwrap();
+        record.id
+    }
+
+    fn library_folder(&self) -> PathBuf {
+        self.path("library")
+    }
+
+    fn features(&self, name: &str) -> PathBuf {
+        self.library_folder().join(format!("features/content-{name}.safetensors"))
+    }
+
+    fn pool_file(&self) -> PathBuf {
+        self.library.pool().unwrap();
+        let files = fs::read_dir(self.library_folder()).unwrap().map(|entry| entry.unwrap().path());
+        let pools: Vec<_> = files.filter(|p| p.to_string_lossy().contains("/pool-")).collect();
+        assert_eq!(pools.len(), 1, "{pools:?}");
+        pools.into_iter().next().unwrap()
+    }
+}
+
+fn indexed(id: u32, name: &str) -> Indexed {
+    let rows = |rows: &[f32]| Features::new(2, rows.to_vec()).unwrap();
+    let clip = |start: u64, text: &str| Clip {
+        video: VideoId(id),
+        span: Span::new(start, start + 1000).unwrap(),
+        text: format!("{text} the {name}"),
+    };
+    Indexed {
+        sentences: vec![Sentence { start_ms: 0, end_ms: 900, text: format!("the {name}") }],
+        clips: vec![clip(0, "show"), clip(1000, "serve")],
+        features: VideoFeatures {
+            seconds: rows(&[0.6, 0.8, 0.8, 0.6]),
+            text: rows(&[1.0, 0.0, 0.0, 1.0]),
+            clip: rows(&[0.6, 0.8, 0.8, 0.6]),
+            footage: Footage::default(),
+            agreement: Agreement { suits: 1, of: 2 },
+        },
+        shots: vec![0, 1000],
+        narration_by: None,
+        steps_by: "rules".into(),
+    }
+}
+
+/// Everything that the database holds, as a text.
+fn content(library: &Library) -> Result<String, LibraryError> {
+    let mut all = format!("{:?} {:?}", library.encoder(), library.videos()?);
+    for id in [1, 2].map(VideoId) {
+        all += &format!("{:?} {:?}", library.sentences(id)?, library.shots(id)?);
+    }
+    Ok(all + &format!("{:?}", library.pool()?.clips()))
+}
+
+fn flip(file: &Path, bytes: &[u8], at: usize) {
+    let mut changed = bytes.to_vec();
+    changed[at] ^= 1 << (at % 8);
+    fs::write(file, changed).unwrap();
+}
+
+#[test]
+fn the_second_writer_is_told_who_writes_and_readers_go_on() {
+    let shelf = Shelf::with_two_videos();
+    let other = Library::open(&shelf.library_folder()).unwrap();
+    let lock = shelf.library.lock_writer().unwrap();
+    let refused = other.lock_writer().err().unwrap().to_string();
+    assert!(refused.contains(&format!("process {} is writing", std::process::id())), "{refused}");
+    let video = other.find("soup.mp4").unwrap();
+    assert!(matches!(other.remove(&video), Err(LibraryError::Locked { .. })));
+    assert_eq!(other.pool().unwrap().len(), 4);
+    drop(lock);
+    other.remove(&video).unwrap();
+}
+
+#[test]
+fn an_id_is_never_given_twice() {
+    let shelf = Shelf::with_two_videos();
+    let last = shelf.library.find("board.mp4").unwrap();
+    shelf.library.remove(&last).unwrap();
+    assert_eq!((last.id, shelf.add("tea")), (2, 3));
+    assert_eq!(shelf.library.verify().unwrap().len(), 0);
+}
+
+#[test]
+fn every_write_is_a_new_generation_for_other_connections_too() {
+    let shelf = Shelf::with_two_videos();
+    let other = Library::open(&shelf.library_folder()).unwrap();
+    let before = other.generation().unwrap();
+    shelf.library.remove(&shelf.library.find("soup.mp4").unwrap()).unwrap();
+    assert!(other.generation().unwrap() > before);
+}
+
+#[test]
+fn any_flipped_byte_of_features_and_pool_is_found() {
+    let shelf = Shelf::with_two_videos();
+    let pool = shelf.pool_file();
+    assert_eq!(shelf.library.verify().unwrap().len(), 0);
+    for file in [shelf.features("soup"), shelf.features("board"), pool] {
+        let bytes = fs::read(&file).unwrap();
+        for at in 0..bytes.len() {
+            flip(&file, &bytes, at);
+            let found = shelf.library.verify().unwrap();
+            assert!(found.len() == 1 && found[0].path == file, "byte {at}: {found:?}");
+        }
+        fs::write(&file, bytes).unwrap();
+    }
+}
+
+#[test]
+fn a_flipped_byte_of_the_database_is_found_or_changes_nothing() {
+    let Shelf { folder, library } = Shelf::with_two_videos();
+    let whole = content(&library).unwrap();
+    drop(library); // the write-ahead log is in the file now
+    let library = folder.path().join("library");
+    let file = library.join("library.db");
+    let bytes = fs::read(&file).unwrap();
+    let mut found = 0;
+    for at in (0..bytes.len()).step_by(17) {
+        for log in ["library.db-wal", "library.db-shm"] {
+            let _ = fs::remove_file(library.join(log));
+        }
+        flip(&file, &bytes, at);
+        let Ok(opened) = Library::open(&library) else {
+            found += 1;
+            continue;
+        };
+        match opened.verify() {
+            Ok(damage) if damage.is_empty() => {
+                assert_eq!(content(&opened).unwrap(), whole, "byte {at}");
+            }
+            _ => found += 1,
+        }
+    }
+    assert!(found > 20, "{found}");
+}
+
+#[test]
+fn changed_rows_are_found_and_the_video_indexed_again() {
+    let shelf = Shelf::with_two_videos();
+    let file = shelf.library_folder().join("library.db");
+    let database = rusqlite::Connection::open(file).unwrap();
+    let change = "UPDATE clips SET text = 'fry the soup' WHERE text = 'show the soup'";
+    assert_eq!(database.execute(change, []).unwrap(), 1);
+    let found = shelf.library.verify().unwrap();
+    assert!(found.len() == 1 && found[0].video == Some(1), "{found:?}");
+    let how = shelf.library.repair(&found[0]).unwrap().unwrap();
+    assert!(how.contains("stitch index"), "{how}");
+    assert_eq!(shelf.library.find("soup.mp4").unwrap().status, VideoStatus::Pending);
+    assert_eq!(shelf.add("soup"), 1);
+    assert_eq!(shelf.library.verify().unwrap().len(), 0);
+}
+
+#[test]
+fn a_damaged_pool_is_made_again() {
+    let shelf = Shelf::with_two_videos();
+    let file = shelf.pool_file();
+    let bytes = fs::read(&file).unwrap();
+    let rows = shelf.library.pool().unwrap().clip_features().clone();
+    flip(&file, &bytes, bytes.len() - 1);
+    assert_eq!(*shelf.library.pool().unwrap().clip_features(), rows);
+    assert_eq!(fs::read(&file).unwrap(), bytes);
+    flip(&file, &bytes, bytes.len() - 1);
+    let found = shelf.library.verify().unwrap();
+    assert!(shelf.library.repair(&found[0]).unwrap().is_some());
+    assert_eq!(shelf.library.verify().unwrap().len(), 0);
+}
+
+#[test]
+fn damaged_features_are_never_read() {
+    let shelf = Shelf::with_two_videos();
+    let bytes = fs::read(shelf.features("soup")).unwrap();
+    flip(&shelf.features("soup"), &bytes, bytes.len() - 1);
+    assert!(matches!(shelf.library.pool(), Err(LibraryError::Features { .. })));
+    assert!(matches!(shelf.library.seconds(VideoId(1)), Err(LibraryError::Features { .. })));
+}
+
+#[test]
+fn damage_of_a_video_that_is_gone_cannot_be_repaired_but_leaves_the_pool() {
+    let shelf = Shelf::with_two_videos();
+    fs::remove_file(shelf.path("soup.mp4")).unwrap();
+    fs::write(shelf.features("soup"), "nothing").unwrap();
+    let found = shelf.library.verify().unwrap();
+    assert_eq!(found.len(), 2, "features and file: {found:?}");
+    for damage in &found {
+        assert_eq!(shelf.library.repair(damage).unwrap(), None);
+    }
+    let soup = shelf.library.find("soup.mp4").unwrap();
+    assert!(matches!(soup.status, VideoStatus::Failed(_)), "{soup:?}");
+    assert_eq!(shelf.library.pool().unwrap().len(), 2);
+}
+
+#[test]
+fn a_backup_is_whole_beside_a_writer_and_never_replaces_anything() {
+    let shelf = Shelf::with_two_videos();
+    fs::create_dir(shelf.library_folder().join("page")).unwrap();
+    let page = rusqlite::Connection::open(shelf.library_folder().join("page/page.db")).unwrap();
+    page.execute_batch("CREATE TABLE kept (x); INSERT INTO kept VALUES (7);").unwrap();
+    let reader = Library::open(&shelf.library_folder()).unwrap();
+    let _lock = shelf.library.lock_writer().unwrap();
+    reader.backup(&shelf.path("copy")).unwrap();
+    let copy = Library::open(&shelf.path("copy")).unwrap();
+    assert_eq!(copy.verify().unwrap().len(), 0);
+    assert_eq!(content(&copy).unwrap(), content(&shelf.library).unwrap());
+    let page = rusqlite::Connection::open(shelf.path("copy/page/page.db")).unwrap();
+    assert_eq!(page.query_row("SELECT x FROM kept", [], |row| row.get(0)), Ok(7));
+    let refused = reader.backup(&shelf.path("copy")).unwrap_err().to_string();
+    assert!(refused.contains("exists already"), "{refused}");
+    assert!(shelf.path("copy/library.db").is_file());
+}
+
+#[test]
+fn a_backup_of_damaged_features_fails_and_leaves_nothing() {
+    let shelf = Shelf::with_two_videos();
+    fs::write(shelf.features("soup"), "nothing").unwrap();
+    assert!(shelf.library.backup(&shelf.path("copy")).is_err());
+    assert!(!shelf.path("copy").exists());
+}
