@@ -41,10 +41,6 @@ pub enum GeluKind {
 pub enum Naming {
     /// `layers.0.self_attn.q_proj.weight`
     HuggingFace,
-    /// `resblocks.0.attn.in_proj_weight`
-    OpenClip,
-    /// `blocks.0.attn.qkv.weight`
-    Timm,
     /// `layers.0.self_attn_layer_norm.weight`
     Whisper,
 }
@@ -111,29 +107,14 @@ impl Layer {
         config: &TransformerConfig,
     ) -> Result<Self, NnError> {
         let TransformerConfig { width: d, eps, .. } = *config;
-        let attention = scope.at("self_attn");
-        let (qkv, norm1, out, norm2, mlp) = match naming {
-            Naming::HuggingFace => {
-                let qkv = attention.stacked(&QKV, d)?;
-                (qkv, "layer_norm1", "self_attn.out_proj", "layer_norm2", ["mlp.fc1", "mlp.fc2"])
-            }
-            Naming::Whisper => {
-                let (norm1, norm2) = ("self_attn_layer_norm", "final_layer_norm");
-                (attention.stacked(&QKV, d)?, norm1, "self_attn.out_proj", norm2, ["fc1", "fc2"])
-            }
-            Naming::OpenClip => {
-                let qkv = in_proj(&scope.at("attn"), d)?;
-                (qkv, "ln_1", "attn.out_proj", "ln_2", ["mlp.c_fc", "mlp.c_proj"])
-            }
-            Naming::Timm => {
-                let qkv = scope.linear("attn.qkv", 3 * d, d)?;
-                (qkv, "norm1", "attn.proj", "norm2", ["mlp.fc1", "mlp.fc2"])
-            }
+        let (norm1, norm2, mlp) = match naming {
+            Naming::HuggingFace => ("layer_norm1", "layer_norm2", ["mlp.fc1", "mlp.fc2"]),
+            Naming::Whisper => ("self_attn_layer_norm", "final_layer_norm", ["fc1", "fc2"]),
         };
         Ok(Self {
             attention_norm: scope.layer_norm(norm1, d, eps)?,
-            qkv,
-            out: scope.linear(out, d, d)?,
+            qkv: scope.at("self_attn").stacked(&QKV, d)?,
+            out: scope.linear("self_attn.out_proj", d, d)?,
             feed_forward: FeedForward::load(scope, norm2, mlp, config)?,
         })
     }
@@ -180,10 +161,4 @@ impl FeedForward {
             .iter_mut()
             .for_each(|x| *x = gelu(*x)));
     }
-}
-
-/// Queries, keys and values as PyTorch's multi-head attention keeps them: \[3·d, d\]
-pub fn in_proj(scope: &Scope<'_>, d: usize) -> Result<Linear, NnError> {
-    let bias = scope.tensor("in_proj_bias", &[3 * d])?;
-    Ok(Linear::new(scope.tensor("in_proj_weight", &[3 * d, d])?, Some(bias), d))
 }

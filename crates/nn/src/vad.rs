@@ -59,7 +59,8 @@ impl VoiceActivity {
         let convolution = |name: &str, inputs: usize, stride: usize| {
             let (weight, bias) =
                 (tensor(&format!("{name}.weight")), tensor(&format!("{name}.bias")));
-            Convolution { linear: Linear::conv1d(&weight, bias, inputs), inputs, stride }
+            let linear = Linear::convolution(&weight, Some(bias), inputs, 3);
+            Convolution { linear, inputs, stride }
         };
         let lstm = |part: &str| {
             let weight = tensor(&format!("lstm_cell.weight_{part}"));

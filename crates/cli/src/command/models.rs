@@ -14,7 +14,7 @@ pub enum ModelsCommand {
     List,
     /// Download models; checks their content and continues interrupted downloads
     Pull {
-        /// The names; `owner/name` is any CLIP, SigLIP or MobileCLIP of the model hub
+        /// The names; `owner/name` is any CLIP or SigLIP of the model hub
         #[arg(required = true)]
         names: Vec<String>,
     },

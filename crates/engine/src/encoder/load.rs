@@ -8,8 +8,11 @@ use stitch_nn::onnx::Runtime;
 use super::{Encoder, EncoderError, Narration, Precomputed, Towers, TwoTowers};
 use super::{clip, mini, onnx_pair};
 use crate::media::Decode;
-use crate::models::{ModelError, Store, hub};
+use crate::models::{ModelError, NnError, Store, Weights, hub};
 use crate::sentence::SentenceEncoder;
+
+/// The config of a folder in OpenCLIP's form.
+const OPEN_CLIP: &str = "open_clip_config.json";
 
 /// ONNX Runtime, from where the variable ORT_DYLIB_PATH says, else from the store.
 pub fn onnx_runtime(store: &Store) -> Result<Runtime, EncoderError> {
@@ -30,8 +33,10 @@ pub fn load_folder(
     let has = |file: &str| folder.join(file).is_file();
     if has(onnx_pair::FILE) {
         onnx_pair::load(folder, name, towers, onnx_runtime(store)?)
-    } else if has(clip::open_clip::CONFIG) {
-        clip::open_clip::load(folder, name, towers)
+    } else if has(OPEN_CLIP) && !has(Weights::FILE) {
+        let reason = "models in OpenCLIP's form, such as MobileCLIP, are not read; export both towers \
+                      to ONNX and describe them in an encoder.toml beside the graphs";
+        Err(NnError::Config { path: folder.join(OPEN_CLIP), reason: reason.into() }.into())
     } else {
         clip::load(folder, name, towers)
     }

@@ -14,16 +14,14 @@ const HUB: &str = "https://huggingface.co";
 /// Limit of the listing and of files without a hash.
 const MAX_BYTES: u64 = 64 << 20;
 
-const WANTED: [&str; 9] = [
+const WANTED: [&str; 7] = [
     "config.json",
     "preprocessor_config.json",
     "processor_config.json",
     "tokenizer.json",
     "tokenizer_config.json",
-    "open_clip_config.json",
     "encoder.toml",
     "model.safetensors",
-    "open_clip_model.safetensors",
 ];
 
 #[derive(Deserialize)]
@@ -101,7 +99,8 @@ pub fn look_up(hub: &str, name: &str) -> Result<Listed, ModelError> {
     }
     let is_weights = |name: &str| name.ends_with(".safetensors") || name.ends_with(".onnx");
     if !files.iter().any(|file| is_weights(&file.name)) {
-        let reason = "it has no weights as safetensors or ONNX; pickles are never opened";
+        let reason = "it has no model.safetensors and no ONNX graphs; pickles are never opened, and \
+                      MobileCLIP is used as an ONNX export with an encoder.toml";
         return Err(refused(reason.into()));
     }
     let licence = listing.card.get("license").and_then(|licence| licence.as_str());

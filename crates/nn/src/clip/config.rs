@@ -90,8 +90,8 @@ impl ClipConfig {
                 return Err(wrong(
                     folder,
                     format!(
-                        "the model type `{other}` is not known; clip, siglip and siglip2 are, MobileCLIP \
-                     in OpenCLIP's form, and any pair of ONNX graphs with an encoder.toml"
+                        "the model type `{other}` is not known; clip, siglip and siglip2 are, and \
+                         any pair of ONNX graphs with an encoder.toml"
                     ),
                 ));
             }

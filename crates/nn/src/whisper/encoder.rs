@@ -26,7 +26,8 @@ impl Encoder {
         let convolution = |name: &str, inputs: usize| {
             let scope = scope.at(name);
             let weight = scope.tensor("weight", &[d, inputs, 3])?;
-            Ok::<_, NnError>(Linear::conv1d(&weight, scope.tensor("bias", &[d])?, inputs))
+            let bias = scope.tensor("bias", &[d])?;
+            Ok::<_, NnError>(Linear::convolution(&weight, Some(bias), inputs, 3))
         };
         let sizes = TransformerConfig {
             width: d,

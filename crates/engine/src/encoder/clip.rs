@@ -1,7 +1,5 @@
-//! The CLIP family from its published folders: CLIP, SigLIP and SigLIP2 in Hugging Face's form,
-//! MobileCLIP in OpenCLIP's; safetensors, tokenizer and image preprocessing included.
-
-pub mod open_clip;
+//! CLIP, SigLIP and SigLIP2 from folders in Hugging Face's form: safetensors, tokenizer and image
+//! preprocessing.
 
 use std::path::Path;
 
@@ -21,17 +19,14 @@ use crate::models::{NnError, Weights, hash_of};
 /// Frames encoded per second: these towers are large, and actions change slower.
 const FPS: u32 = 2;
 
-/// An image network with the frames it takes.
-struct Images<F> {
+/// An image encoder with the frames it takes.
+struct Images {
     spec: FrameSpec,
     dim: usize,
-    forward: F,
+    encoder: ImageEncoder,
 }
 
-impl<F> ImageTower for Images<F>
-where
-    F: Fn(&[&[u8]]) -> Vec<f32> + Send + Sync,
-{
+impl ImageTower for Images {
     fn spec(&self) -> &FrameSpec {
         &self.spec
     }
@@ -41,7 +36,7 @@ where
     }
 
     fn encode(&self, frames: &[&[u8]]) -> Result<Features, EncoderError> {
-        Ok(Features::new(self.dim, (self.forward)(frames))?)
+        Ok(Features::new(self.dim, self.encoder.forward(frames))?)
     }
 }
 
@@ -64,8 +59,7 @@ pub fn load(folder: &Path, name: &str, towers: Towers) -> Result<TwoTowers, Enco
         }
         let Preparation { spec, colours } = Preparation::read(folder, family, sizes.image)?;
         let encoder = ImageEncoder::load(&weights, family, &sizes, colours)?;
-        let forward = move |frames: &[&[u8]]| encoder.forward(frames);
-        image = Some(Box::new(Images { spec, dim: sizes.dim, forward }));
+        image = Some(Box::new(Images { spec, dim: sizes.dim, encoder }));
     }
     let encoder = TextEncoder::load(folder, weights, family, &text)?;
     let weights = hash_of(folder, Weights::FILE)?;
