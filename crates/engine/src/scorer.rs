@@ -68,16 +68,6 @@ pub struct ScorerModels<'a> {
     pub sentence: &'a SentenceEncoder,
 }
 
-pub type LoadScorer = fn(&ScorerModels) -> Result<Option<Box<dyn Scorer>>, ScorerError>;
-
-#[derive(Clone, Copy, Debug)]
-pub struct ScorerEntry {
-    /// What [`Scorer::name`] says.
-    pub name: &'static str,
-    /// None where there is no model for the encoder.
-    pub load: LoadScorer,
-}
-
 impl Query<'_> {
     /// M's log probability that the clip shows the step where M has the pair, else the cosine.
     fn similarity(&self, step: usize, clip: ClipId, pool: &Pool) -> f32 {
@@ -117,13 +107,12 @@ impl Query<'_> {
 pub struct AverageSimilarity;
 
 impl AverageSimilarity {
-    pub const ENTRY: ScorerEntry =
-        ScorerEntry { name: "average-similarity", load: |_| Ok(Some(Box::new(Self))) };
+    pub const NAME: &str = "average-similarity";
 }
 
 impl Scorer for AverageSimilarity {
     fn name(&self) -> &str {
-        Self::ENTRY.name
+        Self::NAME
     }
 
     fn score(

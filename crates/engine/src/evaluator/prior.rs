@@ -51,10 +51,6 @@ impl Prior {
     pub fn logit(&self, stats: &SequenceStats) -> f32 {
         self.similarity * stats.similarity - self.changes * stats.changes - self.back * stats.back
     }
-
-    pub fn is_none(&self) -> bool {
-        *self == Self::default()
-    }
 }
 
 #[cfg(test)]

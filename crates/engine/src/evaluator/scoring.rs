@@ -10,7 +10,7 @@ use stitch_core::pool::Pool;
 
 use super::Evaluator;
 use super::input::{Inputs, Relation, relations};
-use super::prior::SequenceStats;
+use super::prior::{Prior, SequenceStats};
 use crate::scorer::{Query, Scorer, ScorerError};
 
 /// Rows of one matrix product: enough to amortise packing the weights, few enough that all cores have
@@ -139,7 +139,7 @@ impl Evaluator {
             (!windows.is_empty()).then(|| sum / windows.len() as f32)
         };
         let prior = &self.config.prior;
-        let linear = |candidate: &Sequence| match prior.is_none() {
+        let linear = |candidate: &Sequence| match *prior == Prior::default() {
             true => 0.0,
             false => prior.logit(&SequenceStats::of(query, pool, candidate)),
         };

@@ -119,12 +119,6 @@ impl Manifest {
     }
 }
 
-impl Model {
-    pub fn size(&self) -> u64 {
-        self.files.iter().map(|file| file.size).sum()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -19,13 +19,9 @@ pub struct Store {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct ModelInfo {
-    pub name: String,
-    pub role: Role,
+    pub card: Card,
     /// In bytes.
     pub size: u64,
-    /// SPDX expression.
-    pub licence: String,
-    pub about: String,
     /// None if it is not installed.
     pub path: Option<PathBuf>,
 }
@@ -43,17 +39,14 @@ impl Store {
 
     pub fn list(&self) -> Vec<ModelInfo> {
         let known = self.manifest.models.iter().map(|model| ModelInfo {
-            name: model.name.clone(),
-            role: model.role,
-            size: model.size(),
-            licence: model.licence.clone(),
-            about: model.about.clone(),
+            card: Card::of(model),
+            size: model.files.iter().map(|file| file.size).sum(),
             path: self.path(&model.name).ok(),
         });
         let own = self.folders().into_iter().filter_map(|path| info_of(&path));
-        let own = own.filter(|model| self.manifest.get(&model.name).is_none());
+        let own = own.filter(|model| self.manifest.get(&model.card.name).is_none());
         let mut models: Vec<ModelInfo> = known.chain(own).collect();
-        models.sort_by(|a, b| a.name.cmp(&b.name));
+        models.sort_by(|a, b| a.card.name.cmp(&b.card.name));
         models
     }
 
@@ -83,7 +76,7 @@ impl Store {
     }
 
     fn unknown(&self, name: &str) -> ModelError {
-        let known: Vec<String> = self.list().into_iter().map(|model| model.name).collect();
+        let known: Vec<String> = self.list().into_iter().map(|model| model.card.name).collect();
         ModelError::Unknown { name: name.into(), known: known.join(", ") }
     }
 
@@ -241,14 +234,9 @@ fn lock(work: &Path, name: &str) -> Result<File, ModelError> {
 fn info_of(folder: &Path) -> Option<ModelInfo> {
     let card = Card::read(folder)?;
     let sizes = std::fs::read_dir(folder).ok()?.flatten().filter_map(|e| e.metadata().ok());
-    Some(ModelInfo {
-        name: folder.file_name()?.to_string_lossy().into_owned(),
-        role: card.role,
-        size: sizes.map(|data| data.len()).sum(),
-        licence: card.licence,
-        about: card.about,
-        path: Some(folder.to_owned()),
-    })
+    let name = folder.file_name()?.to_string_lossy().into_owned();
+    let size = sizes.map(|data| data.len()).sum();
+    Some(ModelInfo { card: Card { name, ..card }, size, path: Some(folder.to_owned()) })
 }
 
 /// The SHA-256 of a model's file, from its card where that has it.

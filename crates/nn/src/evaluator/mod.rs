@@ -38,9 +38,10 @@ pub enum Precision {
 /// The network with its parameters.
 #[derive(Clone)]
 pub struct EvaluatorNetwork {
-    config: EvaluatorConfig,
+    pub config: EvaluatorConfig,
     layout: ParameterLayout,
-    parameters: Vec<f32>,
+    /// One flat buffer.
+    pub parameters: Vec<f32>,
 }
 
 impl EvaluatorNetwork {
@@ -56,19 +57,6 @@ impl EvaluatorNetwork {
         let layout = ParameterLayout::new(&config);
         let parameters = layout.init(seed);
         Self { config, layout, parameters }
-    }
-
-    pub fn config(&self) -> &EvaluatorConfig {
-        &self.config
-    }
-
-    /// All parameters as one flat buffer.
-    pub fn parameters(&self) -> &[f32] {
-        &self.parameters
-    }
-
-    pub fn parameters_mut(&mut self) -> &mut [f32] {
-        &mut self.parameters
     }
 
     fn network(&self, cores: Cores) -> Network<'_> {

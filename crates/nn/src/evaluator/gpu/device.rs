@@ -66,35 +66,23 @@ pub(super) enum Arg {
     Mask(u32, u32, f32),
 }
 
-impl From<Address> for Arg {
-    fn from(at: Address) -> Self {
-        Self::Address(at.0)
-    }
+macro_rules! arg_from {
+    ($($kind:ty: |$value:ident| $arg:expr;)*) => {
+        $(impl From<$kind> for Arg {
+            fn from($value: $kind) -> Self {
+                $arg
+            }
+        })*
+    };
 }
 
-impl From<u32> for Arg {
-    fn from(count: u32) -> Self {
-        Self::U32(count)
-    }
-}
-
-impl From<usize> for Arg {
-    /// Sizes are checked at the beginning of each pass.
-    fn from(count: usize) -> Self {
-        Self::U32(count as u32)
-    }
-}
-
-impl From<f32> for Arg {
-    fn from(number: f32) -> Self {
-        Self::F32(number)
-    }
-}
-
-impl From<Option<Mask>> for Arg {
-    fn from(mask: Option<Mask>) -> Self {
-        mask.map_or(Self::Mask(0, 0, 1.0), |mask| Self::Mask(mask.key, mask.threshold, mask.scale))
-    }
+arg_from! {
+    Address: |at| Self::Address(at.0);
+    u32: |count| Self::U32(count);
+    // Sizes are checked at the beginning of each pass.
+    usize: |count| Self::U32(count as u32);
+    f32: |number| Self::F32(number);
+    Option<Mask>: |mask| mask.map_or(Self::Mask(0, 0, 1.0), |m| Self::Mask(m.key, m.threshold, m.scale));
 }
 
 /// How many threads run, in which blocks.

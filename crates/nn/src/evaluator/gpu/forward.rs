@@ -236,7 +236,7 @@ impl Pass<'_> {
         product: Address,
     ) -> Result<(), NnError> {
         let (layer, norm_first) = (self.layer(number), self.network.config.norm_first);
-        let (rows, residual_rows) = self.query_rows(number);
+        let (rows, x_rows) = self.query_rows(number);
         let count = rows * self.width();
         self.product(&layer.out, saved.attended.address, rows, product)?;
         let x = saved.input.address;
@@ -246,20 +246,8 @@ impl Pass<'_> {
         let (weight, shift) = self.norm_parameters(layer.norms(norm_first).0);
         let bias = self.weights(layer.out.bias.start);
         let mask = self.dropout.mask(LayerSite::Attention.of(number));
-        let args = args![
-            product,
-            bias,
-            x,
-            residual_rows,
-            rows,
-            mask,
-            sum,
-            normalized,
-            rstd,
-            y,
-            weight,
-            shift
-        ];
+        let args =
+            args![product, bias, x, x_rows, rows, mask, sum, normalized, rstd, y, weight, shift];
         self.launch("add_residual", LaunchGrid::rows(rows), args)
     }
 
@@ -319,19 +307,9 @@ impl Pass<'_> {
         let losses = self.reserve_f32(&mut saved.losses, count)?;
         let (bias, right) = (self.weights(first.bias.start), self.index.right);
         let (w, b) = (self.weights(second.weight.start), self.weights(second.bias.start));
-        let args = args![
-            product,
-            bias,
-            w,
-            b,
-            right,
-            weight_of_right,
-            count,
-            hidden,
-            d_hidden,
-            d_logits,
-            losses
-        ];
+        let weight = weight_of_right;
+        let args =
+            args![product, bias, w, b, right, weight, count, hidden, d_hidden, d_logits, losses];
         self.launch("head_loss", LaunchGrid::rows(count), args)
     }
 
