@@ -45,17 +45,15 @@ pub enum ScorerError {
     Failed(#[from] Box<dyn std::error::Error + Send + Sync>),
 }
 
+/// One score per candidate.
+pub type Scores = Result<Vec<f32>, ScorerError>;
+
 /// F_R, or anything in its place.
 pub trait Scorer: Send + Sync {
     fn name(&self) -> &str;
 
-    /// One score per candidate; higher is better. Scores of different queries need not compare.
-    fn score(
-        &self,
-        query: &Query,
-        pool: &Pool,
-        candidates: &[Sequence],
-    ) -> Result<Vec<f32>, ScorerError>;
+    /// Higher is better. Scores of different queries need not compare.
+    fn score(&self, query: &Query, pool: &Pool, candidates: &[Sequence]) -> Scores;
 }
 
 #[derive(Clone, Copy)]
@@ -115,12 +113,7 @@ impl Scorer for AverageSimilarity {
         Self::NAME
     }
 
-    fn score(
-        &self,
-        query: &Query,
-        pool: &Pool,
-        candidates: &[Sequence],
-    ) -> Result<Vec<f32>, ScorerError> {
+    fn score(&self, query: &Query, pool: &Pool, candidates: &[Sequence]) -> Scores {
         query.check(pool, candidates, query.clip.dim())?;
         let one = |Sequence(clips): &Sequence| {
             let shown = clips

@@ -3,7 +3,7 @@
 
 use rayon::prelude::*;
 
-use crate::error::NnError;
+use crate::error::Result;
 use crate::kernels::{self, Activation, attend, simd};
 use crate::matrix::{Cores, Matrix, in_shares, multiply, multiply_into};
 use crate::weights::Scope;
@@ -20,19 +20,19 @@ const QUERIES_PER_TASK: usize = 250;
 
 impl Scope<'_> {
     /// `name.weight` and `name.bias`.
-    pub fn linear(&self, name: &str, outputs: usize, inputs: usize) -> Result<Linear, NnError> {
+    pub fn linear(&self, name: &str, outputs: usize, inputs: usize) -> Result<Linear> {
         let scope = self.at(name);
         let weight = scope.tensor("weight", &[outputs, inputs])?;
         Ok(Linear { weight, bias: scope.tensor("bias", &[outputs])?, inputs })
     }
 
     /// The tensor `name` as a layer without bias.
-    pub fn unbiased(&self, name: &str, outputs: usize, inputs: usize) -> Result<Linear, NnError> {
+    pub fn unbiased(&self, name: &str, outputs: usize, inputs: usize) -> Result<Linear> {
         Ok(Linear::new(self.tensor(name, &[outputs, inputs])?, None, inputs))
     }
 
     /// Layers \[d, d\] with one input, stacked. Keys may lack their bias, which changes no probability.
-    pub fn stacked(&self, parts: &[&str], d: usize) -> Result<Linear, NnError> {
+    pub fn stacked(&self, parts: &[&str], d: usize) -> Result<Linear> {
         let part = |name: &&str| match *name {
             "k_proj" if !self.has("k_proj.bias") => self.unbiased("k_proj.weight", d, d),
             name => self.linear(name, d, d),
@@ -41,7 +41,7 @@ impl Scope<'_> {
     }
 
     /// `name.weight` and `name.bias`.
-    pub fn layer_norm(&self, name: &str, d: usize, eps: f64) -> Result<LayerNorm, NnError> {
+    pub fn layer_norm(&self, name: &str, d: usize, eps: f64) -> Result<LayerNorm> {
         let scope = self.at(name);
         let (weight, bias) = (scope.tensor("weight", &[d])?, scope.tensor("bias", &[d])?);
         Ok(LayerNorm { weight, bias, eps: eps as f32 })

@@ -8,7 +8,7 @@ use ort::environment::Environment;
 use ort::session::{Session, SessionInputValue};
 use ort::value::TensorRef;
 
-use crate::error::NnError;
+use crate::error::{NnError, Result};
 
 #[derive(Clone)]
 pub struct Runtime {
@@ -22,7 +22,7 @@ impl Runtime {
     pub const LIBRARY: &str = "libonnxruntime.so";
 
     /// Loads the shared library. A process can load only one: later calls return the first.
-    pub fn load(library: &Path) -> Result<Self, NnError> {
+    pub fn load(library: &Path) -> Result<Self> {
         static LOADED: Mutex<Option<Environment>> = Mutex::new(None);
         let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(environment) = &*loaded {
@@ -68,7 +68,7 @@ pub struct Graph {
 
 impl Graph {
     /// A graph in memory, called `name` in messages.
-    pub fn from_bytes(runtime: &Runtime, name: &str, bytes: Vec<u8>) -> Result<Self, NnError> {
+    pub fn from_bytes(runtime: &Runtime, name: &str, bytes: Vec<u8>) -> Result<Self> {
         let session = session(runtime, name, &bytes)?;
         let inputs = session.inputs().iter().map(|port| port.name().to_owned()).collect();
         let outputs = session.outputs().iter().map(|port| port.name().to_owned()).collect();
@@ -77,7 +77,7 @@ impl Graph {
     }
 
     /// Runs the graph and returns one output, which must be of floats.
-    pub fn run(&self, inputs: &[(&str, Input<'_>)], output: &str) -> Result<Output, NnError> {
+    pub fn run(&self, inputs: &[(&str, Input<'_>)], output: &str) -> Result<Output> {
         self.check(inputs, output)?;
         let failed = |error: ort::Error| NnError::GraphRun {
             graph: self.name.clone(),
@@ -99,7 +99,7 @@ impl Graph {
         Ok(found)
     }
 
-    fn check(&self, inputs: &[(&str, Input<'_>)], output: &str) -> Result<(), NnError> {
+    fn check(&self, inputs: &[(&str, Input<'_>)], output: &str) -> Result<()> {
         let input = |(name, _): &(&'_ str, Input<'_>)| ("input", name.to_string(), &self.inputs);
         let mut ports = inputs.iter().map(input).chain([("output", output.into(), &self.outputs)]);
         match ports.find(|(_, name, known)| !known.contains(name)) {
@@ -112,13 +112,13 @@ impl Graph {
     }
 
     /// An idle session, or a new one.
-    fn borrow(&self) -> Result<Session, NnError> {
+    fn borrow(&self) -> Result<Session> {
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         idle.map_or_else(|| session(&self.runtime, &self.name, &self.bytes), Ok)
     }
 }
 
-fn session(runtime: &Runtime, name: &str, bytes: &[u8]) -> Result<Session, NnError> {
+fn session(runtime: &Runtime, name: &str, bytes: &[u8]) -> Result<Session> {
     let make = || {
         let builder = Session::builder(&runtime.environment)?;
         builder.with_intra_threads(1)?.with_inter_threads(1)?.commit_from_memory(bytes)

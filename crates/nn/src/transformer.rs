@@ -1,7 +1,7 @@
 //! The transformer of CLIP's and Whisper's encoders: attention and a feed-forward block, each after a
 //! layer norm. Sequences lie one after the other as rows, without padding.
 
-use crate::error::NnError;
+use crate::error::Result;
 use crate::kernels::{Activation, sigmoid};
 use crate::layers::{Attention, LayerNorm, Linear, RelativeBias};
 use crate::matrix::{Cores, in_shares};
@@ -74,11 +74,7 @@ pub struct FeedForward {
 }
 
 impl Transformer {
-    pub fn load(
-        scope: &Scope<'_>,
-        naming: Naming,
-        config: &TransformerConfig,
-    ) -> Result<Self, NnError> {
+    pub fn load(scope: &Scope<'_>, naming: Naming, config: &TransformerConfig) -> Result<Self> {
         let layers = (0..config.layers).map(|i| Layer::load(&scope.at(i), naming, config));
         Ok(Self { layers: layers.collect::<Result<_, _>>()?, config: *config, causal: None })
     }
@@ -101,11 +97,7 @@ impl Transformer {
 }
 
 impl Layer {
-    fn load(
-        scope: &Scope<'_>,
-        naming: Naming,
-        config: &TransformerConfig,
-    ) -> Result<Self, NnError> {
+    fn load(scope: &Scope<'_>, naming: Naming, config: &TransformerConfig) -> Result<Self> {
         let TransformerConfig { width: d, eps, .. } = *config;
         let (norm1, norm2, mlp) = match naming {
             Naming::HuggingFace => ("layer_norm1", "layer_norm2", ["mlp.fc1", "mlp.fc2"]),
@@ -127,7 +119,7 @@ impl FeedForward {
         norm: &str,
         [wide, narrow]: [&str; 2],
         config: &TransformerConfig,
-    ) -> Result<Self, NnError> {
+    ) -> Result<Self> {
         let TransformerConfig { width: d, hidden, eps, gelu, .. } = *config;
         let norm = scope.layer_norm(norm, d, eps)?;
         let (wide, narrow) = (scope.linear(wide, hidden, d)?, scope.linear(narrow, d, hidden)?);

@@ -5,7 +5,7 @@ use stitch_engine::demonstrate::{Options, SourceFilter};
 use stitch_engine::render::{Aspect, Captions, RenderOptions};
 use utoipa::ToSchema;
 
-use crate::error::ApiError;
+use crate::error::{ApiError, Result};
 
 /// How clips are chosen. Every field is optional
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -35,7 +35,7 @@ pub struct SearchOptions {
 }
 
 impl SearchOptions {
-    pub fn validate(&self) -> Result<(), ApiError> {
+    pub fn validate(&self) -> Result<()> {
         self.search_options().validate()?;
         let lists = [&self.only, &self.without, &self.licences];
         match lists.iter().any(|list| list.len() > 20 || list.iter().any(|s| s.len() > 500)) {
@@ -128,7 +128,7 @@ impl Default for VideoOptions {
 }
 
 impl VideoOptions {
-    pub fn validate(&self) -> Result<(), ApiError> {
+    pub fn validate(&self) -> Result<()> {
         if self.width.is_some() != self.height.is_some() {
             return Err(ApiError::invalid("give both width and height, or neither"));
         }

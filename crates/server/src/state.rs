@@ -10,7 +10,7 @@ use stitch_engine::library::LibraryError;
 use tokio::sync::Semaphore;
 
 use crate::database::{Database, migrate_page};
-use crate::error::{ApiError, NO_CLIPS, ServerError};
+use crate::error::{ApiError, NO_CLIPS, Result, ServerError};
 use crate::jobs::{JobQueue, lock};
 use crate::settings::{Resources, Settings};
 use crate::study::Study;
@@ -83,18 +83,18 @@ impl State {
     }
 
     /// The clip pool, loaded once; none while the library has no clip.
-    pub fn pool(&self) -> Result<Option<Arc<Stock>>, ApiError> {
+    pub fn pool(&self) -> Result<Option<Arc<Stock>>> {
         let cached = self.pool.read().unwrap_or_else(PoisonError::into_inner).clone();
         if cached.is_some() { Ok(cached) } else { self.reload_pool() }
     }
 
     /// The clip pool; an error while the library has no clip.
-    pub fn require_pool(&self) -> Result<Arc<Stock>, ApiError> {
+    pub fn require_pool(&self) -> Result<Arc<Stock>> {
         self.pool()?.ok_or_else(|| ApiError::conflict(NO_CLIPS))
     }
 
     /// Loads the pool again if another program has added clips to the library.
-    pub fn refresh_pool(&self) -> Result<(), ApiError> {
+    pub fn refresh_pool(&self) -> Result<()> {
         let clips = self.resources.library.stats()?.clips;
         let cached = self.pool()?.map_or(0, |pool| pool.pool.len() as u64);
         if clips != cached {
@@ -103,7 +103,7 @@ impl State {
         Ok(())
     }
 
-    pub fn reload_pool(&self) -> Result<Option<Arc<Stock>>, ApiError> {
+    pub fn reload_pool(&self) -> Result<Option<Arc<Stock>>> {
         let loaded = match Stock::load(&self.resources.library) {
             Ok(pool) => Some(Arc::new(pool)),
             Err(LibraryError::Empty { .. }) => None,
@@ -117,8 +117,8 @@ impl State {
     pub fn encoded(
         &self,
         demonstration: i64,
-        encode: impl FnOnce() -> Result<Asked, ApiError>,
-    ) -> Result<Arc<Asked>, ApiError> {
+        encode: impl FnOnce() -> Result<Asked>,
+    ) -> Result<Arc<Asked>> {
         if let Some((_, encoded)) = lock(&self.encoded).iter().find(|(id, _)| *id == demonstration)
         {
             return Ok(encoded.clone());
@@ -133,7 +133,7 @@ impl State {
     }
 
     /// A folder named by a request, if it exists inside one of the allowed roots.
-    pub fn allowed_folder(&self, folder: &str) -> Result<PathBuf, ApiError> {
+    pub fn allowed_folder(&self, folder: &str) -> Result<PathBuf> {
         let refused = || {
             ApiError::invalid(
                 "videos may not be added from this folder; start the server with --root FOLDER to \

@@ -203,17 +203,7 @@ pub fn trials(pairs: usize, seed: u64) -> Vec<Trial> {
     order.into_iter().map(|pair| Trial { pair, flipped: rng.random() }).collect()
 }
 
-const TABLES: &str = "
-    CREATE TABLE IF NOT EXISTS raters (
-        key TEXT PRIMARY KEY, name TEXT NOT NULL, seed INTEGER NOT NULL, created_ms INTEGER NOT NULL
-    );
-    CREATE TABLE IF NOT EXISTS answers (
-        rater TEXT NOT NULL REFERENCES raters, pair INTEGER NOT NULL, question TEXT NOT NULL,
-        verdict TEXT NOT NULL, flipped INTEGER NOT NULL, seconds REAL NOT NULL,
-        answered_ms INTEGER NOT NULL, PRIMARY KEY (rater, pair, question)
-    ) WITHOUT ROWID;
-    CREATE TABLE IF NOT EXISTS access (token TEXT NOT NULL);
-";
+const TABLES: &str = include_str!("study.sql");
 
 /// An open study.
 pub struct Study {

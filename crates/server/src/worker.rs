@@ -10,7 +10,7 @@ use stitch_engine::render;
 use crate::database::to_name;
 use crate::demonstrations;
 use crate::editor;
-use crate::error::ApiError;
+use crate::error::{ApiError, Result};
 use crate::jobs::{JobKind, JobProgress, JobStatus, Task};
 use crate::options::VideoOptions;
 use crate::state::{SharedState, State};
@@ -59,12 +59,7 @@ pub fn run_next(state: &State, kind: JobKind) -> rusqlite::Result<bool> {
 }
 
 /// Runs a task; its result in words, if it has one.
-fn run(
-    state: &State,
-    job: i64,
-    task: &Task,
-    progress: &JobProgress<'_>,
-) -> Result<Option<String>, ApiError> {
+fn run(state: &State, job: i64, task: &Task, progress: &JobProgress<'_>) -> Result<Option<String>> {
     match task {
         Task::Index { folder } => return index(state, folder, progress).map(Some),
         Task::Make { demonstration } => editor::make(state, *demonstration, progress)?,
@@ -75,7 +70,7 @@ fn run(
     Ok(None)
 }
 
-fn index(state: &State, folder: &str, progress: &dyn Progress) -> Result<String, ApiError> {
+fn index(state: &State, folder: &str, progress: &dyn Progress) -> Result<String> {
     let folder = state.allowed_folder(folder)?;
     let indexer = Indexer {
         library: &state.resources.library,
@@ -105,7 +100,7 @@ fn render(
     (id, revision): (i64, i64),
     options: &VideoOptions,
     progress: &dyn Progress,
-) -> Result<(), ApiError> {
+) -> Result<()> {
     let found = demonstrations::revision(&state.database, id, revision)?;
     let demonstration = found.ok_or_else(|| ApiError::not_found("demonstration"))?.answer;
     let (file, cuts) = (state.render_file(job), state.cuts_folder());

@@ -11,7 +11,7 @@ use stitch_nn::clip::image::ImageEncoder;
 use stitch_nn::clip::normalize::Normalize;
 use stitch_nn::clip::text::TextEncoder;
 
-use super::{EncoderError, EncoderId, FrameSpec, ImageTower, TextTower, Towers, TwoTowers};
+use super::{EncoderId, FrameSpec, ImageTower, Result, TextTower, Towers, TwoTowers};
 use crate::media::frames::{Filter, Fit};
 use crate::models::weights::read_json;
 use crate::models::{NnError, Weights, hash_of};
@@ -35,19 +35,19 @@ impl ImageTower for Images {
         self.dim
     }
 
-    fn encode(&self, frames: &[&[u8]]) -> Result<Features, EncoderError> {
+    fn encode(&self, frames: &[&[u8]]) -> Result<Features> {
         Ok(Features::new(self.dim, self.encoder.forward(frames))?)
     }
 }
 
 impl TextTower for TextEncoder {
-    fn encode(&self, texts: &[&str]) -> Result<Features, EncoderError> {
+    fn encode(&self, texts: &[&str]) -> Result<Features> {
         Ok(Features::new(self.dim(), TextEncoder::encode(self, texts)?)?)
     }
 }
 
 /// The encoder of a folder in Hugging Face's form.
-pub fn load(folder: &Path, name: &str, towers: Towers) -> Result<TwoTowers, EncoderError> {
+pub fn load(folder: &Path, name: &str, towers: Towers) -> Result<TwoTowers> {
     let (config, family) = ClipConfig::read(folder)?;
     let weights = Weights::open(folder)?;
     let (sizes, text) = (config.image(family), config.text(family));

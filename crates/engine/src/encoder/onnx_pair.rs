@@ -42,7 +42,7 @@ use stitch_nn::clip::text::{Cleaning, ClipTokenizer, Padding};
 use stitch_nn::onnx::{Graph, Input, Output, Runtime};
 
 use super::tower::{FrameSpec, ImageTower, TextTower, Towers, plane};
-use super::{EncoderError, EncoderId, TwoTowers};
+use super::{EncoderId, Result, TwoTowers};
 use crate::files::{FileError, hex};
 use crate::media::frames::{Filter, Fit};
 use crate::models::NnError;
@@ -133,12 +133,7 @@ enum Values {
 
 /// The encoder of a folder. Its graphs are run once, so that a wrong description is an error before
 /// any video is decoded.
-pub fn load(
-    folder: &Path,
-    name: &str,
-    towers: Towers,
-    runtime: Runtime,
-) -> Result<TwoTowers, EncoderError> {
+pub fn load(folder: &Path, name: &str, towers: Towers, runtime: Runtime) -> Result<TwoTowers> {
     let path = folder.join(FILE);
     let text = std::fs::read_to_string(&path).map_err(FileError::at(&path))?;
     let description: Description =
@@ -174,7 +169,7 @@ struct Loader<'a> {
 }
 
 impl Loader<'_> {
-    fn graph(&mut self, what: &'static str, file: &Path) -> Result<RowGraph, EncoderError> {
+    fn graph(&mut self, what: &'static str, file: &Path) -> Result<RowGraph> {
         let path = self.folder.join(file);
         let bytes = std::fs::read(&path).map_err(FileError::at(&path))?;
         self.hash.update(&bytes);
@@ -193,12 +188,7 @@ struct RowGraph {
 
 impl RowGraph {
     /// The `count` rows of an output.
-    fn run(
-        &self,
-        inputs: &[(&str, Input)],
-        output: &str,
-        count: usize,
-    ) -> Result<Features, EncoderError> {
+    fn run(&self, inputs: &[(&str, Input)], output: &str, count: usize) -> Result<Features> {
         let Output { shape, data } = self.graph.run(inputs, output)?;
         let Self { what, dim, .. } = *self;
         if data.len() != count * dim || shape.last() != Some(&dim) {
@@ -220,7 +210,7 @@ struct Images {
 }
 
 impl Images {
-    fn load(loader: &mut Loader, description: ImageDescription) -> Result<Self, EncoderError> {
+    fn load(loader: &mut Loader, description: ImageDescription) -> Result<Self> {
         description.check().map_err(|reason| wrong(loader.folder, reason))?;
         let ImageDescription { width, height, fit, filter, fps, frames, batch, .. } = description;
         let images = Self {
@@ -257,7 +247,7 @@ impl Images {
         planes
     }
 
-    fn encode_batch(&self, pictures: &[&[u8]]) -> Result<Features, EncoderError> {
+    fn encode_batch(&self, pictures: &[&[u8]]) -> Result<Features> {
         let count = pictures.len() / self.spec.frames;
         let (shape, planes) = (self.shape(count), self.planes(pictures));
         let ImageDescription { input, output, values, .. } = &self.description;
@@ -304,7 +294,7 @@ impl ImageTower for Images {
         self.graph.dim
     }
 
-    fn encode(&self, frames: &[&[u8]]) -> Result<Features, EncoderError> {
+    fn encode(&self, frames: &[&[u8]]) -> Result<Features> {
         let mut all = Features::empty(self.dim());
         for batch in frames.chunks(self.description.batch * self.spec.frames) {
             self.encode_batch(batch)?.rows().for_each(|row| all.push(row));
@@ -320,7 +310,7 @@ struct Texts {
 }
 
 impl Texts {
-    fn load(loader: &mut Loader, description: TextDescription) -> Result<Self, EncoderError> {
+    fn load(loader: &mut Loader, description: TextDescription) -> Result<Self> {
         let longest = description.longest;
         if !(1..100_000).contains(&longest) || description.batch == 0 {
             return Err(wrong(loader.folder, "longest and batch must be 1 or more".into()).into());
@@ -339,7 +329,7 @@ impl Texts {
     }
 
     /// Texts of equal length.
-    fn encode_batch(&self, texts: &[&Vec<u32>]) -> Result<Features, EncoderError> {
+    fn encode_batch(&self, texts: &[&Vec<u32>]) -> Result<Features> {
         let length = texts.first().map_or(0, |text| text.len());
         let TextDescription { input, mask, output, pad, fill, .. } = &self.description;
         let ids: Vec<i64> = texts.iter().copied().flatten().map(|id| i64::from(*id)).collect();
@@ -353,7 +343,7 @@ impl Texts {
 }
 
 impl TextTower for Texts {
-    fn encode(&self, texts: &[&str]) -> Result<Features, EncoderError> {
+    fn encode(&self, texts: &[&str]) -> Result<Features> {
         let tokens: Vec<Vec<u32>> = self.tokenizer.encode(texts)?;
         let mut order: Vec<usize> = (0..tokens.len()).collect();
         order.sort_by_key(|&text| tokens[text].len());

@@ -8,6 +8,7 @@ mod scoring;
 mod shipped;
 mod choice;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 #[cfg(feature = "cuda")]
@@ -50,10 +51,10 @@ pub enum EvaluatorError {
 }
 
 impl EvaluatorError {
-    fn no_domain(domain: &str, known: Vec<String>) -> Self {
+    fn no_domain(domain: &str, known: BTreeSet<String>) -> Self {
         let known = match known.is_empty() {
             true => "there is none at all".into(),
-            false => format!("there is {}", known.join(", ")),
+            false => format!("there is {}", known.into_iter().collect::<Vec<_>>().join(", ")),
         };
         Self::NoDomain { domain: domain.into(), known }
     }

@@ -11,7 +11,7 @@ use stitch_core::pool::Pool;
 use super::Evaluator;
 use super::input::{Inputs, Relation, relations};
 use super::prior::{Prior, SequenceStats};
-use crate::scorer::{Query, Scorer, ScorerError};
+use crate::scorer::{Query, Scorer, ScorerError, Scores};
 
 /// Rows of one matrix product: enough to amortise packing the weights, few enough that all cores have
 /// work.
@@ -155,12 +155,7 @@ impl Scorer for Evaluator {
 
     /// The calibrated log odds that a candidate demonstrates the procedure. Not the probability: where the
     /// evaluator is sure, many would be 1.
-    fn score(
-        &self,
-        query: &Query,
-        pool: &Pool,
-        candidates: &[Sequence],
-    ) -> Result<Vec<f32>, ScorerError> {
+    fn score(&self, query: &Query, pool: &Pool, candidates: &[Sequence]) -> Scores {
         let logits = self.candidate_logits(query, pool, candidates)?;
         let log_odds = |logit| self.config.calibration.log_odds(logit);
         Ok(logits.into_iter().map(|logit| logit.map_or(EMPTY_LOG_ODDS, log_odds)).collect())

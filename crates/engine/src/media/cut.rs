@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::Result;
 use super::probe::{Probe, last_value, unusable};
 use super::program::{MediaError, Program};
 use super::task::Task;
@@ -72,7 +73,7 @@ pub fn encode_part(
     folder: &Path,
     out: &Path,
     progress: &dyn Progress,
-) -> Result<(), MediaError> {
+) -> Result<()> {
     let mut task = Task::ffmpeg().in_folder(folder).args(["-filter_threads", "1"]);
     for layer in &part.layers {
         task = input(task, layer, part.frames, canvas);
@@ -84,7 +85,7 @@ pub fn encode_part(
 }
 
 /// An error for a part that came out shorter than it should.
-fn check_frames(part: &VideoPart, made: Option<i64>) -> Result<(), MediaError> {
+fn check_frames(part: &VideoPart, made: Option<i64>) -> Result<()> {
     let made = made.unwrap_or(0).max(0) as u64;
     match part.layers.first().map(|layer| layer.content) {
         _ if made == part.frames => Ok(()),

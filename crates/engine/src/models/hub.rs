@@ -3,9 +3,9 @@
 
 use serde::Deserialize;
 
-use super::ModelError;
 use super::fetch::{self, Pull};
 use super::manifest::{File, Mirror, Model, Role};
+use super::{ModelError, Result};
 use crate::files;
 
 /// Where the hub is, unless HF_ENDPOINT says otherwise.
@@ -73,7 +73,7 @@ pub struct Listed {
     pub small: Vec<(String, u64)>,
 }
 
-pub fn look_up(hub: &str, name: &str) -> Result<Listed, ModelError> {
+pub fn look_up(hub: &str, name: &str) -> Result<Listed> {
     let url = format!("{hub}/api/models/{name}/revision/main?blobs=true");
     let bytes = fetch::small(&url, None, MAX_BYTES)?;
     let refused = |reason: String| ModelError::Refused { url: url.clone(), reason };
@@ -120,11 +120,7 @@ pub fn look_up(hub: &str, name: &str) -> Result<Listed, ModelError> {
 
 impl Pull<'_> {
     /// Downloads the files without a known hash; only their sizes can be checked.
-    pub fn fetch_small(
-        &self,
-        base: &str,
-        small: &[(String, u64)],
-    ) -> Result<Vec<File>, ModelError> {
+    pub fn fetch_small(&self, base: &str, small: &[(String, u64)]) -> Result<Vec<File>> {
         let mut files = Vec::new();
         for (name, size) in small {
             self.progress.check()?;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::card::Card;
 use super::fetch::{self, Pull};
 use super::manifest::{Manifest, Mirror, Model, Role};
-use super::{ModelError, hub};
+use super::{ModelError, Result, hub};
 use crate::files::{self, FileError};
 use crate::progress::{Progress, Silent};
 
@@ -65,7 +65,7 @@ impl Store {
     }
 
     /// The folder of an installed model. File sizes are checked, hashes only by [`Store::verify`].
-    pub fn path(&self, name: &str) -> Result<PathBuf, ModelError> {
+    pub fn path(&self, name: &str) -> Result<PathBuf> {
         let here = self.folders().into_iter().find(|path| path.file_name() == Some(name.as_ref()));
         match (here, self.manifest.get(name)) {
             (Some(folder), None) => Ok(folder),
@@ -81,7 +81,7 @@ impl Store {
     }
 
     /// As [`Store::path`], every file compared with its hash.
-    pub fn verify(&self, name: &str, progress: &dyn Progress) -> Result<PathBuf, ModelError> {
+    pub fn verify(&self, name: &str, progress: &dyn Progress) -> Result<PathBuf> {
         let folder = self.path(name)?;
         let files = self.manifest.get(name).map(|model| model.files.as_slice());
         for file in files.unwrap_or_default() {
@@ -100,7 +100,7 @@ impl Store {
 
     /// Installs a model from the first mirror that has it and returns its folder. An interrupted pull
     /// is resumed; an intact model is left as it is.
-    pub fn pull(&self, name: &str, progress: &dyn Progress) -> Result<PathBuf, ModelError> {
+    pub fn pull(&self, name: &str, progress: &dyn Progress) -> Result<PathBuf> {
         let model = self.manifest.get(name).ok_or_else(|| self.unknown(name))?;
         match self.verify(name, progress) {
             Err(ModelError::NotInstalled { .. } | ModelError::Damaged { .. }) => {}
@@ -114,12 +114,7 @@ impl Store {
 
     /// Installs any model of the hub (`owner/name`). Files are checked by the hashes in the hub's
     /// listing, where it has them; an installed model is left as it is.
-    pub fn pull_from_hub(
-        &self,
-        hub: &str,
-        name: &str,
-        progress: &dyn Progress,
-    ) -> Result<PathBuf, ModelError> {
+    pub fn pull_from_hub(&self, hub: &str, name: &str, progress: &dyn Progress) -> Result<PathBuf> {
         let folder = self.folder.join(hub::folder_name(name));
         if Card::read(&folder).is_some() {
             return Ok(folder);
@@ -147,8 +142,8 @@ impl Store {
         &self,
         name: &str,
         progress: &dyn Progress,
-        stage: impl FnOnce(&Pull) -> Result<Model, ModelError>,
-    ) -> Result<PathBuf, ModelError> {
+        stage: impl FnOnce(&Pull) -> Result<Model>,
+    ) -> Result<PathBuf> {
         let work = self.folder.join(format!(".pulling-{}", hub::folder_name(name)));
         let staged = work.join("files");
         std::fs::create_dir_all(&staged).map_err(FileError::at(&staged))?;
@@ -166,7 +161,7 @@ impl Store {
     }
 
     /// Tries one mirror after the other.
-    fn download(&self, model: &Model, pull: &Pull) -> Result<(), ModelError> {
+    fn download(&self, model: &Model, pull: &Pull) -> Result<()> {
         let mut reasons = Vec::new();
         for mirror in &model.sources {
             let done = match mirror {
@@ -193,7 +188,7 @@ impl Store {
 }
 
 /// The folder, if all files of the model are there with their sizes.
-fn complete(model: &Model, folder: PathBuf) -> Result<PathBuf, ModelError> {
+fn complete(model: &Model, folder: PathBuf) -> Result<PathBuf> {
     for file in &model.files {
         let found = std::fs::metadata(folder.join(&file.name)).map(|data| data.len()).ok();
         if found != Some(file.size) {
@@ -220,7 +215,7 @@ fn is_local(error: &ModelError) -> bool {
 }
 
 /// Held while a model is pulled; the system releases it when the process ends, however it ends.
-fn lock(work: &Path, name: &str) -> Result<File, ModelError> {
+fn lock(work: &Path, name: &str) -> Result<File> {
     let path = work.join("lock");
     let file = File::create(&path).map_err(FileError::at(&path))?;
     match file.try_lock() {
@@ -240,7 +235,7 @@ fn info_of(folder: &Path) -> Option<ModelInfo> {
 }
 
 /// The SHA-256 of a model's file, from its card where that has it.
-pub fn hash_of(folder: &Path, file: &str) -> Result<String, ModelError> {
+pub fn hash_of(folder: &Path, file: &str) -> Result<String> {
     match Card::read(folder).and_then(|card| card.sha256.get(file).cloned()) {
         Some(hash) => Ok(hash),
         None => fetch::sha256_of_file(&folder.join(file), &Silent),

@@ -1,5 +1,8 @@
 //! A spoken sentence as words: small letters, contractions taken apart, what each is good for.
 
+use std::collections::{HashMap, HashSet};
+use std::sync::LazyLock;
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Word {
     /// As it was said, punctuation removed.
@@ -68,76 +71,27 @@ pub fn is_content(word: &str) -> bool {
     word.len() > 2 && !binds.iter().any(|list| list(word))
 }
 
+/// The lists of words.txt by name. Each is a paragraph: what it is for, its name and a colon, the words.
+static LISTS: LazyLock<HashMap<&str, HashSet<&str>>> = LazyLock::new(|| {
+    let lists = include_str!("words.txt").split("\n\n").filter_map(|list| {
+        let (head, words) = list.split_once(':')?;
+        Some((head.lines().last()?, words.split_whitespace().collect()))
+    });
+    lists.collect()
+});
+
 macro_rules! word_lists {
-    ($($(#[$doc:meta])* $name:ident = $words:literal;)*) => {
-        $($(#[$doc])* pub fn $name(word: &str) -> bool {
-            const WORDS: &str = $words;
-            WORDS.split_ascii_whitespace().any(|w| w == word)
+    ($($name:ident)*) => {
+        $(pub fn $name(word: &str) -> bool {
+            LISTS[stringify!($name)].contains(word)
         })*
     };
 }
 
 word_lists! {
-    /// Words that open a clause and say nothing about it.
-    is_lead = "so now then and ok okay alright right next first second third finally lastly also well \
-        again just simply gently carefully slowly quickly please always basically here there anyway \
-        afterwards meanwhile but or um uh yeah yes great perfect good once_more again actually";
-    /// Who does it.
-    is_subject = "i we you he she they let's";
-    /// What may stand between who does it and what is done.
-    is_auxiliary = "'m am are 're is 'll will can could should would must 've have has 'd going to gonna gotta \
-        want wanna need needs like start starting begin by go ahead and just also then now first actually \
-        simply basically gently carefully slowly quickly probably really be trying try continue keep over \
-        here in there again all guys always even kind of still next only usually today finally together \
-        definitely off at point stage lightly finely thinly roughly evenly";
-    /// Forms of to be that make a gerund an action.
-    is_being = "'m am are 're be is start starting keep continue by going go";
-    /// Forms of to have that make it a thing done.
-    is_having = "'ve have has had";
-    /// Words that turn a clause into its opposite.
-    is_negation = "not don't never won't can't cannot didn't doesn't isn't wouldn't shouldn't couldn't haven't \
-        without no n't";
-    /// Words that open a clause which is not what is done now.
-    is_subordinator = "if when because since until while as after before once that which who whose how why \
-        where what unless although though cause 'cause whenever whether than";
-    /// Words that end what is said of an action.
-    is_clause_break = "because 'cause cause which who since although though but if unless so";
-    /// Words before a thing.
-    is_determiner = "the a an my your our his her their some this that these those each every all both any \
-        another more half one two three four five six seven eight nine ten twelve twenty couple few little enough \
-        about around";
-    /// Words that stand for a thing.
-    is_pronoun = "it them this that these those everything";
-    /// Words that begin where, with what or how long.
-    is_preposition = "in into on onto to from with of for at by over under through around about off out up \
-        down across between until till inside against along back together aside away as like without on top \
-        all right straight directly";
-    /// Words that carry nothing as an object.
-    is_empty = "it them this that these those there here up down in out on off over so and or then now just \
-        really very a an the to of for with my your our i we you is are be go ahead back well again like \
-        bit little some any all more one right away at by as too something anything stuff thing things \
-        that's it's";
-    /// Verbs of talk and thought, and others that hands do not do.
-    is_talking = "have had has love hate like want need know knew think thought see saw seen mean meant say said \
-        tell told ask call hear heard feel felt find found remember forget hope wish believe guess enjoy prefer buy \
-        bought owe mind thank miss show become became seem look meet met read wait win won eat ate visit own cost \
-        learn teach promise play try did does got been such even what plus than near toward despite beside per \
-        inside outside during same whole quite rather only most many much maybe done help require control create \
-        notice post resist protect live recommend suggest happen deserve";
-    /// Words after which it is told how something is.
-    is_state = "is are was were has isn't aren't looks smells tastes 's 're";
-    /// Sounds between words.
-    is_filler = "um uh uhm er erm just really basically actually literally obviously simply";
-    /// Words that "the" replaces.
-    is_replaced = "a an my your our some this these those that the his her their";
-    /// Words that say nothing at the end of an order.
-    is_dangling = "and then so now here today okay ok right but or guys there also to the a we 're 'm 'll \
-        going just with of please alright basically is are gonna that again you 've by go ahead want can need \
-        will first next if when because as start";
-    /// Measures, which chatter seldom has.
-    is_measure = "cup cups teaspoon teaspoons tablespoon tablespoons tsp tbsp ounce ounces gram grams pound \
-        pounds inch inches minute minutes hour hours degrees degree heat pinch clove cloves millimetres \
-        millimeters centimetres centimeters litre liter pan bowl oven pot skillet board tray";
+    is_lead is_subject is_auxiliary is_being is_having is_negation is_subordinator
+    is_clause_break is_determiner is_pronoun is_preposition is_empty is_talking is_state
+    is_filler is_replaced is_dangling is_measure
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use crate::error::NnError;
+use crate::error::{NnError, Result};
 use crate::transformer::{GeluKind, TransformerConfig};
 use crate::weights::read_json;
 
@@ -80,7 +80,7 @@ pub struct ImageConfig {
 
 impl ClipConfig {
     /// Reads and checks config.json.
-    pub fn read(folder: &Path) -> Result<(Self, Family), NnError> {
+    pub fn read(folder: &Path) -> Result<(Self, Family)> {
         let config: Self = read_json(folder, "config.json")?;
         let family = match config.model_type.as_str() {
             "clip" => Family::Clip,

@@ -3,7 +3,7 @@
 
 use super::config::{Family, ImageConfig};
 use super::normalize::Normalize;
-use crate::error::NnError;
+use crate::error::Result;
 use crate::kernels::{self, attend, simd};
 use crate::layers::{LayerNorm, Linear};
 use crate::transformer::{FeedForward, Naming, Transformer, TransformerConfig};
@@ -37,7 +37,7 @@ impl ImageEncoder {
         family: Family,
         config: &ImageConfig,
         normalize: Normalize,
-    ) -> Result<Self, NnError> {
+    ) -> Result<Self> {
         let TransformerConfig { width: d, eps, .. } = config.transformer;
         let scope = weights.scope("vision_model");
         let embeddings = scope.at("embeddings");
@@ -125,11 +125,7 @@ impl ImageEncoder {
 }
 
 /// SigLIP2 keeps the patches' convolution as a linear layer, with a pixel's channels side by side.
-fn patches(
-    scope: &Scope<'_>,
-    family: Family,
-    (d, patch): (usize, usize),
-) -> Result<Linear, NnError> {
+fn patches(scope: &Scope<'_>, family: Family, (d, patch): (usize, usize)) -> Result<Linear> {
     if family == Family::Siglip2 {
         return scope.linear("patch_embedding", d, 3 * patch * patch);
     }
@@ -150,7 +146,7 @@ struct AttentionPooling {
 }
 
 impl AttentionPooling {
-    fn load(scope: &Scope<'_>, config: &TransformerConfig) -> Result<Self, NnError> {
+    fn load(scope: &Scope<'_>, config: &TransformerConfig) -> Result<Self> {
         let d = config.width;
         let bias = scope.tensor("attention.in_proj_bias", &[3 * d])?;
         let weight = scope.tensor("attention.in_proj_weight", &[3 * d, d])?;

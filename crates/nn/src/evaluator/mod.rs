@@ -15,7 +15,7 @@ pub mod gpu;
 
 use safetensors::tensor::{Dtype, TensorView};
 
-use crate::error::NnError;
+use crate::error::Result;
 use crate::matrix::Cores;
 use crate::weights::Weights;
 pub use activations::Activations;
@@ -46,7 +46,7 @@ pub struct EvaluatorNetwork {
 
 impl EvaluatorNetwork {
     /// The network in a file that has all tensors.
-    pub fn read(config: EvaluatorConfig, weights: &Weights) -> Result<Self, NnError> {
+    pub fn read(config: EvaluatorConfig, weights: &Weights) -> Result<Self> {
         let layout = ParameterLayout::new(&config);
         let parameters = layout.read(weights)?;
         Ok(Self { config, layout, parameters })

@@ -11,7 +11,7 @@ use std::ops::Range;
 use stitch_core::random::SplitMix64;
 
 use super::config::EvaluatorConfig;
-use crate::error::NnError;
+use crate::error::Result;
 use crate::weights::Weights;
 
 /// One tensor of the buffer.
@@ -101,7 +101,7 @@ impl ParameterLayout {
     }
 
     /// The buffer of a file that has all tensors.
-    pub fn read(&self, weights: &Weights) -> Result<Vec<f32>, NnError> {
+    pub fn read(&self, weights: &Weights) -> Result<Vec<f32>> {
         let mut values = Vec::with_capacity(self.len());
         for parameter in &self.all {
             values.extend(weights.tensor(&parameter.name, &parameter.shape)?);

@@ -3,7 +3,7 @@
 
 use super::mel::FRAMES;
 use super::{EPS, WhisperConfig};
-use crate::error::NnError;
+use crate::error::{NnError, Result};
 use crate::kernels::{self, Activation};
 use crate::layers::{LayerNorm, Linear};
 use crate::matrix::Matrix;
@@ -21,7 +21,7 @@ pub(super) struct Encoder {
 }
 
 impl Encoder {
-    pub fn load(scope: &Scope<'_>, config: &WhisperConfig) -> Result<Self, NnError> {
+    pub fn load(scope: &Scope<'_>, config: &WhisperConfig) -> Result<Self> {
         let d = config.d_model;
         let convolution = |name: &str, inputs: usize| {
             let scope = scope.at(name);

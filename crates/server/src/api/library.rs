@@ -17,7 +17,7 @@ use tower_http::services::ServeFile;
 use utoipa::{IntoParams, ToSchema};
 
 use super::extract::{AppState, Json, Path, Query, Reply, blocking, with_ffmpeg};
-use crate::error::{ApiError, NotFound};
+use crate::error::{ApiError, NotFound, Result};
 use crate::state::State as Server;
 use crate::wire::ClipRef;
 
@@ -93,7 +93,7 @@ fn steps(pool: &Stock, video: u32) -> Vec<VideoStep> {
     clips[first..].iter().take_while(|clip| clip.video.0 == video).map(step).collect()
 }
 
-pub fn videos(state: &Server) -> Result<Vec<VideoView>, ApiError> {
+pub fn videos(state: &Server) -> Result<Vec<VideoView>> {
     state.refresh_pool()?;
     let pool = state.pool()?;
     let records = state.resources.library.videos()?;
@@ -119,7 +119,7 @@ pub async fn get(State(state): AppState, Path(id): Path<u32>) -> Reply<VideoView
 }
 
 /// The path and length of a video that is ready. Requests name videos by id only.
-fn path_of(state: &Server, id: u32) -> Result<(PathBuf, u64), ApiError> {
+fn path_of(state: &Server, id: u32) -> Result<(PathBuf, u64)> {
     let record = state.resources.library.video(VideoId(id))?;
     match record.status {
         VideoStatus::Ready => Ok((record.path, record.video.length_ms)),
@@ -149,13 +149,13 @@ pub async fn file(
     State(state): AppState,
     Path(id): Path<u32>,
     request: Request,
-) -> Result<Response, ApiError> {
+) -> Result<Response> {
     let (path, _) = blocking(move || path_of(&state, id)).await?;
     send_file(path, request).await
 }
 
 /// Sends a file or a range of it; browsers check whether it has changed before they use a cached copy.
-pub async fn send_file(path: PathBuf, request: Request) -> Result<Response, ApiError> {
+pub async fn send_file(path: PathBuf, request: Request) -> Result<Response> {
     let sent = ServeFile::new(path).oneshot(request).await;
     let mut response = sent.unwrap_or_else(|never| match never {}).map(Body::new);
     if response.status() == StatusCode::NOT_FOUND {
@@ -183,7 +183,7 @@ pub async fn thumbnail(
     State(state): AppState,
     Path(id): Path<u32>,
     Query(ThumbnailQuery { at }): Query<ThumbnailQuery>,
-) -> Result<Response, ApiError> {
+) -> Result<Response> {
     let server = state.clone();
     let extract = move || {
         let (path, length_ms) = path_of(&server, id)?;
@@ -230,7 +230,7 @@ pub struct SearchResult {
 /// Clips and sentences found by a search, at most so many of each; chosen by hand.
 const MAX_RESULTS: usize = 12;
 
-pub fn find(state: &Server, text: &str) -> Result<SearchResults, ApiError> {
+pub fn find(state: &Server, text: &str) -> Result<SearchResults> {
     let text: String = text.trim().chars().take(200).collect();
     let Some(pool) = state.pool()?.filter(|_| !text.is_empty()) else {
         return Ok(SearchResults::default());

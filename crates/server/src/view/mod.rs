@@ -17,7 +17,7 @@ use utoipa::openapi::OpenApi;
 use crate::api::extract::{AppState, Json, Path, Query, blocking};
 use crate::api::library::SearchQuery;
 use crate::editor;
-use crate::error::ApiError;
+use crate::error::{ApiError, Result};
 use crate::guard::Access;
 use crate::jobs::JobKind;
 use crate::state::{SharedState, State as Server};
@@ -57,7 +57,7 @@ pub async fn not_found(
 async fn page(
     state: SharedState,
     access: Access,
-    make: impl FnOnce(&Server) -> Result<Markup, ApiError> + Send + 'static,
+    make: impl FnOnce(&Server) -> Result<Markup> + Send + 'static,
 ) -> Response {
     let server = state.clone();
     match blocking(move || make(&server)).await {
@@ -67,9 +67,7 @@ async fn page(
 }
 
 /// A part of a page, which the script inserts.
-async fn fragment(
-    make: impl FnOnce() -> Result<Markup, ApiError> + Send + 'static,
-) -> Result<Response, ApiError> {
+async fn fragment(make: impl FnOnce() -> Result<Markup> + Send + 'static) -> Result<Response> {
     Ok(respond(StatusCode::OK, blocking(make).await?))
 }
 
@@ -84,7 +82,7 @@ async fn library(
 async fn search_results(
     State(state): AppState,
     Query(SearchQuery { q }): Query<SearchQuery>,
-) -> Result<Response, ApiError> {
+) -> Result<Response> {
     fragment(move || library::search_results(&state, &q)).await
 }
 
@@ -95,7 +93,7 @@ async fn new(State(state): AppState) -> Response {
 async fn demonstration(
     State(state): AppState,
     Extension(access): Extension<Access>,
-    id: Result<Path<i64>, ApiError>,
+    id: Result<Path<i64>>,
 ) -> Response {
     page(state, access, |state| demonstration::demonstration(state, id?.0)).await
 }
@@ -104,12 +102,12 @@ async fn change(
     State(state): AppState,
     Path(id): Path<i64>,
     Json(change): Json<Change>,
-) -> Result<Response, ApiError> {
+) -> Result<Response> {
     let apply = move || demonstration::fragment(&state, &editor::change(&state, id, &change)?);
     fragment(apply).await
 }
 
-async fn rendered(State(state): AppState, Path(id): Path<i64>) -> Result<Response, ApiError> {
+async fn rendered(State(state): AppState, Path(id): Path<i64>) -> Result<Response> {
     let rendered = move || {
         let view = editor::view(&state, id)?;
         let job = state.jobs.newest(JobKind::Render, id)?;
@@ -138,7 +136,7 @@ async fn study_next(
 async fn study_pair(
     State(state): AppState,
     Extension(access): Extension<Access>,
-    trial: Result<Path<(String, usize)>, ApiError>,
+    trial: Result<Path<(String, usize)>>,
 ) -> Response {
     let pair = move |state: &Server| {
         let Path((key, number)) = trial?;
@@ -147,7 +145,7 @@ async fn study_pair(
     page(state, access, pair).await
 }
 
-async fn asset(Path((version, name)): Path<(String, String)>) -> Result<Response, ApiError> {
+async fn asset(Path((version, name)): Path<(String, String)>) -> Result<Response> {
     let (media_type, text) = match name.as_str() {
         "page.css" => ("text/css; charset=utf-8", layout::STYLE),
         "page.js" => ("text/javascript; charset=utf-8", layout::SCRIPT),

@@ -16,7 +16,7 @@ use cudarc::driver::{
 use cudarc::nvrtc;
 use rayon::prelude::*;
 
-use crate::error::NnError;
+use crate::error::{NnError, Result};
 use crate::evaluator::dropout::Mask;
 
 /// The type of activations and of factors in matrix products.
@@ -176,7 +176,7 @@ const DEFAULT_SHARED_BYTES: usize = 48 << 10;
 
 impl Device {
     /// The first GPU, with kernels for these constants.
-    pub fn new(arithmetic: Arithmetic, constants: &[(&str, usize)]) -> Result<Self, NnError> {
+    pub fn new(arithmetic: Arithmetic, constants: &[(&str, usize)]) -> Result<Self> {
         check_libraries()?;
         let context = CudaContext::new(0)?;
         let (major, minor) = context.compute_capability()?;
@@ -190,21 +190,21 @@ impl Device {
         let names =
             SOURCE.split("__global__ void ").skip(1).filter_map(|rest| rest.split('(').next());
         let load = |name| Ok((name, module.load_function(name)?));
-        let kernels = names.map(load).collect::<Result<_, NnError>>()?;
+        let kernels = names.map(load).collect::<Result<_>>()?;
         let stream = context.default_stream();
         let blas = CudaBlas::new(stream.clone())?;
         Ok(Self { stream, blas, kernels, staging: None, arithmetic })
     }
 
     /// New memory of so many bytes, whatever is in it.
-    pub fn buffer(&self, bytes: usize) -> Result<GpuBuffer, NnError> {
+    pub fn buffer(&self, bytes: usize) -> Result<GpuBuffer> {
         let mut buffer = GpuBuffer::default();
         self.reserve(&mut buffer, bytes)?;
         Ok(buffer)
     }
 
     /// Memory for so many bytes, whatever is in it.
-    pub fn reserve(&self, buffer: &mut GpuBuffer, bytes: usize) -> Result<Address, NnError> {
+    pub fn reserve(&self, buffer: &mut GpuBuffer, bytes: usize) -> Result<Address> {
         if buffer.memory.as_ref().is_none_or(|memory| memory.len() < bytes) {
             // SAFETY: kernels write to it before they read it.
             let memory = unsafe { self.stream.alloc::<u8>(bytes.max(1))? };
@@ -215,12 +215,7 @@ impl Device {
     }
 
     /// Starts a kernel, with what kernels.cu says that it takes.
-    pub fn launch(
-        &self,
-        name: &'static str,
-        blocks: LaunchGrid,
-        args: &[Arg],
-    ) -> Result<(), NnError> {
+    pub fn launch(&self, name: &'static str, blocks: LaunchGrid, args: &[Arg]) -> Result<()> {
         let kernel = &self.kernels[name];
         if blocks.shared > DEFAULT_SHARED_BYTES {
             let most = CUfunction_attribute_enum::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
@@ -253,7 +248,7 @@ impl Device {
         (a, b, c): (GpuMatrix, GpuMatrix, GpuMatrix),
         (m, n, k): (usize, usize, usize),
         output: GemmOutput,
-    ) -> Result<(), NnError> {
+    ) -> Result<()> {
         let (one, kind) = (1.0f32, self.arithmetic.kind());
         let beta = if output == GemmOutput::Add { 1.0f32 } else { 0.0 };
         let result_kind = match output {
@@ -289,14 +284,14 @@ impl Device {
     }
 
     /// Copies a few values to the GPU.
-    pub fn write<T>(&self, at: Address, values: &[T]) -> Result<(), NnError> {
+    pub fn write<T>(&self, at: Address, values: &[T]) -> Result<()> {
         // SAFETY: the buffer is as large; memory that is not pinned is read before this returns.
         unsafe { driver::result::memcpy_htod_async(at.0, values, self.stream.cu_stream())? };
         Ok(())
     }
 
     /// Copies many values to the GPU, through pinned memory.
-    pub fn write_many(&mut self, at: Address, values: &[f32]) -> Result<(), NnError> {
+    pub fn write_many(&mut self, at: Address, values: &[f32]) -> Result<()> {
         self.stream.synchronize()?; // the last copy out of it is done
         let mut staging = match self.staging.take() {
             Some(staging) if staging.len() >= values.len() => staging,
@@ -313,7 +308,7 @@ impl Device {
     }
 
     /// Copies values from the GPU, when all that was started is done.
-    pub fn read(&self, at: Address, count: usize) -> Result<Vec<f32>, NnError> {
+    pub fn read(&self, at: Address, count: usize) -> Result<Vec<f32>> {
         let mut values = vec![0.0f32; count];
         // SAFETY: the buffer is as large, and the copy is done before anybody reads it.
         unsafe { driver::result::memcpy_dtoh_async(&mut values, at.0, self.stream.cu_stream())? };
@@ -322,7 +317,7 @@ impl Device {
     }
 
     /// Fills memory with zeros.
-    pub fn clear(&self, at: Address, bytes: usize) -> Result<(), NnError> {
+    pub fn clear(&self, at: Address, bytes: usize) -> Result<()> {
         // SAFETY: the buffer is as large.
         unsafe { driver::result::memset_d8_async(at.0, 0, bytes, self.stream.cu_stream())? };
         Ok(())
@@ -330,7 +325,7 @@ impl Device {
 }
 
 /// That the libraries are there: they are loaded when they are first used, which must not fail.
-fn check_libraries() -> Result<(), NnError> {
+fn check_libraries() -> Result<()> {
     // SAFETY: loading NVIDIA's libraries runs nothing but what they need to begin.
     let there = unsafe {
         [
