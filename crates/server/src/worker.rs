@@ -3,7 +3,7 @@
 use std::panic::AssertUnwindSafe;
 use std::thread::JoinHandle;
 
-use stitch_engine::index::Indexer;
+use stitch_engine::index::{Indexer, Report};
 use stitch_engine::progress::Progress;
 use stitch_engine::render;
 
@@ -82,15 +82,11 @@ fn index(state: &State, folder: &str, progress: &dyn Progress) -> Result<String>
     };
     let report = indexer.run(&[folder], progress);
     state.reload_pool()?; // videos that were indexed before an error count too
-    let report = report?;
+    let Report { found, indexed, clips, unchanged, duplicates, failed } = report?;
+    let failed = failed.len();
     Ok(format!(
-        "{} videos found: {} indexed now with {} clips, {} unchanged, {} duplicates, {} failed",
-        report.found,
-        report.indexed,
-        report.clips,
-        report.unchanged,
-        report.duplicates,
-        report.failed.len()
+        "{found} videos found: {indexed} indexed now with {clips} clips, {unchanged} unchanged, \
+         {duplicates} duplicates, {failed} failed"
     ))
 }
 

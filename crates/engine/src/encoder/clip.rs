@@ -57,20 +57,14 @@ pub fn load(folder: &Path, name: &str, towers: Towers) -> Result<TwoTowers> {
             let reason = format!("pictures have {} numbers, texts {}", sizes.dim, text.dim);
             return Err(NnError::Config { path: folder.join("config.json"), reason }.into());
         }
-        let Preparation { spec, colours } = Preparation::read(folder, family, sizes.image)?;
-        let encoder = ImageEncoder::load(&weights, family, &sizes, colours)?;
+        let (spec, normalize) = preprocessing(folder, family, sizes.image)?;
+        let encoder = ImageEncoder::load(&weights, family, &sizes, normalize)?;
         image = Some(Box::new(Images { spec, dim: sizes.dim, encoder }));
     }
     let encoder = TextEncoder::load(folder, weights, family, &text)?;
     let weights = hash_of(folder, Weights::FILE)?;
     let id = EncoderId { name: name.into(), dim: text.dim, weights };
     Ok(TwoTowers::new(id, image, Box::new(encoder)))
-}
-
-/// How frames and colours are prepared for a tower.
-struct Preparation {
-    spec: FrameSpec,
-    colours: Normalize,
 }
 
 /// The fields of preprocessor_config.json that matter here.
@@ -93,49 +87,51 @@ struct Processors {
     image_processor: Processor,
 }
 
-impl Preparation {
-    /// For a tower that takes square pictures of this size.
-    fn read(folder: &Path, family: Family, size: usize) -> Result<Self, NnError> {
-        let name = "preprocessor_config.json";
-        let processor: Processor = if folder.join(name).exists() {
-            read_json(folder, name)?
-        } else {
-            read_json::<Processors>(folder, "processor_config.json")?.image_processor
-        };
-        let wrong = |reason: String| NnError::Config { path: folder.join(name), reason };
-        let clip = family == Family::Clip;
-        let crops = processor.do_center_crop.unwrap_or(clip);
-        let found = [processor.size.as_ref(), processor.crop_size.as_ref().filter(|_| crops)];
-        for found in found.into_iter().flatten().flat_map(lengths) {
-            if family != Family::Siglip2 && found != size as u64 {
-                return Err(wrong(format!(
-                    "it makes pictures of {found}, but config.json says {size}; pictures are scaled \
-                     to the tower's size only"
-                )));
-            }
+/// How frames and colours are prepared for a tower that takes square pictures of this size.
+fn preprocessing(
+    folder: &Path,
+    family: Family,
+    size: usize,
+) -> Result<(FrameSpec, Normalize), NnError> {
+    let name = "preprocessor_config.json";
+    let processor: Processor = if folder.join(name).exists() {
+        read_json(folder, name)?
+    } else {
+        read_json::<Processors>(folder, "processor_config.json")?.image_processor
+    };
+    let wrong = |reason: String| NnError::Config { path: folder.join(name), reason };
+    let clip = family == Family::Clip;
+    let crops = processor.do_center_crop.unwrap_or(clip);
+    let found = [processor.size.as_ref(), processor.crop_size.as_ref().filter(|_| crops)];
+    for found in found.into_iter().flatten().flat_map(lengths) {
+        if family != Family::Siglip2 && found != size as u64 {
+            return Err(wrong(format!(
+                "it makes pictures of {found}, but config.json says {size}; pictures are scaled \
+                 to the tower's size only"
+            )));
         }
-        let filter = match processor.resample.unwrap_or(3) {
-            2 => Filter::Bilinear,
-            3 => Filter::Bicubic,
-            other => {
-                let reason = format!("resample {other}; 2 (bilinear) and 3 (bicubic) are known");
-                return Err(wrong(reason));
-            }
-        };
-        let keeps_shape = processor.size.as_ref().is_some_and(|s| s.get("shortest_edge").is_some());
-        let fit = if crops && (keeps_shape || clip) { Fit::Crop } else { Fit::Squash };
-        let spec = FrameSpec::single((size as u32, size as u32), fit, filter, FPS);
-        let factor = match processor.do_rescale {
-            Some(false) => 1.0,
-            _ => processor.rescale_factor.unwrap_or(1.0 / 255.0),
-        };
-        let usual = if clip { (OPENAI_MEAN, OPENAI_STD) } else { ([0.5; 3], [0.5; 3]) };
-        let (mean, std) = match processor.do_normalize {
-            Some(false) => ([0.0; 3], [1.0; 3]),
-            _ => (processor.image_mean.unwrap_or(usual.0), processor.image_std.unwrap_or(usual.1)),
-        };
-        Ok(Self { spec, colours: Normalize::new(factor, mean, std) })
     }
+    let filter = match processor.resample.unwrap_or(3) {
+        2 => Filter::Bilinear,
+        3 => Filter::Bicubic,
+        other => {
+            let reason = format!("resample {other}; 2 (bilinear) and 3 (bicubic) are known");
+            return Err(wrong(reason));
+        }
+    };
+    let keeps_shape = processor.size.as_ref().is_some_and(|s| s.get("shortest_edge").is_some());
+    let fit = if crops && (keeps_shape || clip) { Fit::Crop } else { Fit::Squash };
+    let spec = FrameSpec::single((size as u32, size as u32), fit, filter, FPS);
+    let factor = match processor.do_rescale {
+        Some(false) => 1.0,
+        _ => processor.rescale_factor.unwrap_or(1.0 / 255.0),
+    };
+    let usual = if clip { (OPENAI_MEAN, OPENAI_STD) } else { ([0.5; 3], [0.5; 3]) };
+    let (mean, std) = match processor.do_normalize {
+        Some(false) => ([0.0; 3], [1.0; 3]),
+        _ => (processor.image_mean.unwrap_or(usual.0), processor.image_std.unwrap_or(usual.1)),
+    };
+    Ok((spec, Normalize::new(factor, mean, std)))
 }
 
 /// The lengths in `224`, `{"shortest_edge": 224}` or `{"height": 224, "width": 224}`.

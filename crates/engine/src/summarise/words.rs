@@ -54,21 +54,9 @@ pub fn join(words: &[Word]) -> String {
 
 /// Whether the word names something (is no function word).
 pub fn is_content(word: &str) -> bool {
-    let binds = [
-        is_lead,
-        is_subject,
-        is_auxiliary,
-        is_negation,
-        is_subordinator,
-        is_determiner,
-        is_pronoun,
-        is_preposition,
-        is_empty,
-        is_filler,
-        is_talking,
-        is_state,
-    ];
-    word.len() > 2 && !binds.iter().any(|list| list(word))
+    const FUNCTION_WORDS: &str = "is_lead is_subject is_auxiliary is_negation is_subordinator is_determiner \
+        is_pronoun is_preposition is_empty is_filler is_talking is_state";
+    word.len() > 2 && !FUNCTION_WORDS.split(' ').any(|list| LISTS[list].contains(word))
 }
 
 /// The lists of words.txt by name. Each is a paragraph: what it is for, its name and a colon, the words.

@@ -12,6 +12,7 @@ use stitch_engine::demonstrate::{Place, Stock};
 use stitch_engine::export::thumbnails::picture_at;
 use stitch_engine::library::{VideoRecord, VideoStatus};
 use stitch_engine::progress::Silent;
+use stitch_engine::transcript::Sentence;
 use tower::ServiceExt;
 use tower_http::services::ServeFile;
 use utoipa::{IntoParams, ToSchema};
@@ -235,25 +236,21 @@ pub fn find(state: &Server, text: &str) -> Result<SearchResults> {
     let Some(pool) = state.pool()?.filter(|_| !text.is_empty()) else {
         return Ok(SearchResults::default());
     };
-    let title = |id: VideoId| pool.videos.get(&id).map_or("", |v| &v.video.title).to_owned();
+    let result = |clip: ClipRef, text: String, probability| {
+        let video = pool.videos.get(&VideoId(clip.video));
+        let title = video.map_or("", |video| &video.video.title).to_owned();
+        SearchResult { clip, title, text, probability }
+    };
     let resources = &state.resources;
     let (library, encoder) = (&resources.library, resources.encoder.as_ref());
     let clips = pool.search(library, &text, MAX_RESULTS, encoder, &resources.sentence)?;
     let shown = clips.iter().map(|found| {
         let clip = pool.pool.clip(found.clip);
-        SearchResult {
-            clip: Place::from(clip).into(),
-            title: title(clip.video),
-            text: clip.text.clone(),
-            probability: Some(found.probability()),
-        }
+        result(Place::from(clip).into(), clip.text.clone(), Some(found.probability()))
     });
-    let sentences = library.heard(&text, MAX_RESULTS)?.into_iter();
-    let said = sentences.map(|(video, sentence)| SearchResult {
-        clip: ClipRef { video: video.0, start_ms: sentence.start_ms, end_ms: sentence.end_ms },
-        title: title(video),
-        text: sentence.text,
-        probability: None,
+    let said = library.heard(&text, MAX_RESULTS)?.into_iter().map(|(video, sentence)| {
+        let Sentence { start_ms, end_ms, text } = sentence;
+        result(ClipRef { video: video.0, start_ms, end_ms }, text, None)
     });
     Ok(SearchResults { shown: shown.collect(), said: said.collect() })
 }
