@@ -45,7 +45,7 @@ pub struct Common {
 pub struct ScorerArguments {
     /// The method that ranks candidates [default: the evaluator if there is one for the library's
     /// encoder]
-    #[arg(long, value_name = "NAME", value_parser = SCORERS)]
+    #[arg(long, value_name = "NAME", value_parser = SCORERS.map(|scorer| scorer.name))]
     pub scorer: Option<String>,
     /// The domain of the evaluator: cooking, woodworking, gardening, or as given to `stitch train
     /// --domain` [default: the one whose description is most similar to the procedure]

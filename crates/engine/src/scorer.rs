@@ -66,6 +66,16 @@ pub struct ScorerModels<'a> {
     pub sentence: &'a SentenceEncoder,
 }
 
+pub type LoadScorer = fn(&ScorerModels) -> Result<Option<Box<dyn Scorer>>, ScorerError>;
+
+#[derive(Clone, Copy, Debug)]
+pub struct ScorerEntry {
+    /// What [`Scorer::name`] says.
+    pub name: &'static str,
+    /// None where there is no model for the encoder.
+    pub load: LoadScorer,
+}
+
 impl Query<'_> {
     /// M's log probability that the clip shows the step where M has the pair, else the cosine.
     fn similarity(&self, step: usize, clip: ClipId, pool: &Pool) -> f32 {
@@ -105,12 +115,13 @@ impl Query<'_> {
 pub struct AverageSimilarity;
 
 impl AverageSimilarity {
-    pub const NAME: &str = "average-similarity";
+    pub const ENTRY: ScorerEntry =
+        ScorerEntry { name: "average-similarity", load: |_| Ok(Some(Box::new(Self))) };
 }
 
 impl Scorer for AverageSimilarity {
     fn name(&self) -> &str {
-        Self::NAME
+        Self::ENTRY.name
     }
 
     fn score(&self, query: &Query, pool: &Pool, candidates: &[Sequence]) -> Scores {

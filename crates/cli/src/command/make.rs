@@ -249,8 +249,8 @@ fn print(demonstration: &Demonstration, left_out: usize, files: &[PathBuf], defa
         let read = reading_summary(demonstration.steps.len(), left_out);
         println!("From the text: {read}; `--show-reading` lists them.");
     }
-    if default_scorer && demonstration.scorer != SCORERS[0] {
-        let (best, used) = (SCORERS[0], &demonstration.scorer);
+    if default_scorer && demonstration.scorer != SCORERS[0].name {
+        let (best, used) = (SCORERS[0].name, &demonstration.scorer);
         println!("There is no {best} for the library's encoder; {used} ranked the candidates.");
     }
     files.iter().for_each(|file| println!("  {}", file.display()));

@@ -68,7 +68,7 @@ pub fn run(command: &StudyCommand, setup: &Setup) -> Result<u8, Failure> {
 }
 
 fn new(arguments: &NewArguments, setup: &Setup) -> Result<u8, Failure> {
-    let session = setup.open(&by_name(AverageSimilarity::NAME))?;
+    let session = setup.open(&by_name(AverageSimilarity::ENTRY.name))?;
     let methods = arguments.methods(&session, setup)?;
     let out = &arguments.out;
     let read = |file: &PathBuf| Ok(read_procedure(file, Some(&session.sentences))?.procedure);
@@ -129,16 +129,17 @@ impl NewArguments {
             return results_of(name, folder.into());
         }
         let mut options = Options { seed: self.seed, ..Options::default() };
+        let names = SCORERS.map(|scorer| scorer.name);
         let scorer = match text {
             "most-similar" => {
                 (options.k_best.switch_cost, options.k_best.order_cost) = (0.0, 0.0);
-                AverageSimilarity::NAME
+                AverageSimilarity::ENTRY.name
             }
-            _ if SCORERS.contains(&text) => text,
+            _ if names.contains(&text) => text,
             _ => {
                 return Err(Failure::new(format!(
                     "there is no method `{text}`; there are {}, most-similar, and NAME=DIR",
-                    SCORERS.join(", ")
+                    names.join(", ")
                 )));
             }
         };

@@ -1,36 +1,5 @@
-//! Any pair of ONNX graphs that encode images and texts into one space, described by `encoder.toml`.
-//!
-//! ```toml
-//! dim = 512                      # the length of a vector
-//!
-//! [image]
-//! file = "vision.onnx"
-//! input = "pixel_values"
-//! output = "image_embeds"
-//! width = 224
-//! height = 224
-//! frames = 8                     # frames of one clip; 1 for a tower of single frames
-//! fps = 8                        # frames encoded per second
-//! layout = "NTCHW"               # NCHW for pictures; NTCHW or NCTHW for clips
-//! fit = "crop"                   # or "squash"
-//! filter = "bicubic"             # or "bilinear"
-//! mean = [0.485, 0.456, 0.406]   # of colours between 0 and 1; left out: no shift
-//! std = [0.229, 0.224, 0.225]    # left out: no scale
-//! values = "floats"              # or "bytes": whole bytes, normalised inside the graph
-//! batch = 4                      # the most clips at once; 1 for a graph of a fixed batch
-//!
-//! [text]
-//! file = "text.onnx"
-//! input = "input_ids"
-//! mask = "attention_mask"        # left out: the graph takes none
-//! output = "text_embeds"
-//! tokenizer = "tokenizer.json"
-//! longest = 77                   # the most tokens
-//! fill = true                    # short texts are filled up to `longest`
-//! pad = 0                        # with this token
-//! lowercase = false
-//! batch = 16
-//! ```
+//! Any pair of ONNX graphs that encode images and texts into one space, described by `encoder.toml`
+//! (docs/src/formats.md has an example with every key).
 
 use std::path::{Path, PathBuf};
 

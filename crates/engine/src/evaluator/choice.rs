@@ -11,7 +11,9 @@ use super::{Config, Evaluator, EvaluatorError};
 use crate::encoder::EncoderId;
 use crate::models::weights;
 use crate::models::{Card, Store};
-use crate::scorer::{AverageSimilarity, Query, Scorer, Scores};
+use crate::scorer::{
+    AverageSimilarity, Query, Scorer, ScorerEntry, ScorerError, ScorerModels, Scores,
+};
 use crate::sentence::SentenceEncoder;
 
 /// The evaluators of one encoder, by domain. A query is scored by those of the domain whose description
@@ -23,7 +25,13 @@ pub struct Evaluators {
 }
 
 impl Evaluators {
-    pub const NAME: &str = "evaluator";
+    pub const ENTRY: ScorerEntry = ScorerEntry { name: "evaluator", load: Self::load_entry };
+
+    fn load_entry(with: &ScorerModels) -> Result<Option<Box<dyn Scorer>>, ScorerError> {
+        let found = Self::find(with.store, with.encoder, with.domain, with.sentence);
+        let found = found.map_err(|error| ScorerError::Load(error.into()))?;
+        Ok(found.map(|evaluators| Box::new(evaluators) as Box<dyn Scorer>))
+    }
 
     /// Those of the store that were trained on this encoder's features, and those that come with the program
     /// for domains of which the store has none; only of `domain` if it is given.
@@ -102,7 +110,7 @@ impl Evaluators {
 
 impl Scorer for Evaluators {
     fn name(&self) -> &str {
-        Self::NAME
+        Self::ENTRY.name
     }
 
     /// The log odds; where M was made, its mean log probability plus the weighted log odds.
