@@ -11,7 +11,7 @@ use stitch_core::features::Features;
 use super::precomputed::PrecomputedError;
 use super::shots::{self, Grid};
 use super::tower::{FrameSpec, ImageTower, TextTower};
-use super::{Encoder, EncoderError, EncoderId, Result, Seconds, VideoInput};
+use super::{Encoder, EncoderId, Result, Seconds, VideoInput};
 use crate::footage::{Footage, GRID_CELLS};
 use crate::media::{Decode, Frames, Sampling};
 use crate::progress::Progress;
@@ -260,7 +260,7 @@ mod tests {
             2
         }
 
-        fn encode(&self, pictures: &[&[u8]]) -> Result<Features, EncoderError> {
+        fn encode(&self, pictures: &[&[u8]]) -> Result<Features> {
             self.seen.fetch_add(pictures.len(), Ordering::Relaxed);
             let mean = |vector: &[&[u8]]| {
                 [0, 1].map(|c| vector.iter().map(|p| f32::from(p[c])).sum::<f32>())

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::card::Card;
 use super::fetch::{self, Pull};
-use super::manifest::{Manifest, Mirror, Model, Role};
+use super::manifest::{Manifest, Mirror, Model};
 use super::{ModelError, Result, hub};
 use crate::files::{self, FileError};
 use crate::progress::{Progress, Silent};

@@ -78,7 +78,7 @@ macro_rules! word_lists {
 
 word_lists! {
     is_lead is_subject is_auxiliary is_being is_having is_negation is_subordinator
-    is_clause_break is_determiner is_pronoun is_preposition is_empty is_talking is_state
+    is_clause_break is_determiner is_pronoun is_preposition is_empty is_state
     is_filler is_replaced is_dangling is_measure
 }
 
