@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use serde::{Deserialize, Serialize};
+
 use super::Result;
 use super::probe::{Probe, last_value, unusable};
 use super::program::{MediaError, Program};
@@ -20,7 +22,8 @@ pub struct Canvas {
 }
 
 /// What happens to a picture whose aspect ratio is not the canvas's.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Aspect {
     /// Letterboxed.
     #[default]

@@ -24,6 +24,9 @@ use crate::state::{SharedState, State as Server};
 use crate::wire::Change;
 use layout::{error_page, respond};
 
+/// What the visitor of a page may use, as a parameter of handlers.
+type Visitor = Extension<Access>;
+
 /// The pages, and the API's description.
 pub fn routes(description: OpenApi) -> Router<SharedState> {
     Router::new()
@@ -41,11 +44,7 @@ pub fn routes(description: OpenApi) -> Router<SharedState> {
 }
 
 /// The response of unknown paths: JSON under /api/, else a page.
-pub async fn not_found(
-    State(state): AppState,
-    Extension(access): Extension<Access>,
-    uri: Uri,
-) -> Response {
+pub async fn not_found(State(state): AppState, Extension(access): Visitor, uri: Uri) -> Response {
     let error = ApiError::not_found("page");
     match uri.path().starts_with("/api/") {
         true => error.into_response(),
@@ -71,11 +70,7 @@ async fn fragment(make: impl FnOnce() -> Result<Markup> + Send + 'static) -> Res
     Ok(respond(StatusCode::OK, blocking(make).await?))
 }
 
-async fn library(
-    State(state): AppState,
-    Extension(access): Extension<Access>,
-    uri: Uri,
-) -> Response {
+async fn library(State(state): AppState, Extension(access): Visitor, uri: Uri) -> Response {
     page(state, access, move |state| library::library(state, uri.query() == Some("all"))).await
 }
 
@@ -92,7 +87,7 @@ async fn new(State(state): AppState) -> Response {
 
 async fn demonstration(
     State(state): AppState,
-    Extension(access): Extension<Access>,
+    Extension(access): Visitor,
     id: Result<Path<i64>>,
 ) -> Response {
     page(state, access, |state| demonstration::demonstration(state, id?.0)).await
@@ -116,13 +111,13 @@ async fn rendered(State(state): AppState, Path(id): Path<i64>) -> Result<Respons
     fragment(rendered).await
 }
 
-async fn study(State(state): AppState, Extension(access): Extension<Access>) -> Response {
+async fn study(State(state): AppState, Extension(access): Visitor) -> Response {
     page(state, access, move |state| study::introduction(state, access)).await
 }
 
 async fn study_next(
     State(state): AppState,
-    Extension(access): Extension<Access>,
+    Extension(access): Visitor,
     Parts(key): Parts<String>,
 ) -> Response {
     let (server, rater) = (state.clone(), key.clone());
@@ -135,7 +130,7 @@ async fn study_next(
 
 async fn study_pair(
     State(state): AppState,
-    Extension(access): Extension<Access>,
+    Extension(access): Visitor,
     trial: Result<Path<(String, usize)>>,
 ) -> Response {
     let pair = move |state: &Server| {
