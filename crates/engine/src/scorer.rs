@@ -127,11 +127,9 @@ impl Scorer for AverageSimilarity {
     fn score(&self, query: &Query, pool: &Pool, candidates: &[Sequence]) -> Scores {
         query.check(pool, candidates, query.clip.dim())?;
         let one = |Sequence(clips): &Sequence| {
-            let shown = clips
-                .iter()
-                .enumerate()
-                .filter_map(|(step, clip)| clip.map(|clip| query.similarity(step, clip, pool)));
-            shown.sum::<f32>() / clips.len().max(1) as f32
+            let shown = clips.iter().zip(0..).filter_map(|(clip, step)| Some((step, (*clip)?)));
+            let sum: f32 = shown.map(|(step, clip)| query.similarity(step, clip, pool)).sum();
+            sum / clips.len().max(1) as f32
         };
         Ok(candidates.iter().map(one).collect())
     }

@@ -83,11 +83,8 @@ impl Graph {
             graph: self.name.clone(),
             reason: error.to_string(),
         };
-        let inputs = inputs
-            .iter()
-            .map(|(name, input)| Ok((name.to_string(), value(*input)?)))
-            .collect::<ort::Result<Vec<_>>>()
-            .map_err(failed)?;
+        let inputs = inputs.iter().map(|(name, input)| Ok((name.to_string(), value(*input)?)));
+        let inputs = inputs.collect::<ort::Result<Vec<_>>>().map_err(failed)?;
         let mut session = self.borrow()?;
         let found = {
             let outputs = session.run(inputs).map_err(failed)?;

@@ -10,7 +10,6 @@ use crate::weights::Scope;
 /// The parts of an attention's stacked input.
 pub(crate) const QKV: [&str; 3] = ["q_proj", "k_proj", "v_proj"];
 
-/// The sizes of a transformer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TransformerConfig {
     pub width: usize,

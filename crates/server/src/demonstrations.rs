@@ -56,7 +56,6 @@ pub fn get(database: &Database, id: i64) -> Result<Record> {
     found.ok_or_else(|| ApiError::not_found("demonstration"))
 }
 
-/// A demonstration and its current revision.
 pub fn current(database: &Database, id: i64) -> Result<(Record, Revision)> {
     let record = get(database, id)?;
     let revision = revision(database, id, record.revision)?;

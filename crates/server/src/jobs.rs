@@ -242,7 +242,6 @@ impl JobQueue {
         jobs.map(|job| Ok(self.with_progress(job?))).collect()
     }
 
-    /// The newest job of this kind for a demonstration.
     pub fn newest(&self, kind: JobKind, demonstration: i64) -> rusqlite::Result<Option<Job>> {
         let find = format!(
             "SELECT {COLUMNS} FROM jobs WHERE kind = ? AND work ->> 'demonstration' = ?

@@ -61,7 +61,6 @@ impl State {
         }))
     }
 
-    /// The file of a rendered video.
     pub fn render_file(&self, job: i64) -> PathBuf {
         self.folder.join("renders").join(format!("{job}.mp4"))
     }

@@ -37,7 +37,6 @@ pub fn load_folder(folder: &Path, name: &str, towers: Towers, store: &Store) -> 
     }
 }
 
-/// What encoders are loaded from.
 #[derive(Clone, Copy)]
 pub struct EncoderModels<'a> {
     pub store: &'a Store,

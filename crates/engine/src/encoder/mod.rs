@@ -124,7 +124,6 @@ pub trait Encoder: Send + Sync {
     }
 }
 
-/// A video by seconds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Seconds {
     /// One row per second; a zero row for a second without evidence.

@@ -53,7 +53,7 @@ impl Indexer<'_> {
         let indexed = self.clips(record, length_ms, seconds, steps)?;
         if indexed.clips.is_empty() && !self.encoder.sees() {
             let no_listener = probe.has_audio && self.speech.is_none();
-            return Ok(Outcome::Failed(no_steps(&sentences, no_listener)));
+            return Ok(Outcome::Failed(no_steps(&sentences, no_listener).into()));
         }
         let indexed = Indexed { sentences, narration_by: by, ..indexed };
         Ok(Outcome::Ready(video, Box::new(indexed)))
@@ -314,19 +314,16 @@ fn recognised_speech(
     Ok(Some(narration).filter(|narration| !narration.sentences.is_empty()))
 }
 
-fn no_steps(sentences: &[Sentence], no_listener: bool) -> String {
+fn no_steps(sentences: &[Sentence], no_listener: bool) -> &'static str {
     if sentences.is_empty() && no_listener {
         "it has sound but no subtitles, and there is no speech model to listen with; get one with \
          `stitch models pull whisper-base` and index again"
-            .into()
     } else if sentences.is_empty() {
         "nothing is known of what it shows: there is no subtitle file beside it and no text inside \
          it; put NAME.srt, NAME.vtt or NAME.steps.json beside it and index again"
-            .into()
     } else {
         "its narration names no step; write the steps into NAME.steps.json beside it and index \
          again"
-            .into()
     }
 }
 

@@ -37,12 +37,8 @@ pub enum Aspect {
 /// What a layer shows.
 #[derive(Clone, Copy, Debug)]
 pub enum Content<'a> {
-    Video {
-        path: &'a Path,
-        probe: &'a Probe,
-        from_s: f64,
-        speed: f64,
-    },
+    /// A video from a moment on.
+    Video { path: &'a Path, probe: &'a Probe, from_s: f64, speed: f64 },
     /// One colour, `0xRRGGBB`.
     Colour(u32),
 }

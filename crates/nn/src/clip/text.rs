@@ -79,7 +79,6 @@ impl ClipTokenizer {
         Ok(Self { tokenizer: tokenizer::load(&path, max_tokens)?, path, cleaning, padding })
     }
 
-    /// The tokenizer of a folder of this family.
     fn of_family(folder: &Path, family: Family, text: &TextConfig) -> Result<Self> {
         let name = "tokenizer_config.json";
         let config: TokenizerConfig = match folder.join(name).exists() {
@@ -99,7 +98,6 @@ impl ClipTokenizer {
         Ok(read)
     }
 
-    /// The tokens of each text.
     pub fn encode(&self, texts: &[&str]) -> Result<Vec<Vec<u32>>> {
         let texts: Vec<String> = texts.iter().map(|text| self.cleaning.clean(text)).collect();
         let texts = texts.iter().map(String::as_str).collect();

@@ -35,7 +35,6 @@ pub enum Precision {
     F16,
 }
 
-/// The network with its parameters.
 #[derive(Clone)]
 pub struct EvaluatorNetwork {
     pub config: EvaluatorConfig,
@@ -127,7 +126,6 @@ impl EvaluatorNetwork {
     }
 }
 
-/// The labels of a batch.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Labels {
     /// Whether each sequence is a correct demonstration.

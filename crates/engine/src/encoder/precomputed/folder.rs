@@ -150,11 +150,8 @@ fn walk(
     levels: usize,
     files: &mut HashMap<String, PathBuf>,
 ) -> Result<(), FileError> {
-    let mut paths: Vec<PathBuf> = std::fs::read_dir(folder)
-        .map_err(FileError::at(folder))?
-        .flatten()
-        .map(|entry| entry.path())
-        .collect();
+    let entries = std::fs::read_dir(folder).map_err(FileError::at(folder))?;
+    let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
     paths.sort();
     for path in paths {
         if path.is_dir() && levels > 0 {

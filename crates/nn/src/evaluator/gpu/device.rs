@@ -160,7 +160,6 @@ pub(super) struct GpuBuffer {
     pub address: Address,
 }
 
-/// The GPU.
 pub(super) struct Device {
     stream: Arc<CudaStream>,
     blas: CudaBlas,
