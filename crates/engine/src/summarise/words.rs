@@ -38,6 +38,11 @@ fn split(token: &str) -> Vec<Word> {
     }
 }
 
+/// The word at this place in small letters; empty outside the sentence.
+pub fn low_at(words: &[Word], at: usize) -> &str {
+    words.get(at).map_or("", |word| &word.low)
+}
+
 pub fn join(words: &[Word]) -> String {
     let mut text = String::new();
     for (i, word) in words.iter().enumerate() {
