@@ -8,8 +8,7 @@ Weights are drawn wide, so that different inputs have clearly different vectors:
 narrow start every picture looks alike and a wrong reader would pass. The pictures are those of
 recipes/golden/pictures.py; run that first.
 
-Needs torch, transformers, tokenizers, pillow; made with 2.15, 5.22, 0.23, 13.0. What is of MobileCLIP
-needs timm (1.0) and, for --real, open_clip_torch (3.3) too, and is left out without them.
+Needs torch, transformers, tokenizers, pillow; made with 2.15, 5.22, 0.23, 13.0.
 """
 
 import json
@@ -31,8 +30,6 @@ TEXTS = [
     "chop the onion", "Chop the Onion!", "fry the onion in a pan until golden, then add salt.", "",
     "sand the board", "dig a hole twice as wide as the root ball", "stir " * 100, "crème brûlée 🍕",
 ]
-
-MOBILE = ["MobileCLIP-S1", "MobileCLIP-S2", "MobileCLIP-B", "MobileCLIP2-S0", "MobileCLIP2-S3", "MobileCLIP2-S4", "MobileCLIP2-L-14"]
 
 
 def randomise(model, seed):
@@ -176,121 +173,6 @@ def siglip2(folder, text, vision, tiny, seed, vocabulary=256000):
     write(folder, dict(texts=texts, pictures=pictures), 7)
 
 
-def prepared(picture, size):
-    """Resize and CenterCrop of torchvision on top of Pillow, but for half a pixel, which is cut off
-    here as `transformers` does it."""
-    width, height = picture.size
-    longer = int(size * max(width, height) / min(width, height))
-    width, height = (size, longer) if width <= height else (longer, size)
-    picture = picture.resize((width, height), Image.BILINEAR)
-    left, top = (width - size) // 2, (height - size) // 2
-    picture = picture.crop((left, top, left + size, top + size))
-    return torch.from_numpy(np.asarray(picture) / 255).permute(2, 0, 1).float()
-
-
-def settle(model, inputs, seed):
-    """Random weights for a network of convolutions, with the running means and spreads that it would
-    have after training on these inputs. Without them so deep a network is chaotic or says the same of
-    everything, and would not tell a right program from a wrong one."""
-    generator = torch.Generator().manual_seed(seed)
-    draw = lambda p: torch.randn(p.shape, generator=generator)
-    with torch.no_grad():
-        for key, p in model.named_parameters():
-            if "gamma" in key:
-                p.copy_(0.3 + 0.1 * draw(p))
-            elif p.dim() == 1:
-                p.copy_(0.1 * draw(p) + (1 if key.endswith("weight") else 0))
-            elif key.endswith("cls_token") or key.endswith("pos_embed"):
-                p.copy_(0.5 * draw(p))
-            else:
-                p.copy_(1.2 * draw(p) / p[0].numel() ** 0.5)
-        for module in model.modules():
-            if isinstance(module, torch.nn.BatchNorm2d):
-                module.reset_running_stats()
-                module.momentum = None
-        model.train()
-        model(inputs)
-    return model.eval()
-
-
-def mobile(folder, name, seed):
-    """MobileCLIP in OpenCLIP's form."""
-    import open_clip
-    from safetensors.torch import save_file
-
-    torch.manual_seed(seed)
-    model = open_clip.create_model(name, pretrained=None)
-    randomise(model.text, seed)
-    text = open_clip.get_model_config(name)
-    size, longest = text["vision_cfg"]["image_size"], text["text_cfg"]["context_length"]
-    settle(model.visual, torch.stack([prepared(picture(n), size) for n in PICTURES]), seed)
-    model.eval()
-    tokenizer, end = clip_tokenizer()
-    folder.mkdir(parents=True, exist_ok=True)
-    tokenizer.save(str(folder / "tokenizer.json"))
-    preprocess = dict(mean=[0, 0, 0], std=[1, 1, 1], interpolation="bilinear", resize_mode="shortest")
-    config = dict(model_cfg=text, preprocess_cfg=preprocess)
-    (folder / "open_clip_config.json").write_text(json.dumps(config))
-    save_file({k: v.contiguous() for k, v in model.state_dict().items()}, folder / "open_clip_model.safetensors")
-    tokenizer.enable_truncation(longest)
-    with torch.no_grad():
-        fill = lambda ids: torch.tensor([ids + [0] * (longest - len(ids))])
-        texts = [dict(text=t, row=rows(model.encode_text(fill(tokenizer.encode(t).ids)))) for t in TEXTS]
-        single = [rows(model.encode_image(prepared(picture(n), size)[None])) for n in PICTURES]
-        model.visual.double()  # rounding is the reader's own, not the golden file's
-        seen = lambda n: model.visual(prepared(picture(n), size)[None].double())
-        pictures = [dict(picture=n, row=rows(seen(n))) for n in PICTURES]
-    lowest = min(np.dot(a, b["row"]) for a, b in zip(single, pictures))
-    print(f"  single precision against double: lowest cosine {lowest:.8f}")
-    write(folder, dict(texts=texts, pictures=pictures), 7)
-
-
-def small_towers():
-    """The networks that MobileCLIP sees with, small, alone: weights, and rows for two pictures whose
-    pixels follow from a formula."""
-    from functools import partial
-    from safetensors.torch import save_file
-    from timm.layers import LayerNorm2d
-    from timm.models.fastvit import FastVit, RepConditionalPosEnc
-    from timm.models.vision_transformer import VisionTransformer
-    from timm.models.vision_transformer_hybrid import ConvStem, HybridEmbed
-
-    def pixels(side):
-        n = torch.arange(2 * side * side * 3)
-        values = (n * 7919 % 251 + n * n // 97 % 193).double() / 444
-        return values.reshape(2, side, side, 3).permute(0, 3, 1, 2)
-
-    place = partial(RepConditionalPosEnc, spatial_shape=(7, 7))
-    mixers = ("repmixer",) * 3
-    small = dict(layers=(1, 2, 1, 1), embed_dims=(8, 16, 32, 64), mlp_ratios=(3,) * 4, num_classes=12,
-                 se_downsamples=(False, False, True, True), pos_embs=(None, None, None, place),
-                 token_mixers=(*mixers, "attention"), lkc_use_act=True)
-    large = dict(layers=(1, 1, 1, 1, 1), embed_dims=(8, 16, 32, 64, 128), mlp_ratios=(4,) * 5, num_classes=12,
-                 se_downsamples=(False,) * 5, downsamples=(False, True, True, True, True),
-                 pos_embs=(None, None, None, place, place), token_mixers=(*mixers, "attention", "attention"),
-                 lkc_use_act=True, norm_layer=partial(LayerNorm2d, eps=1e-5), stem_use_scale_branch=False)
-    stem = ConvStem(channels=(8, 8, 32), stride=(4, 2, 2), kernel_size=(4, 2, 2), padding=0, act_layer=torch.nn.GELU)
-    vit = dict(img_size=32, num_classes=12, global_pool="token")
-    hybrid = VisionTransformer(patch_size=1, embed_dim=32, depth=2, num_heads=2, no_embed_class=True, **vit,
-                               embed_layer=partial(HybridEmbed, backbone=stem, proj=False))
-    plain = VisionTransformer(patch_size=8, embed_dim=32, depth=2, num_heads=2, pre_norm=True, **vit,
-                              norm_layer=partial(torch.nn.LayerNorm, eps=1e-5))
-    folder = DATA.parents[2] / "nn/tests/data/tiny-mobileclip"
-    folder.mkdir(exist_ok=True)
-    towers = {"fastvit": (FastVit(**small), 64), "fastvit-large": (FastVit(**large), 64), "hybrid": (hybrid, 32), "plain": (plain, 32)}
-    for seed, (name, (tower, side)) in enumerate(towers.items()):
-        settle(tower, pixels(side).float(), 20 + seed)
-        tower.half().float()
-        state = {f"visual.trunk.{k}": v.half().contiguous() for k, v in tower.state_dict().items() if "num_batches" not in k}
-        save_file(state, folder / f"{name}.safetensors")
-        (folder / f"{name}.safetensors").chmod(0o644)
-        with torch.no_grad():
-            found = tower.double()(pixels(side))
-        (folder / f"{name}.json").write_text(json.dumps([[round(x, 6) for x in row] for row in found.tolist()]) + "\n")
-        a, b = found
-        print(name, "cosine of the two pictures", float(a @ b / a.norm() / b.norm()))
-
-
 def save(folder, model, processor, tokenizer, tokenizer_config):
     """Weights are kept in half precision, and the golden rows are of exactly those."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -317,10 +199,6 @@ def tiny():
     siglip(DATA / "tiny-siglip", text, eyes, True, True, 3)
     eyes = layers(32, 64, 2, 2, num_patches=16, patch_size=8)
     siglip2(DATA / "tiny-siglip2", text, eyes, True, 4)
-    try:
-        small_towers()
-    except ImportError as error:
-        print(f"left out: {error}")
 
 
 def real(folder, only):
@@ -343,16 +221,12 @@ def real(folder, only):
         "siglip2-base-patch16-naflex": lambda f: siglip2(
             f, layers(768, 3072, 12, 12, max_position_embeddings=64, projection_size=768), layers(768, 3072, 12, 12, num_patches=256, patch_size=16),
             False, 16, vocabulary=32000),
-        **{name: lambda f, name=name, seed=seed: mobile(f, name, seed) for seed, name in enumerate(MOBILE, 17)},
     }
     for name, job in jobs.items():
         if only and name not in only:
             continue
         print(name)
-        try:
-            job(folder / name)
-        except ImportError as error:
-            print(f"  left out: {error}")
+        job(folder / name)
 
 
 if __name__ == "__main__":

@@ -45,17 +45,15 @@ pub enum ScorerError {
     Failed(#[from] Box<dyn std::error::Error + Send + Sync>),
 }
 
+/// One score per candidate.
+pub type Scores = Result<Vec<f32>, ScorerError>;
+
 /// F_R, or anything in its place.
 pub trait Scorer: Send + Sync {
     fn name(&self) -> &str;
 
-    /// One score per candidate; higher is better. Scores of different queries need not compare.
-    fn score(
-        &self,
-        query: &Query,
-        pool: &Pool,
-        candidates: &[Sequence],
-    ) -> Result<Vec<f32>, ScorerError>;
+    /// Higher is better. Scores of different queries need not compare.
+    fn score(&self, query: &Query, pool: &Pool, candidates: &[Sequence]) -> Scores;
 }
 
 #[derive(Clone, Copy)]
@@ -126,19 +124,12 @@ impl Scorer for AverageSimilarity {
         Self::ENTRY.name
     }
 
-    fn score(
-        &self,
-        query: &Query,
-        pool: &Pool,
-        candidates: &[Sequence],
-    ) -> Result<Vec<f32>, ScorerError> {
+    fn score(&self, query: &Query, pool: &Pool, candidates: &[Sequence]) -> Scores {
         query.check(pool, candidates, query.clip.dim())?;
         let one = |Sequence(clips): &Sequence| {
-            let shown = clips
-                .iter()
-                .enumerate()
-                .filter_map(|(step, clip)| clip.map(|clip| query.similarity(step, clip, pool)));
-            shown.sum::<f32>() / clips.len().max(1) as f32
+            let shown = clips.iter().zip(0..).filter_map(|(clip, step)| Some((step, (*clip)?)));
+            let sum: f32 = shown.map(|(step, clip)| query.similarity(step, clip, pool)).sum();
+            sum / clips.len().max(1) as f32
         };
         Ok(candidates.iter().map(one).collect())
     }

@@ -226,3 +226,13 @@ fn weights_that_are_only_there_as_a_pickle_are_refused() {
     let error = load(folder.path(), "broken").err().unwrap().to_string();
     assert!(error.contains("never opened") && error.contains("pytorch_model.bin"), "{error}");
 }
+
+#[test]
+fn a_folder_of_open_clip_says_to_export_it() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["open_clip_config.json", "open_clip_model.safetensors"] {
+        std::fs::write(folder.path().join(name), b"{}").unwrap();
+    }
+    let error = load(folder.path(), "MobileCLIP").err().unwrap().to_string();
+    assert!(error.contains("ONNX") && error.contains("encoder.toml"), "{error}");
+}

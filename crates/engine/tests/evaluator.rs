@@ -63,8 +63,8 @@ fn logits_are_those_of_pytorch_by_hand_and_by_tensors() {
     for name in BOTH {
         let (evaluator, golden) = (tiny(name), golden(name));
         let batch = batch(&golden);
-        assert_near(&evaluator.logits(&batch), &golden.logits);
-        let logits = TensorEvaluator::new(evaluator.network()).logits(&batch).unwrap();
+        assert_near(&evaluator.network.logits(&batch), &golden.logits);
+        let logits = TensorEvaluator::new(&evaluator.network).logits(&batch).unwrap();
         assert_near(&logits.to_vec1::<f32>().unwrap(), &golden.logits);
     }
 }
@@ -99,7 +99,7 @@ fn training_batch(config: &Config) -> (Batch, Labels) {
 fn moved(config: Config) -> Evaluator {
     let mut evaluator = Evaluator::fresh(config, 3).unwrap();
     let number = |i: usize| 0.1 * ((i + 1) as f32 * 7.77).sin();
-    evaluator.parameters_mut().iter_mut().enumerate().for_each(|(i, x)| *x += number(i));
+    evaluator.network.parameters.iter_mut().enumerate().for_each(|(i, x)| *x += number(i));
     evaluator
 }
 
@@ -108,12 +108,17 @@ fn gradients_by_hand_are_those_of_tensors() {
     for config in shapes() {
         let (batch, labels) = training_batch(&config);
         let evaluator = moved(config.clone());
-        let mut gradient = vec![f32::NAN; evaluator.parameters().len()];
+        let mut gradient = vec![f32::NAN; evaluator.network.parameters.len()];
         let mut activations = Activations::new(&config.network());
-        let loss =
-            evaluator.loss(&batch, &labels, Dropout::none(), &mut activations, &mut gradient);
-        assert!((loss - cross_entropy(&evaluator.logits(&batch), &labels)).abs() < 1e-6);
-        let tensors = TensorEvaluator::new(evaluator.network());
+        let loss = evaluator.network.loss(
+            &batch,
+            &labels,
+            Dropout::none(),
+            &mut activations,
+            &mut gradient,
+        );
+        assert!((loss - cross_entropy(&evaluator.network.logits(&batch), &labels)).abs() < 1e-6);
+        let tensors = TensorEvaluator::new(&evaluator.network);
         let logits = tensors.logits(&batch).unwrap();
         let number = |right: &bool| f32::from(u8::from(*right));
         let row = |of: &dyn Fn(&bool) -> f32| {
@@ -128,7 +133,7 @@ fn gradients_by_hand_are_those_of_tensors() {
             ((right + wrong).unwrap() * weights).unwrap().mean_all().unwrap().neg().unwrap();
         assert!((theirs.to_scalar::<f32>().unwrap() - loss).abs() < 1e-5);
         let theirs = theirs.backward().unwrap();
-        for (name, _, ours) in named(evaluator.network(), &gradient) {
+        for (name, _, ours) in named(&evaluator.network, &gradient) {
             let variable = tensors.variables[&name].as_tensor();
             let theirs = theirs.get(variable).unwrap().flatten_all().unwrap();
             for (a, b) in ours.iter().zip(theirs.to_vec1::<f32>().unwrap()) {
@@ -145,19 +150,20 @@ fn gradients_are_slopes_with_dropout() {
         let (batch, labels) = training_batch(&config);
         let dropout = Dropout::new(0.3, 5);
         let mut evaluator = moved(config.clone());
-        let mut gradient = vec![0.0; evaluator.parameters().len()];
+        let mut gradient = vec![0.0; evaluator.network.parameters.len()];
         let mut activations = Activations::new(&config.network());
-        evaluator.loss(&batch, &labels, dropout, &mut activations, &mut gradient);
+        evaluator.network.loss(&batch, &labels, dropout, &mut activations, &mut gradient);
         let steep: f64 = gradient.iter().map(|g| f64::from(*g).powi(2)).sum();
         let step = 1e-3 / steep.sqrt();
         let mut other = gradient.clone();
         let mut loss_at = |way: f64| {
-            let was = evaluator.parameters().to_vec();
-            for (x, g) in evaluator.parameters_mut().iter_mut().zip(&gradient) {
+            let was = evaluator.network.parameters.clone();
+            for (x, g) in evaluator.network.parameters.iter_mut().zip(&gradient) {
                 *x += (way * step * f64::from(*g)) as f32;
             }
-            let loss = evaluator.loss(&batch, &labels, dropout, &mut activations, &mut other);
-            evaluator.parameters_mut().copy_from_slice(&was);
+            let loss =
+                evaluator.network.loss(&batch, &labels, dropout, &mut activations, &mut other);
+            evaluator.network.parameters.copy_from_slice(&was);
             f64::from(loss)
         };
         let slope = (loss_at(1.0) - loss_at(-1.0)) / (2.0 * step);
@@ -172,11 +178,23 @@ fn a_second_pass_in_the_same_memory_gives_the_same_gradient() {
     let (batch, labels) = training_batch(&config);
     let short = Batch { inputs: batch.inputs[..config.inputs()].to_vec(), lengths: vec![1] };
     let mut activations = Activations::new(&config.network());
-    let mut gradients = [(); 2].map(|()| vec![0.0; evaluator.parameters().len()]);
-    evaluator.loss(&batch, &labels, Dropout::new(0.1, 1), &mut activations, &mut gradients[0]);
+    let mut gradients = [(); 2].map(|()| vec![0.0; evaluator.network.parameters.len()]);
+    evaluator.network.loss(
+        &batch,
+        &labels,
+        Dropout::new(0.1, 1),
+        &mut activations,
+        &mut gradients[0],
+    );
     let one = Labels { right: vec![true], weight_of_right: 1.0 };
-    evaluator.loss(&short, &one, Dropout::new(0.1, 2), &mut activations, &mut gradients[1]);
-    evaluator.loss(&batch, &labels, Dropout::new(0.1, 1), &mut activations, &mut gradients[1]);
+    evaluator.network.loss(&short, &one, Dropout::new(0.1, 2), &mut activations, &mut gradients[1]);
+    evaluator.network.loss(
+        &batch,
+        &labels,
+        Dropout::new(0.1, 1),
+        &mut activations,
+        &mut gradients[1],
+    );
     assert!(gradients[0] == gradients[1]);
 }
 
@@ -197,8 +215,8 @@ fn alone(evaluator: &Evaluator, steps: &Features, pool: &Pool, sequence: &Sequen
     let shown: Vec<_> =
         sequence.0.iter().enumerate().filter_map(|(i, clip)| Some((i, (*clip)?))).collect();
     let mut batch = Batch::default();
-    Inputs::new(evaluator.config().channels, steps, pool).add(&shown, &mut batch);
-    evaluator.config().calibration.log_odds(evaluator.logits(&batch)[0])
+    Inputs::new(evaluator.config.channels, steps, pool).add(&shown, &mut batch);
+    evaluator.config.calibration.log_odds(evaluator.network.logits(&batch)[0])
 }
 
 proptest! {
@@ -209,8 +227,8 @@ proptest! {
             proptest::collection::vec(proptest::option::weighted(0.8, 0u32..7), 5), 1..90),
         which in 0usize..4,
     ) {
-        let calibration = PlattScaling { scale: 0.5, shift: 0.1 };
-        let evaluator = moved(shapes().nth(which).unwrap()).calibrated(calibration);
+        let mut evaluator = moved(shapes().nth(which).unwrap());
+        evaluator.config.calibration = PlattScaling { scale: 0.5, shift: 0.1 };
         let (pool, steps) = (pool(7), features(5, 6, 3));
         let sequence = |clips: Vec<Option<u32>>| {
             Sequence(clips.into_iter().map(|clip| clip.map(ClipId)).collect())
@@ -270,10 +288,10 @@ fn a_saved_evaluator_is_found_by_its_encoder_and_gives_the_same_numbers() {
     assert!(find(&encoder).is_some() && of_domain("cooking").is_ok());
     assert!(of_domain("gardening").is_err());
     let found = Evaluator::load(&folder.path().join("mine")).unwrap();
-    let (batch, _) = training_batch(fresh.config());
-    assert_eq!(found.logits(&batch), fresh.logits(&batch));
-    assert_eq!(found.config(), fresh.config());
-    assert_eq!(store.list().iter().filter(|entry| entry.role == Role::Evaluator).count(), 1);
+    let (batch, _) = training_batch(&fresh.config);
+    assert_eq!(found.network.logits(&batch), fresh.network.logits(&batch));
+    assert_eq!(found.config, fresh.config);
+    assert_eq!(store.list().iter().filter(|entry| entry.card.role == Role::Evaluator).count(), 1);
     let other = EncoderId { weights: "01".into(), ..encoder.clone() };
     assert!(find(&other).is_none());
     let error = found.check_encoder(&other).unwrap_err();
@@ -291,9 +309,9 @@ fn half_precision_halves_the_file_and_hardly_changes_a_logit() {
     };
     let (whole, half) = (size("whole", Precision::F32), size("half", Precision::F16));
     assert!(half < whole * 6 / 10, "{half} {whole}");
-    let (batch, _) = training_batch(evaluator.config());
+    let (batch, _) = training_batch(&evaluator.config);
     let halved = Evaluator::load(&folder.path().join("half")).unwrap();
-    for (a, b) in halved.logits(&batch).iter().zip(evaluator.logits(&batch)) {
+    for (a, b) in halved.network.logits(&batch).iter().zip(evaluator.network.logits(&batch)) {
         assert!((a - b).abs() < 0.01, "{a} {b}");
     }
 }
@@ -340,7 +358,7 @@ fn of_two_domains_the_one_asked_for_or_the_nearest_judges() {
 
 #[test]
 fn a_seed_fixes_the_first_numbers() {
-    let numbers = |seed| Evaluator::fresh(config(), seed).unwrap().parameters().to_vec();
+    let numbers = |seed| Evaluator::fresh(config(), seed).unwrap().network.parameters;
     assert!(numbers(1) == numbers(1) && numbers(1) != numbers(2));
 }
 
@@ -392,21 +410,23 @@ fn gradients_on_a_gpu_are_those_on_cpu() {
     for config in shapes() {
         let (batch, labels) = training_batch(&config);
         let evaluator = moved(config.clone());
-        let on_gpu = |how| GpuNetwork::new(&config.network(), evaluator.parameters(), None, how);
+        let on_gpu =
+            |how| GpuNetwork::new(&config.network(), &evaluator.network.parameters, None, how);
         let (mut exact, mut rough) = match (on_gpu(Arithmetic::F32), on_gpu(Arithmetic::Bf16)) {
             (Ok(exact), Ok(rough)) => (exact, rough),
             (Err(error), _) | (_, Err(error)) => return eprintln!("not checked: {error}"),
         };
         for dropout in [Dropout::none(), Dropout::new(0.2, 7)] {
-            let mut gradient = vec![0.0; evaluator.parameters().len()];
+            let mut gradient = vec![0.0; evaluator.network.parameters.len()];
             let mut activations = Activations::new(&config.network());
-            let loss = evaluator.loss(&batch, &labels, dropout, &mut activations, &mut gradient);
+            let loss =
+                evaluator.network.loss(&batch, &labels, dropout, &mut activations, &mut gradient);
             let (its_loss, its_gradient) = exact.loss(&batch, &labels, dropout).unwrap();
             let (near, _) = rough.loss(&batch, &labels, dropout).unwrap();
             assert!((loss - its_loss).abs() < 1e-5 && (loss - near).abs() < 1e-2, "{loss} {near}");
-            let theirs = named(evaluator.network(), &its_gradient);
+            let theirs = named(&evaluator.network, &its_gradient);
             for ((name, _, ours), (_, _, theirs)) in
-                named(evaluator.network(), &gradient).into_iter().zip(theirs)
+                named(&evaluator.network, &gradient).into_iter().zip(theirs)
             {
                 let pairs = ours.iter().zip(&theirs);
                 let apart = length(&mut pairs.clone().map(|(a, b)| a - b));

@@ -97,7 +97,7 @@ fn what_is_not_as_the_hub_says_is_refused() {
     let error = refused(listing(&"0".repeat(64), "model.safetensors"));
     assert!(error.contains("has the hash"), "{error}");
     let error = refused(listing(&sha256(WEIGHTS), "weights.bin"));
-    assert!(error.contains("no weights as safetensors or ONNX"), "{error}");
+    assert!(error.contains("no model.safetensors and no ONNX graphs"), "{error}");
     let error = refused(b"<html>not a listing</html>".to_vec());
     assert!(error.contains("expected value"), "{error}");
 }

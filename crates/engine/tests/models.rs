@@ -226,7 +226,7 @@ fn models_of_ones_own_are_listed_and_escapes_are_not_followed() {
         r#"{"name":"mine","role":"evaluator","about":"a","licence":"MIT","data":"d","origin":"o"}"#;
     std::fs::write(own.join("card.json"), card).unwrap();
     let store = store(folder.path(), &[]);
-    let names: Vec<String> = store.list().into_iter().map(|entry| entry.name).collect();
+    let names: Vec<String> = store.list().into_iter().map(|entry| entry.card.name).collect();
     assert_eq!(names, ["mine", "tiny"]);
     assert_eq!(store.path("mine").unwrap(), own);
     assert!(matches!(store.path("../mine"), Err(ModelError::Unknown { .. })));

@@ -28,7 +28,7 @@ fn main() {
 fn on_cpu() {
     let evaluator = paper();
     let score_s = score(&evaluator);
-    let inputs = evaluator.config().inputs();
+    let inputs = evaluator.config.inputs();
     let step_s = step(&mut CpuLearner::new(evaluator, None), inputs, 24, 8);
     println!("{{\"train_step_24x8_s\":{step_s:.5},\"score_500x8_s\":{score_s:.5}}}");
 }
@@ -42,7 +42,7 @@ fn on_gpu() {
 
     let mut figures = Vec::new();
     for (size, fresh) in [("paper", paper as fn() -> Evaluator), ("small", small)] {
-        let inputs = fresh().config().inputs();
+        let inputs = fresh().config.inputs();
         for (name, arithmetic) in [("f32", Arithmetic::F32), ("bf16", Arithmetic::Bf16)] {
             let begun = Instant::now();
             let mut learner = match GpuLearner::new(&fresh(), None, arithmetic) {

@@ -41,6 +41,8 @@ fn explain(error: &io::Error) -> String {
     }
 }
 
+pub(crate) type Result<T, E = NnError> = std::result::Result<T, E>;
+
 /// A model cannot be loaded or run.
 #[derive(Debug, thiserror::Error)]
 pub enum NnError {

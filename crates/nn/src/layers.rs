@@ -3,7 +3,7 @@
 
 use rayon::prelude::*;
 
-use crate::error::NnError;
+use crate::error::Result;
 use crate::kernels::{self, Activation, attend, simd};
 use crate::matrix::{Cores, Matrix, in_shares, multiply, multiply_into};
 use crate::weights::Scope;
@@ -20,19 +20,19 @@ const QUERIES_PER_TASK: usize = 250;
 
 impl Scope<'_> {
     /// `name.weight` and `name.bias`.
-    pub fn linear(&self, name: &str, outputs: usize, inputs: usize) -> Result<Linear, NnError> {
+    pub fn linear(&self, name: &str, outputs: usize, inputs: usize) -> Result<Linear> {
         let scope = self.at(name);
         let weight = scope.tensor("weight", &[outputs, inputs])?;
         Ok(Linear { weight, bias: scope.tensor("bias", &[outputs])?, inputs })
     }
 
     /// The tensor `name` as a layer without bias.
-    pub fn unbiased(&self, name: &str, outputs: usize, inputs: usize) -> Result<Linear, NnError> {
+    pub fn unbiased(&self, name: &str, outputs: usize, inputs: usize) -> Result<Linear> {
         Ok(Linear::new(self.tensor(name, &[outputs, inputs])?, None, inputs))
     }
 
     /// Layers \[d, d\] with one input, stacked. Keys may lack their bias, which changes no probability.
-    pub fn stacked(&self, parts: &[&str], d: usize) -> Result<Linear, NnError> {
+    pub fn stacked(&self, parts: &[&str], d: usize) -> Result<Linear> {
         let part = |name: &&str| match *name {
             "k_proj" if !self.has("k_proj.bias") => self.unbiased("k_proj.weight", d, d),
             name => self.linear(name, d, d),
@@ -41,7 +41,7 @@ impl Scope<'_> {
     }
 
     /// `name.weight` and `name.bias`.
-    pub fn layer_norm(&self, name: &str, d: usize, eps: f64) -> Result<LayerNorm, NnError> {
+    pub fn layer_norm(&self, name: &str, d: usize, eps: f64) -> Result<LayerNorm> {
         let scope = self.at(name);
         let (weight, bias) = (scope.tensor("weight", &[d])?, scope.tensor("bias", &[d])?);
         Ok(LayerNorm { weight, bias, eps: eps as f32 })
@@ -63,13 +63,13 @@ impl Linear {
         Self { bias: bias.unwrap_or_else(|| vec![0.0; outputs]), weight, inputs }
     }
 
-    /// A convolution of three taps as a layer over \[3, inputs\]; its weight is \[out, inputs, 3\].
-    pub fn conv1d(weight: &[f32], bias: Vec<f32>, inputs: usize) -> Self {
+    /// A convolution as a layer over \[taps, inputs\]; its weight is \[out, inputs, taps\].
+    pub fn convolution(weight: &[f32], bias: Option<Vec<f32>>, inputs: usize, taps: usize) -> Self {
         let mut taps_first = Vec::with_capacity(weight.len());
-        for row in weight.chunks_exact(3 * inputs) {
-            (0..3).for_each(|tap| taps_first.extend(row.iter().skip(tap).step_by(3)));
+        for row in weight.chunks_exact(taps * inputs) {
+            (0..taps).for_each(|tap| taps_first.extend(row.iter().skip(tap).step_by(taps)));
         }
-        Self::new(taps_first, Some(bias), 3 * inputs)
+        Self::new(taps_first, bias, taps * inputs)
     }
 
     /// Layers with the same inputs as one, their outputs side by side.
@@ -86,22 +86,6 @@ impl Linear {
     pub fn outputs_only(&self, which: std::ops::Range<usize>) -> Self {
         let weight = self.weight[which.start * self.inputs..which.end * self.inputs].to_vec();
         Self::new(weight, Some(self.bias[which].to_vec()), self.inputs)
-    }
-
-    /// Multiplies every output by a factor of its own.
-    pub fn scale_outputs(&mut self, factors: &[f32]) {
-        for (row, factor) in self.weight.chunks_exact_mut(self.inputs).zip(factors) {
-            row.iter_mut().for_each(|x| *x *= factor);
-        }
-        self.bias.iter_mut().zip(factors).for_each(|(x, factor)| *x *= factor);
-    }
-
-    /// Folds x · scale + shift, applied to every input before the layer, into it.
-    pub fn fold_input_affine(&mut self, scale: &[f32], shift: &[f32]) {
-        self.bias = self.forward(shift, None);
-        for row in self.weight.chunks_exact_mut(self.inputs) {
-            row.iter_mut().zip(scale).for_each(|(x, factor)| *x *= factor);
-        }
     }
 
     pub fn outputs(&self) -> usize {
@@ -332,20 +316,11 @@ mod tests {
     }
 
     #[test]
-    fn layers_are_stacked_cut_scaled_and_folded() {
+    fn layers_are_stacked_and_cut() {
         let (a, b, x) = (linear(4, 6), linear(3, 6), random(6, 5));
         let both = Linear::stack([a.clone(), b.clone()]);
         assert_near(&both.forward(&x, None), &[plain(&a, &x), plain(&b, &x)].concat(), 1e-5);
         assert_near(&both.outputs_only(4..7).forward(&x, None), &plain(&b, &x), 1e-5);
-        let (scale, shift) = (random(6, 6), random(6, 7));
-        let moved: Vec<f32> = (0..6).map(|i| x[i] * scale[i] + shift[i]).collect();
-        let mut folded = a.clone();
-        folded.fold_input_affine(&scale, &shift);
-        assert_near(&folded.forward(&x, None), &plain(&a, &moved), 1e-5);
-        let mut scaled = a.clone();
-        scaled.scale_outputs(&[2.0; 4]);
-        let twice: Vec<f32> = plain(&a, &x).iter().map(|x| 2.0 * x).collect();
-        assert_near(&scaled.forward(&x, None), &twice, 1e-5);
     }
 
     #[test]

@@ -6,9 +6,9 @@ use std::sync::{Mutex, PoisonError};
 
 use ort::environment::Environment;
 use ort::session::{Session, SessionInputValue};
-use ort::value::{TensorRef, ValueType};
+use ort::value::TensorRef;
 
-use crate::error::{FileError, NnError};
+use crate::error::{NnError, Result};
 
 #[derive(Clone)]
 pub struct Runtime {
@@ -22,7 +22,7 @@ impl Runtime {
     pub const LIBRARY: &str = "libonnxruntime.so";
 
     /// Loads the shared library. A process can load only one: later calls return the first.
-    pub fn load(library: &Path) -> Result<Self, NnError> {
+    pub fn load(library: &Path) -> Result<Self> {
         static LOADED: Mutex<Option<Environment>> = Mutex::new(None);
         let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(environment) = &*loaded {
@@ -63,47 +63,28 @@ pub struct Graph {
     runtime: Runtime,
     idle: Mutex<Vec<Session>>,
     inputs: Vec<String>,
-    outputs: Vec<(String, Option<Vec<i64>>)>,
+    outputs: Vec<String>,
 }
 
 impl Graph {
-    /// The graph in a file.
-    pub fn open(runtime: &Runtime, path: &Path) -> Result<Self, NnError> {
-        let bytes = std::fs::read(path).map_err(FileError::at(path))?;
-        Self::from_bytes(runtime, &path.display().to_string(), bytes)
-    }
-
     /// A graph in memory, called `name` in messages.
-    pub fn from_bytes(runtime: &Runtime, name: &str, bytes: Vec<u8>) -> Result<Self, NnError> {
+    pub fn from_bytes(runtime: &Runtime, name: &str, bytes: Vec<u8>) -> Result<Self> {
         let session = session(runtime, name, &bytes)?;
         let inputs = session.inputs().iter().map(|port| port.name().to_owned()).collect();
-        let outputs = session.outputs().iter();
-        let outputs = outputs.map(|port| (port.name().to_owned(), shape(port.dtype()))).collect();
+        let outputs = session.outputs().iter().map(|port| port.name().to_owned()).collect();
         let (name, runtime, idle) = (name.into(), runtime.clone(), Mutex::new(vec![session]));
         Ok(Self { name, bytes, runtime, idle, inputs, outputs })
     }
 
-    pub fn inputs(&self) -> &[String] {
-        &self.inputs
-    }
-
-    /// The names of its outputs, with their shape where it is a tensor; -1 is any length.
-    pub fn outputs(&self) -> &[(String, Option<Vec<i64>>)] {
-        &self.outputs
-    }
-
     /// Runs the graph and returns one output, which must be of floats.
-    pub fn run(&self, inputs: &[(&str, Input<'_>)], output: &str) -> Result<Output, NnError> {
+    pub fn run(&self, inputs: &[(&str, Input<'_>)], output: &str) -> Result<Output> {
         self.check(inputs, output)?;
         let failed = |error: ort::Error| NnError::GraphRun {
             graph: self.name.clone(),
             reason: error.to_string(),
         };
-        let inputs = inputs
-            .iter()
-            .map(|(name, input)| Ok((name.to_string(), value(*input)?)))
-            .collect::<ort::Result<Vec<_>>>()
-            .map_err(failed)?;
+        let inputs = inputs.iter().map(|(name, input)| Ok((name.to_string(), value(*input)?)));
+        let inputs = inputs.collect::<ort::Result<Vec<_>>>().map_err(failed)?;
         let mut session = self.borrow()?;
         let found = {
             let outputs = session.run(inputs).map_err(failed)?;
@@ -115,34 +96,26 @@ impl Graph {
         Ok(found)
     }
 
-    fn check(&self, inputs: &[(&str, Input<'_>)], output: &str) -> Result<(), NnError> {
-        let missing = |side, name: &str, known: Vec<&str>| NnError::NoPort {
-            graph: self.name.clone(),
-            side,
-            name: name.into(),
-            known: known.join(", "),
-        };
-        if let Some((name, _)) =
-            inputs.iter().find(|(name, _)| !self.inputs.iter().any(|i| i == name))
-        {
-            let known = self.inputs.iter().map(String::as_str).collect();
-            return Err(missing("input", name, known));
+    fn check(&self, inputs: &[(&str, Input<'_>)], output: &str) -> Result<()> {
+        let input = |(name, _): &(&'_ str, Input<'_>)| ("input", name.to_string(), &self.inputs);
+        let mut ports = inputs.iter().map(input).chain([("output", output.into(), &self.outputs)]);
+        match ports.find(|(_, name, known)| !known.contains(name)) {
+            None => Ok(()),
+            Some((side, name, known)) => {
+                let (graph, known) = (self.name.clone(), known.join(", "));
+                Err(NnError::NoPort { graph, side, name, known })
+            }
         }
-        if !self.outputs.iter().any(|(name, _)| name == output) {
-            let known = self.outputs.iter().map(|(name, _)| name.as_str()).collect();
-            return Err(missing("output", output, known));
-        }
-        Ok(())
     }
 
     /// An idle session, or a new one.
-    fn borrow(&self) -> Result<Session, NnError> {
+    fn borrow(&self) -> Result<Session> {
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         idle.map_or_else(|| session(&self.runtime, &self.name, &self.bytes), Ok)
     }
 }
 
-fn session(runtime: &Runtime, name: &str, bytes: &[u8]) -> Result<Session, NnError> {
+fn session(runtime: &Runtime, name: &str, bytes: &[u8]) -> Result<Session> {
     let make = || {
         let builder = Session::builder(&runtime.environment)?;
         builder.with_intra_threads(1)?.with_inter_threads(1)?.commit_from_memory(bytes)
@@ -159,11 +132,4 @@ fn value(input: Input<'_>) -> ort::Result<SessionInputValue<'_>> {
         Input::Floats(shape, data) => TensorRef::from_array_view((shape.to_vec(), data))?.into(),
         Input::Integers(shape, data) => TensorRef::from_array_view((shape.to_vec(), data))?.into(),
     })
-}
-
-fn shape(kind: &ValueType) -> Option<Vec<i64>> {
-    match kind {
-        ValueType::Tensor { shape, .. } => Some(shape.to_vec()),
-        _ => None,
-    }
 }

@@ -1,6 +1,6 @@
 //! A sentence's vector into the space of pictures: a linear layer and a hidden layer side by side.
 
-use crate::error::NnError;
+use crate::error::Result;
 use crate::kernels::Activation;
 use crate::layers::Linear;
 use crate::weights::Scope;
@@ -13,7 +13,7 @@ pub struct Projection {
 }
 
 impl Projection {
-    pub fn load(scope: &Scope<'_>, inputs: usize, outputs: usize) -> Result<Self, NnError> {
+    pub fn load(scope: &Scope<'_>, inputs: usize, outputs: usize) -> Result<Self> {
         let hidden = scope.rows("up.bias")?;
         Ok(Self {
             linear: scope.linear("linear", outputs, inputs)?,

@@ -4,11 +4,11 @@ use std::path::Path;
 
 use tokenizers::{Tokenizer, TruncationParams};
 
-use crate::error::NnError;
+use crate::error::{NnError, Result};
 
 /// The tokenizer in this file, cutting texts at `max_tokens` and padding none, whatever the file says
 /// of that.
-pub fn load(path: &Path, max_tokens: usize) -> Result<Tokenizer, NnError> {
+pub fn load(path: &Path, max_tokens: usize) -> Result<Tokenizer> {
     let mut tokenizer = Tokenizer::from_file(path).map_err(unusable(path))?;
     tokenizer.with_padding(None);
     let truncation = TruncationParams { max_length: max_tokens, ..Default::default() };
@@ -17,11 +17,7 @@ pub fn load(path: &Path, max_tokens: usize) -> Result<Tokenizer, NnError> {
 }
 
 /// The token ids of each text, special tokens included; `path` is the tokenizer's, for the error.
-pub fn encode(
-    tokenizer: &Tokenizer,
-    path: &Path,
-    texts: Vec<&str>,
-) -> Result<Vec<Vec<u32>>, NnError> {
+pub fn encode(tokenizer: &Tokenizer, path: &Path, texts: Vec<&str>) -> Result<Vec<Vec<u32>>> {
     let encoded = tokenizer.encode_batch_fast(texts, true).map_err(unusable(path))?;
     Ok(encoded.iter().map(|text| text.get_ids().to_vec()).collect())
 }

@@ -1,7 +1,7 @@
 //! The transformer of CLIP's and Whisper's encoders: attention and a feed-forward block, each after a
 //! layer norm. Sequences lie one after the other as rows, without padding.
 
-use crate::error::NnError;
+use crate::error::Result;
 use crate::kernels::{Activation, sigmoid};
 use crate::layers::{Attention, LayerNorm, Linear, RelativeBias};
 use crate::matrix::{Cores, in_shares};
@@ -10,7 +10,6 @@ use crate::weights::Scope;
 /// The parts of an attention's stacked input.
 pub(crate) const QKV: [&str; 3] = ["q_proj", "k_proj", "v_proj"];
 
-/// The sizes of a transformer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TransformerConfig {
     pub width: usize,
@@ -41,10 +40,6 @@ pub enum GeluKind {
 pub enum Naming {
     /// `layers.0.self_attn.q_proj.weight`
     HuggingFace,
-    /// `resblocks.0.attn.in_proj_weight`
-    OpenClip,
-    /// `blocks.0.attn.qkv.weight`
-    Timm,
     /// `layers.0.self_attn_layer_norm.weight`
     Whisper,
 }
@@ -78,11 +73,7 @@ pub struct FeedForward {
 }
 
 impl Transformer {
-    pub fn load(
-        scope: &Scope<'_>,
-        naming: Naming,
-        config: &TransformerConfig,
-    ) -> Result<Self, NnError> {
+    pub fn load(scope: &Scope<'_>, naming: Naming, config: &TransformerConfig) -> Result<Self> {
         let layers = (0..config.layers).map(|i| Layer::load(&scope.at(i), naming, config));
         Ok(Self { layers: layers.collect::<Result<_, _>>()?, config: *config, causal: None })
     }
@@ -105,35 +96,16 @@ impl Transformer {
 }
 
 impl Layer {
-    fn load(
-        scope: &Scope<'_>,
-        naming: Naming,
-        config: &TransformerConfig,
-    ) -> Result<Self, NnError> {
+    fn load(scope: &Scope<'_>, naming: Naming, config: &TransformerConfig) -> Result<Self> {
         let TransformerConfig { width: d, eps, .. } = *config;
-        let attention = scope.at("self_attn");
-        let (qkv, norm1, out, norm2, mlp) = match naming {
-            Naming::HuggingFace => {
-                let qkv = attention.stacked(&QKV, d)?;
-                (qkv, "layer_norm1", "self_attn.out_proj", "layer_norm2", ["mlp.fc1", "mlp.fc2"])
-            }
-            Naming::Whisper => {
-                let (norm1, norm2) = ("self_attn_layer_norm", "final_layer_norm");
-                (attention.stacked(&QKV, d)?, norm1, "self_attn.out_proj", norm2, ["fc1", "fc2"])
-            }
-            Naming::OpenClip => {
-                let qkv = in_proj(&scope.at("attn"), d)?;
-                (qkv, "ln_1", "attn.out_proj", "ln_2", ["mlp.c_fc", "mlp.c_proj"])
-            }
-            Naming::Timm => {
-                let qkv = scope.linear("attn.qkv", 3 * d, d)?;
-                (qkv, "norm1", "attn.proj", "norm2", ["mlp.fc1", "mlp.fc2"])
-            }
+        let (norm1, norm2, mlp) = match naming {
+            Naming::HuggingFace => ("layer_norm1", "layer_norm2", ["mlp.fc1", "mlp.fc2"]),
+            Naming::Whisper => ("self_attn_layer_norm", "final_layer_norm", ["fc1", "fc2"]),
         };
         Ok(Self {
             attention_norm: scope.layer_norm(norm1, d, eps)?,
-            qkv,
-            out: scope.linear(out, d, d)?,
+            qkv: scope.at("self_attn").stacked(&QKV, d)?,
+            out: scope.linear("self_attn.out_proj", d, d)?,
             feed_forward: FeedForward::load(scope, norm2, mlp, config)?,
         })
     }
@@ -146,7 +118,7 @@ impl FeedForward {
         norm: &str,
         [wide, narrow]: [&str; 2],
         config: &TransformerConfig,
-    ) -> Result<Self, NnError> {
+    ) -> Result<Self> {
         let TransformerConfig { width: d, hidden, eps, gelu, .. } = *config;
         let norm = scope.layer_norm(norm, d, eps)?;
         let (wide, narrow) = (scope.linear(wide, hidden, d)?, scope.linear(narrow, d, hidden)?);
@@ -180,10 +152,4 @@ impl FeedForward {
             .iter_mut()
             .for_each(|x| *x = gelu(*x)));
     }
-}
-
-/// Queries, keys and values as PyTorch's multi-head attention keeps them: \[3·d, d\]
-pub fn in_proj(scope: &Scope<'_>, d: usize) -> Result<Linear, NnError> {
-    let bias = scope.tensor("in_proj_bias", &[3 * d])?;
-    Ok(Linear::new(scope.tensor("in_proj_weight", &[3 * d, d])?, Some(bias), d))
 }

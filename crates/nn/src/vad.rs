@@ -41,14 +41,8 @@ struct Convolution {
 }
 
 impl Default for VoiceActivity {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl VoiceActivity {
     /// The state before any sound.
-    pub fn new() -> Self {
+    fn default() -> Self {
         // A test loads these very bytes, so it cannot fail for a user.
         let weights =
             Weights::from_bytes("silero", WEIGHTS).expect("the shipped weights are whole");
@@ -59,7 +53,8 @@ impl VoiceActivity {
         let convolution = |name: &str, inputs: usize, stride: usize| {
             let (weight, bias) =
                 (tensor(&format!("{name}.weight")), tensor(&format!("{name}.bias")));
-            Convolution { linear: Linear::conv1d(&weight, bias, inputs), inputs, stride }
+            let linear = Linear::convolution(&weight, Some(bias), inputs, 3);
+            Convolution { linear, inputs, stride }
         };
         let lstm = |part: &str| {
             let weight = tensor(&format!("lstm_cell.weight_{part}"));
@@ -81,7 +76,9 @@ impl VoiceActivity {
             context: vec![0.0; CONTEXT_SAMPLES],
         }
     }
+}
 
+impl VoiceActivity {
     /// The probability of speech in each block of the sound that follows; a last block that is not
     /// full is filled up with silence.
     pub fn forward(&mut self, samples: &[f32]) -> Vec<f32> {
@@ -174,7 +171,7 @@ mod tests {
     #[test]
     fn agrees_with_the_original_network() {
         let (samples, expected) = golden();
-        let found = VoiceActivity::new().forward(&samples);
+        let found = VoiceActivity::default().forward(&samples);
         assert_eq!(found.len(), expected.len());
         let far = found.iter().zip(&expected).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
         // Weights in 16 bits move a probability by up to 0.02; the original has 32.
@@ -184,8 +181,8 @@ mod tests {
     #[test]
     fn sound_in_pieces_is_the_same_sound() {
         let (samples, _) = golden();
-        let whole = VoiceActivity::new().forward(&samples[..40 * BLOCK_SAMPLES]);
-        let mut voice = VoiceActivity::new();
+        let whole = VoiceActivity::default().forward(&samples[..40 * BLOCK_SAMPLES]);
+        let mut voice = VoiceActivity::default();
         let pieces: Vec<f32> = samples[..40 * BLOCK_SAMPLES]
             .chunks(7 * BLOCK_SAMPLES)
             .flat_map(|piece| voice.forward(piece))

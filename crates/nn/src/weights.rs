@@ -11,7 +11,7 @@ use memmap2::Mmap;
 use safetensors::tensor::{Dtype, Metadata, SafeTensors, TensorInfo};
 use serde::de::DeserializeOwned;
 
-use crate::error::{FileError, NnError};
+use crate::error::{FileError, NnError, Result};
 
 /// The tensors of a `model.safetensors`, read one by one as f32.
 pub struct Weights {
@@ -28,12 +28,12 @@ impl Weights {
     pub const FILE: &str = "model.safetensors";
 
     /// Opens the weights of a model's folder.
-    pub fn open(folder: &Path) -> Result<Self, NnError> {
+    pub fn open(folder: &Path) -> Result<Self> {
         Self::open_file(&folder.join(Self::FILE))
     }
 
     /// Opens a file of weights, whatever its name.
-    pub fn open_file(path: &Path) -> Result<Self, NnError> {
+    pub fn open_file(path: &Path) -> Result<Self> {
         let path = path.to_owned();
         let pickles = ["pytorch_model.bin", "open_clip_pytorch_model.bin"];
         let pickle = pickles.iter().map(|name| path.with_file_name(name)).find(|p| p.exists());
@@ -47,14 +47,11 @@ impl Weights {
     }
 
     /// Weights in memory, called `name` in messages.
-    pub fn from_bytes(name: &str, bytes: &[u8]) -> Result<Self, NnError> {
+    pub fn from_bytes(name: &str, bytes: &[u8]) -> Result<Self> {
         Self::new(name.into(), Box::new(bytes.to_vec()))
     }
 
-    fn new(
-        path: PathBuf,
-        bytes: Box<dyn Deref<Target = [u8]> + Send + Sync>,
-    ) -> Result<Self, NnError> {
+    fn new(path: PathBuf, bytes: Box<dyn Deref<Target = [u8]> + Send + Sync>) -> Result<Self> {
         if is_pickle(&bytes) {
             return Err(NnError::Pickle { path });
         }
@@ -64,18 +61,18 @@ impl Weights {
         }
     }
 
-    pub fn shape(&self, name: &str) -> Result<&[usize], NnError> {
+    pub fn shape(&self, name: &str) -> Result<&[usize]> {
         Ok(&self.info(name)?.shape)
     }
 
-    fn info(&self, name: &str) -> Result<&TensorInfo, NnError> {
+    fn info(&self, name: &str) -> Result<&TensorInfo> {
         self.metadata
             .info(name)
             .ok_or_else(|| NnError::MissingTensor { path: self.path.clone(), name: name.into() })
     }
 
     /// One tensor as f32, row after row; an error if it has another shape or a value is not finite.
-    pub fn tensor(&self, name: &str, shape: &[usize]) -> Result<Vec<f32>, NnError> {
+    pub fn tensor(&self, name: &str, shape: &[usize]) -> Result<Vec<f32>> {
         let info = self.checked(name, shape)?;
         let values = self.as_f32(name, self.bytes(info), info.dtype)?;
         if values.iter().any(|x| !x.is_finite()) {
@@ -85,11 +82,11 @@ impl Weights {
     }
 
     /// That there is a tensor of this shape, without reading it.
-    pub fn check(&self, name: &str, shape: &[usize]) -> Result<(), NnError> {
+    pub fn check(&self, name: &str, shape: &[usize]) -> Result<()> {
         self.checked(name, shape).map(|_| ())
     }
 
-    fn checked(&self, name: &str, shape: &[usize]) -> Result<&TensorInfo, NnError> {
+    fn checked(&self, name: &str, shape: &[usize]) -> Result<&TensorInfo> {
         let info = self.info(name)?;
         if info.shape == shape {
             return Ok(info);
@@ -100,7 +97,7 @@ impl Weights {
     }
 
     /// Some rows of a tensor \[rows, columns\], without reading the others.
-    pub fn rows(&self, name: &str, shape: &[usize; 2], rows: &[u32]) -> Result<Vec<f32>, NnError> {
+    pub fn rows(&self, name: &str, shape: &[usize; 2], rows: &[u32]) -> Result<Vec<f32>> {
         let info = self.checked(name, shape)?;
         let bytes = self.bytes(info);
         let length = bytes.len() / shape[0].max(1);
@@ -132,7 +129,7 @@ impl Weights {
         names
     }
 
-    fn as_f32(&self, name: &str, bytes: &[u8], dtype: Dtype) -> Result<Vec<f32>, NnError> {
+    fn as_f32(&self, name: &str, bytes: &[u8], dtype: Dtype) -> Result<Vec<f32>> {
         let pairs = bytes.as_chunks::<2>().0;
         Ok(match dtype {
             Dtype::F32 => bytes.as_chunks().0.iter().map(|b| f32::from_le_bytes(*b)).collect(),
@@ -178,13 +175,13 @@ impl Scope<'_> {
     }
 
     /// The length of a tensor's first dimension.
-    pub fn rows(&self, name: &str) -> Result<usize, NnError> {
+    pub fn rows(&self, name: &str) -> Result<usize> {
         let shape = self.weights.shape(&format!("{}{name}", self.prefix))?;
         Ok(shape.first().copied().unwrap_or(0))
     }
 
     /// As [`Weights::tensor`].
-    pub fn tensor(&self, name: &str, shape: &[usize]) -> Result<Vec<f32>, NnError> {
+    pub fn tensor(&self, name: &str, shape: &[usize]) -> Result<Vec<f32>> {
         self.weights.tensor(&format!("{}{name}", self.prefix), shape)
     }
 }
@@ -196,7 +193,7 @@ fn is_pickle(bytes: &[u8]) -> bool {
 }
 
 /// Reads a JSON file of a model's folder.
-pub fn read_json<T: DeserializeOwned>(folder: &Path, name: &str) -> Result<T, NnError> {
+pub fn read_json<T: DeserializeOwned>(folder: &Path, name: &str) -> Result<T> {
     let path = folder.join(name);
     let bytes = std::fs::read(&path).map_err(FileError::at(&path))?;
     serde_json::from_slice(&bytes)

@@ -5,7 +5,7 @@ use stitch_core::procedure::Procedure;
 use stitch_engine::demonstrate::{Demonstration, Wishes};
 
 use crate::database::{Database, from_json, now_ms, to_json};
-use crate::error::ApiError;
+use crate::error::{ApiError, Result};
 use crate::options::SearchOptions;
 
 /// A demonstration: its procedure and the options of its search.
@@ -50,14 +50,13 @@ pub fn create(
     })
 }
 
-pub fn get(database: &Database, id: i64) -> Result<Record, ApiError> {
+pub fn get(database: &Database, id: i64) -> Result<Record> {
     let find = format!("SELECT {COLUMNS} FROM demonstrations WHERE id = ?");
     let found = database.lock().query_row(&find, [id], read).optional()?;
     found.ok_or_else(|| ApiError::not_found("demonstration"))
 }
 
-/// A demonstration and its current revision.
-pub fn current(database: &Database, id: i64) -> Result<(Record, Revision), ApiError> {
+pub fn current(database: &Database, id: i64) -> Result<(Record, Revision)> {
     let record = get(database, id)?;
     let revision = revision(database, id, record.revision)?;
     let revision = revision.ok_or_else(|| ApiError::conflict("the search is still running"))?;

@@ -12,7 +12,7 @@ use stitch_engine::demonstrate::{
 use stitch_engine::progress::Progress;
 
 use crate::demonstrations::{self, Record, Revision};
-use crate::error::ApiError;
+use crate::error::{ApiError, Result};
 use crate::state::State;
 use crate::wire::{Change, DemonstrationView};
 
@@ -24,14 +24,14 @@ enum Scope {
     All,
 }
 
-pub fn view(state: &State, id: i64) -> Result<DemonstrationView, ApiError> {
+pub fn view(state: &State, id: i64) -> Result<DemonstrationView> {
     let (record, revision) = demonstrations::current(&state.database, id)?;
     let last = demonstrations::last_revision(&state.database, id)?;
     Ok(DemonstrationView::new(&record, &revision, last))
 }
 
 /// Searches the first revision, unless it was found before a restart.
-pub fn make(state: &State, id: i64, progress: &dyn Progress) -> Result<(), ApiError> {
+pub fn make(state: &State, id: i64, progress: &dyn Progress) -> Result<()> {
     let record = demonstrations::get(&state.database, id)?;
     if record.revision > 0 {
         return Ok(());
@@ -47,7 +47,7 @@ pub fn make(state: &State, id: i64, progress: &dyn Progress) -> Result<(), ApiEr
     Ok(())
 }
 
-fn encoded(state: &State, record: &Record) -> Result<Arc<Asked>, ApiError> {
+fn encoded(state: &State, record: &Record) -> Result<Arc<Asked>> {
     state.encoded(record.id, || {
         let procedure = Procedure::new(&record.title, &record.steps)?;
         Ok(Asked::encode(&state.demonstrator(), &procedure)?)
@@ -55,12 +55,7 @@ fn encoded(state: &State, record: &Record) -> Result<Arc<Asked>, ApiError> {
 }
 
 /// Searches under the user's decisions, or under `temporary` ones if there are any.
-fn search(
-    state: &State,
-    record: &Record,
-    decided: &Wishes,
-    temporary: Wishes,
-) -> Result<Revision, ApiError> {
+fn search(state: &State, record: &Record, decided: &Wishes, temporary: Wishes) -> Result<Revision> {
     let start = Instant::now();
     let wishes = if temporary.is_empty() { decided.clone() } else { temporary };
     let options = Options { wishes, ..record.search.search_options() };
@@ -71,7 +66,7 @@ fn search(
 }
 
 /// Applies a change and returns the new revision.
-pub fn change(state: &State, id: i64, change: &Change) -> Result<DemonstrationView, ApiError> {
+pub fn change(state: &State, id: i64, change: &Change) -> Result<DemonstrationView> {
     let (record, before) = demonstrations::current(&state.database, id)?;
     match change {
         Change::Undo => go_to(state, id, before.number - 1, "there is nothing to undo")?,
@@ -87,19 +82,14 @@ pub fn change(state: &State, id: i64, change: &Change) -> Result<DemonstrationVi
     view(state, id)
 }
 
-fn go_to(state: &State, id: i64, number: i64, otherwise: &str) -> Result<(), ApiError> {
+fn go_to(state: &State, id: i64, number: i64, otherwise: &str) -> Result<()> {
     match number > 0 && demonstrations::go_to(&state.database, id, number)? {
         true => Ok(()),
         false => Err(ApiError::conflict(otherwise)),
     }
 }
 
-fn apply(
-    state: &State,
-    record: &Record,
-    before: &Revision,
-    change: &Change,
-) -> Result<Revision, ApiError> {
+fn apply(state: &State, record: &Record, before: &Revision, change: &Change) -> Result<Revision> {
     let start = Instant::now();
     let mut wishes = before.wishes.clone();
     let revision = match decide(state, change, &mut wishes, &before.answer)? {
@@ -120,7 +110,7 @@ fn decide(
     change: &Change,
     wishes: &mut Wishes,
     answer: &Demonstration,
-) -> Result<Scope, ApiError> {
+) -> Result<Scope> {
     let Some(step) = step_of(change) else { return Ok(Scope::All) };
     let shown = answer.steps.get(step).ok_or_else(|| ApiError::not_found("step"))?;
     let current = shown.chosen.as_ref().map(Place::from);
@@ -166,19 +156,19 @@ fn step_of(change: &Change) -> Option<usize> {
     json!(change)["step"].as_u64().map(|step| step as usize)
 }
 
-fn known_clip(state: &State, clip: Place) -> Result<Place, ApiError> {
+fn known_clip(state: &State, clip: Place) -> Result<Place> {
     let found = state.require_pool()?.find(clip);
     found.map(|_| clip).ok_or_else(|| ApiError::not_found("clip in the library"))
 }
 
-fn known_video(state: &State, video: u32) -> Result<u32, ApiError> {
+fn known_video(state: &State, video: u32) -> Result<u32> {
     match state.require_pool()?.videos.contains_key(&VideoId(video)) {
         true => Ok(video),
         false => Err(ApiError::not_found("video in the library")),
     }
 }
 
-fn trim(state: &State, of: Place, start_ms: u64, end_ms: u64) -> Result<Trim, ApiError> {
+fn trim(state: &State, of: Place, start_ms: u64, end_ms: u64) -> Result<Trim> {
     let pool = state.require_pool()?;
     let length = pool.videos.get(&VideoId(of.video)).map_or(0, |found| found.video.length_ms);
     let trim = Trim { of, cut: Interval { start_ms, end_ms } };

@@ -47,6 +47,8 @@ pub enum ServerError {
     Network(#[from] std::io::Error),
 }
 
+pub type Result<T, E = ApiError> = std::result::Result<T, E>;
+
 /// The error response of a request
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct ApiError {

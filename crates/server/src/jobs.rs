@@ -13,7 +13,7 @@ use tokio::sync::broadcast;
 use utoipa::ToSchema;
 
 use crate::database::{Database, from_json, from_name, now_ms, to_json, to_name};
-use crate::error::ApiError;
+use crate::error::{ApiError, Result};
 use crate::options::VideoOptions;
 
 /// What a job does; kept as JSON in the database.
@@ -132,7 +132,7 @@ impl JobQueue {
     }
 
     /// Adds a job and wakes its worker.
-    pub fn enqueue(&self, task: &Task) -> Result<Job, ApiError> {
+    pub fn enqueue(&self, task: &Task) -> Result<Job> {
         let added = self.database.write(|db| {
             let unfinished: i64 = db.query_row(
                 "SELECT count(*) FROM jobs WHERE status IN ('queued', 'running')",
@@ -212,7 +212,7 @@ impl JobQueue {
     }
 
     /// Cancels a job: at once if it is queued, at the next safe point if it runs.
-    pub fn cancel(&self, id: i64) -> Result<Job, ApiError> {
+    pub fn cancel(&self, id: i64) -> Result<Job> {
         self.database.write(|db| {
             db.execute(
                 "UPDATE jobs SET status = 'cancelled' WHERE id = ? AND status = 'queued'",
@@ -228,7 +228,7 @@ impl JobQueue {
         Ok(job)
     }
 
-    pub fn get(&self, id: i64) -> Result<Job, ApiError> {
+    pub fn get(&self, id: i64) -> Result<Job> {
         let found = find(&self.database.lock(), id)?.ok_or_else(|| ApiError::not_found("job"))?;
         Ok(self.with_progress(found))
     }
@@ -242,7 +242,6 @@ impl JobQueue {
         jobs.map(|job| Ok(self.with_progress(job?))).collect()
     }
 
-    /// The newest job of this kind for a demonstration.
     pub fn newest(&self, kind: JobKind, demonstration: i64) -> rusqlite::Result<Option<Job>> {
         let find = format!(
             "SELECT {COLUMNS} FROM jobs WHERE kind = ? AND work ->> 'demonstration' = ?

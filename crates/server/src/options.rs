@@ -5,7 +5,7 @@ use stitch_engine::demonstrate::{Options, SourceFilter};
 use stitch_engine::render::{Aspect, Captions, RenderOptions};
 use utoipa::ToSchema;
 
-use crate::error::ApiError;
+use crate::error::{ApiError, Result};
 
 /// How clips are chosen. Every field is optional
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -35,7 +35,7 @@ pub struct SearchOptions {
 }
 
 impl SearchOptions {
-    pub fn validate(&self) -> Result<(), ApiError> {
+    pub fn validate(&self) -> Result<()> {
         self.search_options().validate()?;
         let lists = [&self.only, &self.without, &self.licences];
         match lists.iter().any(|list| list.len() > 20 || list.iter().any(|s| s.len() > 500)) {
@@ -67,31 +67,6 @@ impl SearchOptions {
     }
 }
 
-/// How clips of another aspect ratio are fitted
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum AspectName {
-    /// The whole picture on a blurred copy of itself
-    #[default]
-    Blur,
-    /// The whole picture between bars
-    Fit,
-    /// The centre of the picture
-    Crop,
-}
-
-/// How step texts are shown
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum CaptionsName {
-    /// As a subtitle track
-    #[default]
-    Soft,
-    /// Drawn into the picture
-    Burnt,
-    None,
-}
-
 /// How the video is rendered. Every field is optional
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -102,8 +77,13 @@ pub struct VideoOptions {
     /// Pixels, even
     #[schema(minimum = 64, maximum = 4320)]
     pub height: Option<u32>,
-    pub shape: AspectName,
-    pub captions: CaptionsName,
+    /// How clips of another aspect ratio are fitted: whole on a blurred copy (`blur`), whole between bars (`fit`),
+    /// or by their centre (`crop`)
+    #[schema(value_type = String, pattern = "^(blur|fit|crop)$")]
+    pub shape: Aspect,
+    /// How step texts are shown: as a subtitle track (`soft`), drawn into the picture (`burnt`), or not (`none`)
+    #[schema(value_type = String, pattern = "^(soft|burnt|none)$")]
+    pub captions: Captions,
     /// The length of the crossfade between clips
     #[schema(minimum = 0, maximum = 3000)]
     pub crossfade_ms: u64,
@@ -118,8 +98,8 @@ impl Default for VideoOptions {
         Self {
             width: None,
             height: None,
-            shape: AspectName::Blur,
-            captions: CaptionsName::Soft,
+            shape: Aspect::Blur,
+            captions: Captions::Soft,
             crossfade_ms: 0,
             title_card: false,
             gap_cards: true,
@@ -128,7 +108,7 @@ impl Default for VideoOptions {
 }
 
 impl VideoOptions {
-    pub fn validate(&self) -> Result<(), ApiError> {
+    pub fn validate(&self) -> Result<()> {
         if self.width.is_some() != self.height.is_some() {
             return Err(ApiError::invalid("give both width and height, or neither"));
         }
@@ -139,16 +119,8 @@ impl VideoOptions {
     pub fn render_options(&self) -> RenderOptions {
         RenderOptions {
             size: self.width.zip(self.height),
-            aspect: match self.shape {
-                AspectName::Blur => Aspect::Blur,
-                AspectName::Fit => Aspect::Fit,
-                AspectName::Crop => Aspect::Crop,
-            },
-            captions: match self.captions {
-                CaptionsName::Soft => Captions::Soft,
-                CaptionsName::Burnt => Captions::Burnt,
-                CaptionsName::None => Captions::None,
-            },
+            aspect: self.shape,
+            captions: self.captions,
             crossfade_ms: self.crossfade_ms,
             title_card: self.title_card,
             gap_cards: self.gap_cards,

@@ -10,7 +10,7 @@ use stitch_engine::library::{FileLock, LibraryError, LockError};
 use tokio::sync::Semaphore;
 
 use crate::database::{Database, open_page};
-use crate::error::{ApiError, NO_CLIPS, ServerError};
+use crate::error::{ApiError, NO_CLIPS, Result, ServerError};
 use crate::jobs::{JobQueue, lock};
 use crate::settings::{Resources, Settings};
 use crate::study::Study;
@@ -68,7 +68,6 @@ impl State {
         }))
     }
 
-    /// The file of a rendered video.
     pub fn render_file(&self, job: i64) -> PathBuf {
         self.folder.join("renders").join(format!("{job}.mp4"))
     }
@@ -91,18 +90,18 @@ impl State {
     }
 
     /// The clip pool, loaded once; none while the library has no clip.
-    pub fn pool(&self) -> Result<Option<Arc<Stock>>, ApiError> {
+    pub fn pool(&self) -> Result<Option<Arc<Stock>>> {
         let cached = self.pool.read().unwrap_or_else(PoisonError::into_inner).1.clone();
         if cached.is_some() { Ok(cached) } else { self.reload_pool() }
     }
 
     /// The clip pool; an error while the library has no clip.
-    pub fn require_pool(&self) -> Result<Arc<Stock>, ApiError> {
+    pub fn require_pool(&self) -> Result<Arc<Stock>> {
         self.pool()?.ok_or_else(|| ApiError::conflict(NO_CLIPS))
     }
 
     /// Loads the pool again if the library has been written to, by whichever program.
-    pub fn refresh_pool(&self) -> Result<(), ApiError> {
+    pub fn refresh_pool(&self) -> Result<()> {
         let cached = self.pool.read().unwrap_or_else(PoisonError::into_inner).0;
         if self.resources.library.generation()? != cached {
             self.reload_pool()?;
@@ -110,7 +109,7 @@ impl State {
         Ok(())
     }
 
-    pub fn reload_pool(&self) -> Result<Option<Arc<Stock>>, ApiError> {
+    pub fn reload_pool(&self) -> Result<Option<Arc<Stock>>> {
         // Read first: what is written while the pool is loaded counts as new.
         let generation = self.resources.library.generation()?;
         let loaded = match Stock::load(&self.resources.library) {
@@ -126,8 +125,8 @@ impl State {
     pub fn encoded(
         &self,
         demonstration: i64,
-        encode: impl FnOnce() -> Result<Asked, ApiError>,
-    ) -> Result<Arc<Asked>, ApiError> {
+        encode: impl FnOnce() -> Result<Asked>,
+    ) -> Result<Arc<Asked>> {
         if let Some((_, encoded)) = lock(&self.encoded).iter().find(|(id, _)| *id == demonstration)
         {
             return Ok(encoded.clone());
@@ -142,7 +141,7 @@ impl State {
     }
 
     /// A folder named by a request, if it exists inside one of the allowed roots.
-    pub fn allowed_folder(&self, folder: &str) -> Result<PathBuf, ApiError> {
+    pub fn allowed_folder(&self, folder: &str) -> Result<PathBuf> {
         let refused = || {
             ApiError::invalid(
                 "videos may not be added from this folder; start the server with --root FOLDER to \

@@ -100,10 +100,8 @@ impl StudyPlan {
 
     /// Writes `study.json` into the folder.
     pub fn write(&self, folder: &Path) -> Result<(), ServerError> {
-        Ok(write_whole(
-            &folder.join(Self::FILE),
-            format!("{:#}", serde_json::json!(self)).as_bytes(),
-        )?)
+        let text = format!("{:#}", serde_json::json!(self));
+        Ok(write_whole(&folder.join(Self::FILE), text.as_bytes())?)
     }
 
     fn read(folder: &Path) -> Result<Self, ServerError> {
@@ -203,19 +201,8 @@ pub fn trials(pairs: usize, seed: u64) -> Vec<Trial> {
     order.into_iter().map(|pair| Trial { pair, flipped: rng.random() }).collect()
 }
 
-const TABLES: &str = "
-    CREATE TABLE IF NOT EXISTS raters (
-        key TEXT PRIMARY KEY, name TEXT NOT NULL, seed INTEGER NOT NULL, created_ms INTEGER NOT NULL
-    );
-    CREATE TABLE IF NOT EXISTS answers (
-        rater TEXT NOT NULL REFERENCES raters, pair INTEGER NOT NULL, question TEXT NOT NULL,
-        verdict TEXT NOT NULL, flipped INTEGER NOT NULL, seconds REAL NOT NULL,
-        answered_ms INTEGER NOT NULL, PRIMARY KEY (rater, pair, question)
-    ) WITHOUT ROWID;
-    CREATE TABLE IF NOT EXISTS access (token TEXT NOT NULL);
-";
+const TABLES: &str = include_str!("study.sql");
 
-/// An open study.
 pub struct Study {
     pub plan: StudyPlan,
     /// Opens the pages of raters; the same after a restart, so that their links stay valid.
@@ -338,12 +325,10 @@ impl Study {
         }))
     }
 
-    /// The file of one side of a trial.
     pub fn file(&self, trial: Trial, left: bool) -> Option<PathBuf> {
         Some(self.folder.join(&self.side(trial, left)?.file))
     }
 
-    /// The video on one side of a trial.
     pub fn side(&self, trial: Trial, left: bool) -> Option<&StudyVideo> {
         let pair = self.plan.pairs.get(trial.pair)?;
         let method = if left == trial.flipped { &pair.b } else { &pair.a };
@@ -351,7 +336,6 @@ impl Study {
     }
 }
 
-/// The answers as CSV.
 pub fn csv(answers: &[Answer]) -> String {
     let mut text = String::from(
         "rater,sample,method_a,method_b,question,preferred,left,seed,seconds,answered_ms\n",

@@ -34,49 +34,28 @@ impl From<Place> for ClipRef {
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Change {
     /// Show a step by this clip, and lock it
-    Swap {
-        step: usize,
-        clip: ClipRef,
-    },
+    Swap { step: usize, clip: ClipRef },
     /// Keep the step's clip in further searches
-    Lock {
-        step: usize,
-    },
+    Lock { step: usize },
     /// Let further searches change the step's clip
-    Unlock {
-        step: usize,
-    },
+    Unlock { step: usize },
     /// Never show a step by this clip; without one, by its current clip
-    Ban {
-        step: usize,
-        clip: Option<ClipRef>,
-    },
+    Ban { step: usize, clip: Option<ClipRef> },
     /// Delete the bans of a step
-    Pardon {
-        step: usize,
-    },
+    Pardon { step: usize },
     /// Show a step from this video only; without one, from any
-    Source {
-        step: usize,
-        video: Option<u32>,
-    },
+    Source { step: usize, video: Option<u32> },
     /// Cut the step's clip to these times of its video
-    Trim {
-        step: usize,
-        start_ms: u64,
-        end_ms: u64,
-    },
+    Trim { step: usize, start_ms: u64, end_ms: u64 },
     /// Undo the trim of a step
-    Untrim {
-        step: usize,
-    },
+    Untrim { step: usize },
     /// Leave a step as a gap
-    Leave {
-        step: usize,
-    },
+    Leave { step: usize },
     /// Search again, keeping locked steps
     Solve,
+    /// Go back to the revision before
     Undo,
+    /// Go on to the revision that was undone
     Redo,
 }
 

@@ -3,14 +3,14 @@
 use std::panic::AssertUnwindSafe;
 use std::thread::JoinHandle;
 
-use stitch_engine::index::Indexer;
+use stitch_engine::index::{Indexer, Report};
 use stitch_engine::progress::Progress;
 use stitch_engine::render;
 
 use crate::database::to_name;
 use crate::demonstrations;
 use crate::editor;
-use crate::error::ApiError;
+use crate::error::{ApiError, Result};
 use crate::jobs::{JobKind, JobProgress, JobStatus, Task};
 use crate::options::VideoOptions;
 use crate::state::{SharedState, State};
@@ -59,12 +59,7 @@ pub fn run_next(state: &State, kind: JobKind) -> rusqlite::Result<bool> {
 }
 
 /// Runs a task; its result in words, if it has one.
-fn run(
-    state: &State,
-    job: i64,
-    task: &Task,
-    progress: &JobProgress<'_>,
-) -> Result<Option<String>, ApiError> {
+fn run(state: &State, job: i64, task: &Task, progress: &JobProgress<'_>) -> Result<Option<String>> {
     match task {
         Task::Index { folder } => return index(state, folder, progress).map(Some),
         Task::Make { demonstration } => editor::make(state, *demonstration, progress)?,
@@ -75,7 +70,7 @@ fn run(
     Ok(None)
 }
 
-fn index(state: &State, folder: &str, progress: &dyn Progress) -> Result<String, ApiError> {
+fn index(state: &State, folder: &str, progress: &dyn Progress) -> Result<String> {
     let folder = state.allowed_folder(folder)?;
     let indexer = Indexer {
         library: &state.resources.library,
@@ -87,15 +82,11 @@ fn index(state: &State, folder: &str, progress: &dyn Progress) -> Result<String,
     };
     let report = indexer.run(&[folder], progress);
     state.reload_pool()?; // videos that were indexed before an error count too
-    let report = report?;
+    let Report { found, indexed, clips, unchanged, duplicates, failed } = report?;
+    let failed = failed.len();
     Ok(format!(
-        "{} videos found: {} indexed now with {} clips, {} unchanged, {} duplicates, {} failed",
-        report.found,
-        report.indexed,
-        report.clips,
-        report.unchanged,
-        report.duplicates,
-        report.failed.len()
+        "{found} videos found: {indexed} indexed now with {clips} clips, {unchanged} unchanged, \
+         {duplicates} duplicates, {failed} failed"
     ))
 }
 
@@ -105,7 +96,7 @@ fn render(
     (id, revision): (i64, i64),
     options: &VideoOptions,
     progress: &dyn Progress,
-) -> Result<(), ApiError> {
+) -> Result<()> {
     let found = demonstrations::revision(&state.database, id, revision)?;
     let demonstration = found.ok_or_else(|| ApiError::not_found("demonstration"))?.answer;
     let (file, cuts) = (state.render_file(job), state.cuts_folder());

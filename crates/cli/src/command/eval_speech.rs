@@ -53,9 +53,9 @@ fn transcribe(arguments: &EvalSpeechArguments, setup: &Setup) -> Result<u8, Fail
     let options = SpeechOptions { titles: !arguments.no_titles, seed: arguments.seed };
     let report = speech::evaluate(&listener, &arguments.folder, &options, &setup.progress)?;
     let took_s = start.elapsed().as_secs_f64();
-    setup.print(json!({"speech": listener.name(), "took_s": took_s, "report": report}), || {
+    setup.print(json!({"speech": listener.name, "took_s": took_s, "report": report}), || {
         print!("{} files, {} words; ", report.files, report.words);
-        println!("speech model {}", listener.name());
+        println!("speech model {}", listener.name);
         table::print_estimates(&[
             ("word error rate", &report.word_errors),
             ("sentence starts within 0.5 s", &report.in_time),

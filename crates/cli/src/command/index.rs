@@ -23,8 +23,8 @@ pub struct IndexArguments {
     #[arg(required_unless_present = "annotations", value_name = "PATHS")]
     paths: Vec<PathBuf>,
     /// The encoder of frames: mini; narration, which uses speech only; or the folder of a CLIP,
-    /// SigLIP, MobileCLIP or ONNX model, or its owner/name once pulled [default: the library's, or
-    /// mini for a new library]
+    /// SigLIP or ONNX model, or its owner/name once pulled [default: the library's, or mini for a
+    /// new library]
     #[arg(long, env = "STITCH_ENCODER", value_name = "NAME")]
     encoder: Option<String>,
     /// Precomputed features instead of an encoder: NAME.npy (npz, h5, safetensors) for the video
@@ -38,8 +38,8 @@ pub struct IndexArguments {
     /// The name of the array in files that hold several
     #[arg(long, value_name = "NAME", requires = "features")]
     feature_key: Option<String>,
-    /// The text encoder of the features' embedding space: mini, or the folder of a CLIP, SigLIP or
-    /// MobileCLIP model or of an ONNX text tower with its encoder.toml
+    /// The text encoder of the features' embedding space: mini, or the folder of a CLIP or SigLIP
+    /// model or of an ONNX text tower with its encoder.toml
     #[arg(long, value_name = "PATH", requires = "features")]
     text_encoder: Option<String>,
     /// A list of videos that have features but no files (videos.jsonl: video, duration, steps with

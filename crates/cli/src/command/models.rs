@@ -2,7 +2,7 @@
 
 use clap::Subcommand;
 use serde_json::json;
-use stitch_engine::models::hub;
+use stitch_engine::models::{Card, ModelInfo, hub};
 
 use crate::failure::Failure;
 use crate::setup::Setup;
@@ -14,7 +14,7 @@ pub enum ModelsCommand {
     List,
     /// Download models; checks their content and continues interrupted downloads
     Pull {
-        /// The names; `owner/name` is any CLIP, SigLIP or MobileCLIP of the model hub
+        /// The names; `owner/name` is any CLIP or SigLIP of the model hub
         #[arg(required = true)]
         names: Vec<String>,
     },
@@ -33,14 +33,13 @@ pub fn run(command: &ModelsCommand, setup: &Setup) -> Result<u8, Failure> {
 
 fn list(setup: &Setup) {
     let (mut lines, mut rows) = (Vec::new(), Vec::new());
-    for model in setup.store().list() {
+    for ModelInfo { card: Card { name, licence, about, .. }, size, path } in setup.store().list() {
         lines.push(json!({
-            "name": model.name, "size": model.size, "licence": model.licence,
-            "about": model.about, "path": model.path,
+            "name": name, "size": size, "licence": licence, "about": about, "path": path,
         }));
-        let installed = if model.path.is_some() { "yes" } else { "no" };
-        let size = format!("{} MB", model.size / 1_000_000);
-        let row = [&model.name, installed, &size, &model.licence, &model.about];
+        let installed = if path.is_some() { "yes" } else { "no" };
+        let size = format!("{} MB", size / 1_000_000);
+        let row = [&name, installed, &size, &licence, &about];
         rows.push(row.map(str::to_owned).to_vec());
     }
     let header = ["model", "installed", ">size", "licence", "purpose"];

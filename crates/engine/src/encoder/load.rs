@@ -5,14 +5,17 @@ use std::sync::Arc;
 
 use stitch_nn::onnx::Runtime;
 
-use super::{Encoder, EncoderError, Narration, Precomputed, Towers, TwoTowers};
+use super::{Encoder, EncoderError, Narration, Precomputed, Result, Towers, TwoTowers};
 use super::{clip, mini, onnx_pair};
 use crate::media::Decode;
-use crate::models::{ModelError, Store, hub};
+use crate::models::{ModelError, NnError, Store, Weights, hub};
 use crate::sentence::SentenceEncoder;
 
+/// The config of a folder in OpenCLIP's form.
+const OPEN_CLIP: &str = "open_clip_config.json";
+
 /// ONNX Runtime, from where the variable ORT_DYLIB_PATH says, else from the store.
-pub fn onnx_runtime(store: &Store) -> Result<Runtime, EncoderError> {
+pub fn onnx_runtime(store: &Store) -> Result<Runtime> {
     let library = match std::env::var_os("ORT_DYLIB_PATH").filter(|path| !path.is_empty()) {
         Some(path) => path.into(),
         None => store.path(Runtime::MODEL).map_err(EncoderError::NoRuntime)?.join(Runtime::LIBRARY),
@@ -21,23 +24,19 @@ pub fn onnx_runtime(store: &Store) -> Result<Runtime, EncoderError> {
 }
 
 /// The encoder in a model's folder, called `name`. Its files say which kind it is.
-pub fn load_folder(
-    folder: &Path,
-    name: &str,
-    towers: Towers,
-    store: &Store,
-) -> Result<TwoTowers, EncoderError> {
+pub fn load_folder(folder: &Path, name: &str, towers: Towers, store: &Store) -> Result<TwoTowers> {
     let has = |file: &str| folder.join(file).is_file();
     if has(onnx_pair::FILE) {
         onnx_pair::load(folder, name, towers, onnx_runtime(store)?)
-    } else if has(clip::open_clip::CONFIG) {
-        clip::open_clip::load(folder, name, towers)
+    } else if has(OPEN_CLIP) && !has(Weights::FILE) {
+        let reason = "models in OpenCLIP's form, such as MobileCLIP, are not read; export both towers \
+                      to ONNX and describe them in an encoder.toml beside the graphs";
+        Err(NnError::Config { path: folder.join(OPEN_CLIP), reason: reason.into() }.into())
     } else {
         clip::load(folder, name, towers)
     }
 }
 
-/// What encoders are loaded from.
 #[derive(Clone, Copy)]
 pub struct EncoderModels<'a> {
     pub store: &'a Store,
@@ -50,18 +49,18 @@ pub struct EncoderModels<'a> {
 impl EncoderModels<'_> {
     /// The encoder called `name`: `mini`, `narration`, `features:` and the encoder of the texts, or a
     /// model by its folder, by `owner/name`, or by its name in the store.
-    pub fn load(&self, name: &str) -> Result<Box<dyn Encoder>, EncoderError> {
+    pub fn load(&self, name: &str) -> Result<Box<dyn Encoder>> {
         match name.strip_prefix(Precomputed::PREFIX) {
             Some(texts) => Ok(Box::new(Precomputed::new(None, self.load_texts(texts)?)?)),
             None => self.load_towers(name, Towers::Both),
         }
     }
 
-    pub fn load_texts(&self, name: &str) -> Result<Box<dyn Encoder>, EncoderError> {
+    pub fn load_texts(&self, name: &str) -> Result<Box<dyn Encoder>> {
         self.load_towers(name, Towers::Text)
     }
 
-    fn load_towers(&self, name: &str, towers: Towers) -> Result<Box<dyn Encoder>, EncoderError> {
+    fn load_towers(&self, name: &str, towers: Towers) -> Result<Box<dyn Encoder>> {
         let (sentence, weights) = (self.sentence.clone(), self.sentence_weights);
         let mut loaded = match name {
             Narration::NAME => return Ok(Box::new(Narration::new(sentence, weights.into()))),
@@ -79,7 +78,7 @@ impl EncoderModels<'_> {
         Ok(Box::new(loaded))
     }
 
-    fn folder_of(&self, wanted: &str) -> Result<(String, PathBuf), EncoderError> {
+    fn folder_of(&self, wanted: &str) -> Result<(String, PathBuf)> {
         let path = Path::new(wanted);
         if path.is_dir() {
             let folder = path.canonicalize().unwrap_or_else(|_| path.to_owned());

@@ -11,7 +11,7 @@ use stitch_nn::onnx::{Graph, Input, Runtime};
 use stitch_nn::projection::Projection;
 
 use super::tower::plane;
-use super::{EncoderError, EncoderId, FrameSpec, ImageTower, Picture, TextTower, TwoTowers};
+use super::{EncoderId, FrameSpec, ImageTower, Picture, Result, TextTower, TwoTowers};
 use crate::files::hex;
 use crate::media::frames::{Filter, Fit};
 use crate::models::{NnError, Weights};
@@ -58,7 +58,7 @@ pub fn load(
     runtime: Option<&Runtime>,
     sentences: Arc<SentenceEncoder>,
     sentence_weights: &str,
-) -> Result<TwoTowers, EncoderError> {
+) -> Result<TwoTowers> {
     let wrong = |reason| NnError::Config { path: "mini/config.json".into(), reason };
     let config: Config =
         serde_json::from_slice(CONFIG).map_err(|error| wrong(error.to_string()))?;
@@ -94,7 +94,7 @@ struct Images {
 
 impl Images {
     /// The graphs normalise the bytes themselves.
-    fn load(runtime: &Runtime, config: ImageConfig, dim: usize) -> Result<Self, EncoderError> {
+    fn load(runtime: &Runtime, config: ImageConfig, dim: usize) -> Result<Self> {
         let size = (config.size, config.size);
         let each = FrameSpec::single(size, Fit::Squash, Filter::Bilinear, FPS);
         let load = |(name, bytes): (&str, &[u8])| Graph::from_bytes(runtime, name, bytes.to_vec());
@@ -109,7 +109,7 @@ impl Images {
         graph: &Graph,
         pictures: &[&[u8]],
         (width, height): (u32, u32),
-    ) -> Result<Features, EncoderError> {
+    ) -> Result<Features> {
         let mut planes = Vec::with_capacity(pictures.iter().map(|picture| picture.len()).sum());
         for picture in pictures {
             (0..3).for_each(|colour| planes.extend(plane(picture, colour)));
@@ -130,7 +130,7 @@ impl ImageTower for Images {
         self.dim
     }
 
-    fn encode(&self, frames: &[&[u8]]) -> Result<Features, EncoderError> {
+    fn encode(&self, frames: &[&[u8]]) -> Result<Features> {
         let size = (self.spec.width, self.spec.height);
         let turns = self.graphs.len();
         let rows = self.graphs.iter().enumerate().map(|(turn, graph)| {
@@ -149,7 +149,7 @@ impl ImageTower for Images {
     }
 
     /// By every tower.
-    fn encode_views(&self, views: &[Picture]) -> Result<Features, EncoderError> {
+    fn encode_views(&self, views: &[Picture]) -> Result<Features> {
         let mut rows = Features::empty(self.dim);
         for view in views {
             let size = (view.width, view.height);
@@ -180,20 +180,20 @@ struct Texts {
 }
 
 impl TextTower for Texts {
-    fn encode(&self, texts: &[&str]) -> Result<Features, EncoderError> {
+    fn encode(&self, texts: &[&str]) -> Result<Features> {
         project(&self.projections, &self.sentences.encode(texts)?)
     }
 
-    fn project(&self, sentences: &Features) -> Result<Option<Features>, EncoderError> {
+    fn project(&self, sentences: &Features) -> Result<Option<Features>> {
         project(&self.projections, sentences).map(Some)
     }
 }
 
-fn project(projections: &[Projection], sentences: &Features) -> Result<Features, EncoderError> {
+fn project(projections: &[Projection], sentences: &Features) -> Result<Features> {
     let share = |projection: &Projection| {
         Ok(Features::new(projection.dim(), projection.forward(sentences.as_slice()))?)
     };
-    let shares = projections.iter().map(share).collect::<Result<Vec<_>, EncoderError>>()?;
+    let shares = projections.iter().map(share).collect::<Result<Vec<_>>>()?;
     Ok(Features::side_by_side(&shares))
 }
 

@@ -59,13 +59,15 @@ pub struct VideoInput<'a> {
 
 impl VideoInput<'_> {
     /// Rounded up.
-    pub fn seconds(&self) -> Result<usize, EncoderError> {
+    pub fn seconds(&self) -> Result<usize> {
         if self.length_ms > MAX_LENGTH_MS {
             return Err(EncoderError::TooLong { hours: self.length_ms / 3_600_000 });
         }
         Ok(self.length_ms.div_ceil(1000) as usize)
     }
 }
+
+type Result<T, E = EncoderError> = std::result::Result<T, E>;
 
 #[derive(Debug, thiserror::Error)]
 pub enum EncoderError {
@@ -103,18 +105,14 @@ pub enum EncoderError {
 pub trait Encoder: Send + Sync {
     fn id(&self) -> &EncoderId;
 
-    fn encode_text(&self, texts: &[&str]) -> Result<Features, EncoderError>;
+    fn encode_text(&self, texts: &[&str]) -> Result<Features>;
 
     /// Rows of the sentence model in the space of the clips, if the text tower is a head of that model.
-    fn project_sentences(&self, _sentences: &Features) -> Result<Option<Features>, EncoderError> {
+    fn project_sentences(&self, _sentences: &Features) -> Result<Option<Features>> {
         Ok(None)
     }
 
-    fn encode_seconds(
-        &self,
-        video: &VideoInput,
-        progress: &dyn Progress,
-    ) -> Result<Seconds, EncoderError>;
+    fn encode_seconds(&self, video: &VideoInput, progress: &dyn Progress) -> Result<Seconds>;
 
     /// Whether its vectors of seconds are made of pictures, here or elsewhere.
     fn sees(&self) -> bool {
@@ -126,7 +124,6 @@ pub trait Encoder: Send + Sync {
     }
 }
 
-/// A video by seconds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Seconds {
     /// One row per second; a zero row for a second without evidence.

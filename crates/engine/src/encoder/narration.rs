@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use stitch_core::features::Features;
 
-use super::{Encoder, EncoderError, EncoderId, Seconds, VideoInput};
+use super::{Encoder, EncoderId, Result, Seconds, VideoInput};
 use crate::footage::Footage;
 use crate::progress::Progress;
 use crate::sentence::SentenceEncoder;
@@ -36,19 +36,15 @@ impl Encoder for Narration {
         &self.id
     }
 
-    fn encode_text(&self, texts: &[&str]) -> Result<Features, EncoderError> {
+    fn encode_text(&self, texts: &[&str]) -> Result<Features> {
         Ok(self.sentences.encode(texts)?)
     }
 
-    fn project_sentences(&self, sentences: &Features) -> Result<Option<Features>, EncoderError> {
+    fn project_sentences(&self, sentences: &Features) -> Result<Option<Features>> {
         Ok(Some(sentences.clone()))
     }
 
-    fn encode_seconds(
-        &self,
-        video: &VideoInput,
-        progress: &dyn Progress,
-    ) -> Result<Seconds, EncoderError> {
+    fn encode_seconds(&self, video: &VideoInput, progress: &dyn Progress) -> Result<Seconds> {
         let seconds = video.seconds()?;
         let heard = |sentence: &&Sentence| {
             sentence.start_ms < video.length_ms && !sentence.text.trim().is_empty()

@@ -1,36 +1,5 @@
-//! Any pair of ONNX graphs that encode images and texts into one space, described by `encoder.toml`.
-//!
-//! ```toml
-//! dim = 512                      # the length of a vector
-//!
-//! [image]
-//! file = "vision.onnx"
-//! input = "pixel_values"
-//! output = "image_embeds"
-//! width = 224
-//! height = 224
-//! frames = 8                     # frames of one clip; 1 for a tower of single frames
-//! fps = 8                        # frames encoded per second
-//! layout = "NTCHW"               # NCHW for pictures; NTCHW or NCTHW for clips
-//! fit = "crop"                   # or "squash"
-//! filter = "bicubic"             # or "bilinear"
-//! mean = [0.485, 0.456, 0.406]   # of colours between 0 and 1; left out: no shift
-//! std = [0.229, 0.224, 0.225]    # left out: no scale
-//! values = "floats"              # or "bytes": whole bytes, normalised inside the graph
-//! batch = 4                      # the most clips at once; 1 for a graph of a fixed batch
-//!
-//! [text]
-//! file = "text.onnx"
-//! input = "input_ids"
-//! mask = "attention_mask"        # left out: the graph takes none
-//! output = "text_embeds"
-//! tokenizer = "tokenizer.json"
-//! longest = 77                   # the most tokens
-//! fill = true                    # short texts are filled up to `longest`
-//! pad = 0                        # with this token
-//! lowercase = false
-//! batch = 16
-//! ```
+//! Any pair of ONNX graphs that encode images and texts into one space, described by `encoder.toml`
+//! (docs/src/formats.md has an example with every key).
 
 use std::path::{Path, PathBuf};
 
@@ -42,7 +11,7 @@ use stitch_nn::clip::text::{Cleaning, ClipTokenizer, Padding};
 use stitch_nn::onnx::{Graph, Input, Output, Runtime};
 
 use super::tower::{FrameSpec, ImageTower, TextTower, Towers, plane};
-use super::{EncoderError, EncoderId, TwoTowers};
+use super::{EncoderId, Result, TwoTowers};
 use crate::files::{FileError, hex};
 use crate::media::frames::{Filter, Fit};
 use crate::models::NnError;
@@ -133,12 +102,7 @@ enum Values {
 
 /// The encoder of a folder. Its graphs are run once, so that a wrong description is an error before
 /// any video is decoded.
-pub fn load(
-    folder: &Path,
-    name: &str,
-    towers: Towers,
-    runtime: Runtime,
-) -> Result<TwoTowers, EncoderError> {
+pub fn load(folder: &Path, name: &str, towers: Towers, runtime: Runtime) -> Result<TwoTowers> {
     let path = folder.join(FILE);
     let text = std::fs::read_to_string(&path).map_err(FileError::at(&path))?;
     let description: Description =
@@ -174,7 +138,7 @@ struct Loader<'a> {
 }
 
 impl Loader<'_> {
-    fn graph(&mut self, what: &'static str, file: &Path) -> Result<RowGraph, EncoderError> {
+    fn graph(&mut self, what: &'static str, file: &Path) -> Result<RowGraph> {
         let path = self.folder.join(file);
         let bytes = std::fs::read(&path).map_err(FileError::at(&path))?;
         self.hash.update(&bytes);
@@ -193,12 +157,7 @@ struct RowGraph {
 
 impl RowGraph {
     /// The `count` rows of an output.
-    fn run(
-        &self,
-        inputs: &[(&str, Input)],
-        output: &str,
-        count: usize,
-    ) -> Result<Features, EncoderError> {
+    fn run(&self, inputs: &[(&str, Input)], output: &str, count: usize) -> Result<Features> {
         let Output { shape, data } = self.graph.run(inputs, output)?;
         let Self { what, dim, .. } = *self;
         if data.len() != count * dim || shape.last() != Some(&dim) {
@@ -220,7 +179,7 @@ struct Images {
 }
 
 impl Images {
-    fn load(loader: &mut Loader, description: ImageDescription) -> Result<Self, EncoderError> {
+    fn load(loader: &mut Loader, description: ImageDescription) -> Result<Self> {
         description.check().map_err(|reason| wrong(loader.folder, reason))?;
         let ImageDescription { width, height, fit, filter, fps, frames, batch, .. } = description;
         let images = Self {
@@ -257,7 +216,7 @@ impl Images {
         planes
     }
 
-    fn encode_batch(&self, pictures: &[&[u8]]) -> Result<Features, EncoderError> {
+    fn encode_batch(&self, pictures: &[&[u8]]) -> Result<Features> {
         let count = pictures.len() / self.spec.frames;
         let (shape, planes) = (self.shape(count), self.planes(pictures));
         let ImageDescription { input, output, values, .. } = &self.description;
@@ -304,7 +263,7 @@ impl ImageTower for Images {
         self.graph.dim
     }
 
-    fn encode(&self, frames: &[&[u8]]) -> Result<Features, EncoderError> {
+    fn encode(&self, frames: &[&[u8]]) -> Result<Features> {
         let mut all = Features::empty(self.dim());
         for batch in frames.chunks(self.description.batch * self.spec.frames) {
             self.encode_batch(batch)?.rows().for_each(|row| all.push(row));
@@ -320,7 +279,7 @@ struct Texts {
 }
 
 impl Texts {
-    fn load(loader: &mut Loader, description: TextDescription) -> Result<Self, EncoderError> {
+    fn load(loader: &mut Loader, description: TextDescription) -> Result<Self> {
         let longest = description.longest;
         if !(1..100_000).contains(&longest) || description.batch == 0 {
             return Err(wrong(loader.folder, "longest and batch must be 1 or more".into()).into());
@@ -339,7 +298,7 @@ impl Texts {
     }
 
     /// Texts of equal length.
-    fn encode_batch(&self, texts: &[&Vec<u32>]) -> Result<Features, EncoderError> {
+    fn encode_batch(&self, texts: &[&Vec<u32>]) -> Result<Features> {
         let length = texts.first().map_or(0, |text| text.len());
         let TextDescription { input, mask, output, pad, fill, .. } = &self.description;
         let ids: Vec<i64> = texts.iter().copied().flatten().map(|id| i64::from(*id)).collect();
@@ -353,7 +312,7 @@ impl Texts {
 }
 
 impl TextTower for Texts {
-    fn encode(&self, texts: &[&str]) -> Result<Features, EncoderError> {
+    fn encode(&self, texts: &[&str]) -> Result<Features> {
         let tokens: Vec<Vec<u32>> = self.tokenizer.encode(texts)?;
         let mut order: Vec<usize> = (0..tokens.len()).collect();
         order.sort_by_key(|&text| tokens[text].len());

@@ -2,7 +2,7 @@
 
 use stitch_core::features::Features;
 
-use super::EncoderError;
+use super::Result;
 use super::pictures::Picture;
 use crate::media::frames::{Filter, Fit};
 
@@ -57,14 +57,14 @@ pub trait ImageTower: Send + Sync {
 
     /// One row for every [`FrameSpec::frames`] frames of [`FrameSpec::bytes`] bytes each. Called from
     /// several threads at once.
-    fn encode(&self, frames: &[&[u8]]) -> Result<Features, EncoderError>;
+    fn encode(&self, frames: &[&[u8]]) -> Result<Features>;
 
     /// The views of a still picture whose mean is its vector (test-time augmentation).
     fn views(&self, still: &Picture) -> Vec<Picture> {
         vec![self.spec().prepare(still)]
     }
 
-    fn encode_views(&self, views: &[Picture]) -> Result<Features, EncoderError> {
+    fn encode_views(&self, views: &[Picture]) -> Result<Features> {
         // A tower of clips gets a clip in which nothing moves.
         let still = |bytes| std::iter::repeat_n(bytes, self.spec().frames);
         let frames: Vec<&[u8]> = views.iter().flat_map(|view| still(view.rgb.as_slice())).collect();
@@ -74,10 +74,10 @@ pub trait ImageTower: Send + Sync {
 
 pub trait TextTower: Send + Sync {
     /// One row per text.
-    fn encode(&self, texts: &[&str]) -> Result<Features, EncoderError>;
+    fn encode(&self, texts: &[&str]) -> Result<Features>;
 
     /// Rows of the sentence model projected into this space, if the tower is a head of that model.
-    fn project(&self, _sentences: &Features) -> Result<Option<Features>, EncoderError> {
+    fn project(&self, _sentences: &Features) -> Result<Option<Features>> {
         Ok(None)
     }
 }

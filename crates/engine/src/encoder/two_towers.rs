@@ -11,7 +11,7 @@ use stitch_core::features::Features;
 use super::precomputed::PrecomputedError;
 use super::shots::{self, Grid};
 use super::tower::{FrameSpec, ImageTower, TextTower};
-use super::{Encoder, EncoderError, EncoderId, Seconds, VideoInput};
+use super::{Encoder, EncoderId, Result, Seconds, VideoInput};
 use crate::footage::{Footage, GRID_CELLS};
 use crate::media::{Decode, Frames, Sampling};
 use crate::progress::Progress;
@@ -42,19 +42,15 @@ impl Encoder for TwoTowers {
         &self.id
     }
 
-    fn encode_text(&self, texts: &[&str]) -> Result<Features, EncoderError> {
+    fn encode_text(&self, texts: &[&str]) -> Result<Features> {
         self.text.encode(texts)
     }
 
-    fn project_sentences(&self, sentences: &Features) -> Result<Option<Features>, EncoderError> {
+    fn project_sentences(&self, sentences: &Features) -> Result<Option<Features>> {
         self.text.project(sentences)
     }
 
-    fn encode_seconds(
-        &self,
-        video: &VideoInput,
-        progress: &dyn Progress,
-    ) -> Result<Seconds, EncoderError> {
+    fn encode_seconds(&self, video: &VideoInput, progress: &dyn Progress) -> Result<Seconds> {
         let seconds = video.seconds()?;
         let tower = self.image_tower().ok_or(PrecomputedError::TextsOnly)?;
         let FrameSpec { fps, width, height, fit, filter, frames, .. } = *tower.spec();
@@ -129,7 +125,7 @@ impl<'a> Pending<'a> {
     }
 
     /// Adds the next frame. If all frames of the last vector show the same, that vector counts again.
-    fn push(&mut self, rgb: Vec<u8>, progress: &dyn Progress) -> Result<(), EncoderError> {
+    fn push(&mut self, rgb: Vec<u8>, progress: &dyn Progress) -> Result<()> {
         let spec = self.tower.spec();
         let second = self.frames / spec.fps as usize;
         self.frames += 1;
@@ -156,7 +152,7 @@ impl<'a> Pending<'a> {
 
     /// Encodes what waits in whole batches, so that the result does not depend on how much happens to
     /// wait. The last vector stays: the next frame may repeat it.
-    fn catch_up(&mut self, progress: &dyn Progress) -> Result<(), EncoderError> {
+    fn catch_up(&mut self, progress: &dyn Progress) -> Result<()> {
         let batch = self.batch();
         match self.seconds_of.len().saturating_sub(1) / batch {
             0 => Ok(()),
@@ -189,7 +185,7 @@ impl<'a> Pending<'a> {
     }
 
     /// Encodes the first `vectors` in parallel and adds them to their seconds.
-    fn encode(&mut self, vectors: usize, progress: &dyn Progress) -> Result<(), EncoderError> {
+    fn encode(&mut self, vectors: usize, progress: &dyn Progress) -> Result<()> {
         progress.check()?;
         let frames = self.tower.spec().frames;
         let encode = |frames: &[Vec<u8>]| {
@@ -220,7 +216,7 @@ impl<'a> Pending<'a> {
     }
 
     /// Encodes the rest. The last frame is repeated to complete the last vector.
-    fn finish(mut self, progress: &dyn Progress) -> Result<Seconds, EncoderError> {
+    fn finish(mut self, progress: &dyn Progress) -> Result<Seconds> {
         let spec = *self.tower.spec();
         if let (false, Some(last)) = (self.complete(), self.waiting.last().cloned()) {
             self.waiting.resize(self.waiting.len().next_multiple_of(spec.frames), last);
@@ -264,7 +260,7 @@ mod tests {
             2
         }
 
-        fn encode(&self, pictures: &[&[u8]]) -> Result<Features, EncoderError> {
+        fn encode(&self, pictures: &[&[u8]]) -> Result<Features> {
             self.seen.fetch_add(pictures.len(), Ordering::Relaxed);
             let mean = |vector: &[&[u8]]| {
                 [0, 1].map(|c| vector.iter().map(|p| f32::from(p[c])).sum::<f32>())

@@ -1,18 +1,19 @@
 //! Which evaluator scores a query: one of the library's encoder, and of the query's domain.
 
-use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::collections::{BTreeMap, BTreeSet};
 
 use stitch_core::cover::Sequence;
 use stitch_core::features::{Features, similarity};
 use stitch_core::pool::Pool;
 
-use super::shipped::{SHIPPED, Shipped};
+use super::shipped::SHIPPED;
 use super::{Config, Evaluator, EvaluatorError};
 use crate::encoder::EncoderId;
 use crate::models::weights;
 use crate::models::{Card, Store};
-use crate::scorer::{AverageSimilarity, Query, Scorer, ScorerEntry, ScorerError, ScorerModels};
+use crate::scorer::{
+    AverageSimilarity, Query, Scorer, ScorerEntry, ScorerError, ScorerModels, Scores,
+};
 use crate::sentence::SentenceEncoder;
 
 /// The evaluators of one encoder, by domain. A query is scored by those of the domain whose description
@@ -21,27 +22,6 @@ pub struct Evaluators {
     domains: Vec<Vec<Evaluator>>,
     /// Sentence features; row i belongs to domain i.
     descriptions: Features,
-}
-
-enum Place {
-    Folder(PathBuf),
-    Program(&'static Shipped),
-}
-
-impl Place {
-    fn load(&self) -> Result<Evaluator, EvaluatorError> {
-        match self {
-            Self::Folder(folder) => Evaluator::load(folder),
-            Self::Program(shipped) => shipped.load(),
-        }
-    }
-
-    fn card(&self) -> Option<Card> {
-        match self {
-            Self::Folder(folder) => Card::read(folder),
-            Self::Program(shipped) => shipped.card(),
-        }
-    }
 }
 
 impl Evaluators {
@@ -61,43 +41,38 @@ impl Evaluators {
         domain: Option<&str>,
         sentence: &SentenceEncoder,
     ) -> Result<Option<Self>, EvaluatorError> {
-        let mut known: BTreeMap<String, Vec<Place>> = BTreeMap::new();
+        let about =
+            |card: Option<Card>, domain: &str| card.map_or(domain.into(), |card| card.about);
+        let is_wanted = |name: &str| domain.is_none_or(|domain| domain == name);
+        let mut names = BTreeSet::new();
+        let mut known: BTreeMap<String, (String, Vec<Evaluator>)> = BTreeMap::new();
         for folder in store.folders() {
-            match weights::read_json::<Config>(&folder, Config::FILE) {
-                Ok(config) if config.encoder == *encoder => {
-                    known.entry(config.domain).or_default().push(Place::Folder(folder));
-                }
-                _ => {}
+            let config = weights::read_json::<Config>(&folder, Config::FILE);
+            let Some(config) = config.ok().filter(|config| config.encoder == *encoder) else {
+                continue;
+            };
+            if is_wanted(&config.domain) {
+                let new = || (about(Card::read(&folder), &config.domain), Vec::new());
+                let (_, evaluators) = known.entry(config.domain.clone()).or_insert_with(new);
+                evaluators.push(Evaluator::load(&folder)?);
             }
+            names.insert(config.domain);
         }
         for shipped in &SHIPPED {
-            let config = shipped.config()?;
-            if config.encoder == *encoder {
-                known.entry(config.domain).or_insert_with(|| vec![Place::Program(shipped)]);
+            let Config { encoder: of, domain, .. } = shipped.config()?;
+            if of == *encoder && names.insert(domain.clone()) && is_wanted(&domain) {
+                let about = about(shipped.card(), &domain);
+                known.insert(domain, (about, vec![shipped.load()?]));
             }
         }
-        if let Some(domain) = domain {
-            if !known.contains_key(domain) {
-                return Err(EvaluatorError::no_domain(domain, known.into_keys().collect()));
+        match domain {
+            Some(domain) if known.is_empty() => Err(EvaluatorError::no_domain(domain, names)),
+            None if known.is_empty() => Ok(None),
+            _ => {
+                let (abouts, domains): (Vec<String>, _) = known.into_values().unzip();
+                Ok(Some(Self { domains, descriptions: sentence.encode(&abouts)? }))
             }
-            known.retain(|name, _| name == domain);
         }
-        if known.is_empty() { Ok(None) } else { Self::load(&known, sentence).map(Some) }
-    }
-
-    fn load(
-        known: &BTreeMap<String, Vec<Place>>,
-        sentence: &SentenceEncoder,
-    ) -> Result<Self, EvaluatorError> {
-        let load =
-            |places: &Vec<Place>| places.iter().map(Place::load).collect::<Result<Vec<_>, _>>();
-        let domains = known.values().map(load).collect::<Result<Vec<_>, _>>()?;
-        let about = |(domain, places): (&String, &Vec<Place>)| {
-            let card = places.first().and_then(Place::card);
-            card.map_or_else(|| domain.clone(), |card| card.about)
-        };
-        let abouts: Vec<String> = known.iter().map(about).collect();
-        Ok(Self { domains, descriptions: sentence.encode(&abouts)? })
     }
 
     /// Those of the domain most similar to these steps; the first of equals.
@@ -121,12 +96,7 @@ const MAX_LOG_ODDS: f32 = 10.0;
 
 impl Evaluators {
     /// The mean of the domain's evaluators.
-    fn log_odds(
-        &self,
-        query: &Query,
-        pool: &Pool,
-        candidates: &[Sequence],
-    ) -> Result<Vec<f32>, ScorerError> {
+    fn log_odds(&self, query: &Query, pool: &Pool, candidates: &[Sequence]) -> Scores {
         let nearest = self.nearest(query.text);
         let mut means = vec![0.0; candidates.len()];
         for evaluator in nearest {
@@ -144,12 +114,7 @@ impl Scorer for Evaluators {
     }
 
     /// The log odds; where M was made, its mean log probability plus the weighted log odds.
-    fn score(
-        &self,
-        query: &Query,
-        pool: &Pool,
-        candidates: &[Sequence],
-    ) -> Result<Vec<f32>, ScorerError> {
+    fn score(&self, query: &Query, pool: &Pool, candidates: &[Sequence]) -> Scores {
         let odds = self.log_odds(query, pool, candidates)?;
         if query.map.is_none() {
             return Ok(odds);

@@ -33,12 +33,16 @@ pub struct Config {
     pub activation: Activation,
     /// A longer procedure is scored in windows of this many steps.
     pub max_steps: usize,
-    #[serde(default, skip_serializing_if = "Channels::is_none")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub channels: Channels,
-    #[serde(default, skip_serializing_if = "Prior::is_none")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub prior: Prior,
-    #[serde(default, skip_serializing_if = "PlattScaling::is_none")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub calibration: PlattScaling,
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -61,11 +65,6 @@ pub struct Channels {
     pub source: bool,
 }
 
-impl Channels {
-    pub const WITHOUT_FEATURES: Self =
-        Self { features: false, similarity: true, standing: true, source: true };
-}
-
 impl Default for Channels {
     fn default() -> Self {
         Self { features: true, similarity: false, standing: false, source: false }
@@ -73,14 +72,13 @@ impl Default for Channels {
 }
 
 impl Channels {
+    pub const WITHOUT_FEATURES: Self =
+        Self { features: false, similarity: true, standing: true, source: true };
+
     /// How many inputs they add to the features.
     pub fn count(self) -> usize {
         let numbers = |wanted: bool, count: usize| if wanted { count } else { 0 };
         numbers(self.similarity, 1) + numbers(self.standing, 1) + numbers(self.source, 5)
-    }
-
-    fn is_none(&self) -> bool {
-        *self == Self::default()
     }
 }
 
@@ -100,10 +98,6 @@ impl Default for PlattScaling {
 }
 
 impl PlattScaling {
-    fn is_none(&self) -> bool {
-        *self == Self::default()
-    }
-
     pub fn log_odds(self, logit: f32) -> f32 {
         self.scale * logit + self.shift
     }

@@ -8,6 +8,7 @@ mod scoring;
 mod shipped;
 mod choice;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 #[cfg(feature = "cuda")]
@@ -50,10 +51,10 @@ pub enum EvaluatorError {
 }
 
 impl EvaluatorError {
-    fn no_domain(domain: &str, known: Vec<String>) -> Self {
+    fn no_domain(domain: &str, known: BTreeSet<String>) -> Self {
         let known = match known.is_empty() {
             true => "there is none at all".into(),
-            false => format!("there is {}", known.join(", ")),
+            false => format!("there is {}", known.into_iter().collect::<Vec<_>>().join(", ")),
         };
         Self::NoDomain { domain: domain.into(), known }
     }
@@ -61,8 +62,8 @@ impl EvaluatorError {
 
 #[derive(Clone)]
 pub struct Evaluator {
-    config: Config,
-    network: EvaluatorNetwork,
+    pub config: Config,
+    pub network: EvaluatorNetwork,
 }
 
 impl Evaluator {
@@ -80,32 +81,6 @@ impl Evaluator {
         Ok(Self { config, network })
     }
 
-    pub fn config(&self) -> &Config {
-        &self.config
-    }
-
-    pub fn calibrated(mut self, calibration: PlattScaling) -> Self {
-        self.config.calibration = calibration;
-        self
-    }
-
-    pub fn with_prior(mut self, prior: Prior) -> Self {
-        self.config.prior = prior;
-        self
-    }
-
-    pub fn network(&self) -> &EvaluatorNetwork {
-        &self.network
-    }
-
-    pub fn parameters(&self) -> &[f32] {
-        self.network.parameters()
-    }
-
-    pub fn parameters_mut(&mut self) -> &mut [f32] {
-        self.network.parameters_mut()
-    }
-
     /// An error if the features are of another encoder than it was trained on.
     pub fn check_encoder(&self, found: &EncoderId) -> Result<(), EvaluatorError> {
         if *found == self.config.encoder {
@@ -113,23 +88,6 @@ impl Evaluator {
         }
         let (expected, found) = (self.config.encoder.clone(), found.clone());
         Err(EvaluatorError::Encoder { expected, found })
-    }
-
-    pub fn logits(&self, batch: &Batch) -> Vec<f32> {
-        self.network.logits(batch)
-    }
-
-    /// The mean binary cross entropy of a batch, with the gradient of every weight written to `gradient`.
-    /// The activations only keep memory from call to call.
-    pub fn loss(
-        &self,
-        batch: &Batch,
-        labels: &Labels,
-        dropout: Dropout,
-        activations: &mut Activations,
-        gradient: &mut [f32],
-    ) -> f32 {
-        self.network.loss(batch, labels, dropout, activations, gradient)
     }
 
     /// Writes weights, config and card into a folder.

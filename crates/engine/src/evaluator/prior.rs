@@ -51,10 +51,6 @@ impl Prior {
     pub fn logit(&self, stats: &SequenceStats) -> f32 {
         self.similarity * stats.similarity - self.changes * stats.changes - self.back * stats.back
     }
-
-    pub fn is_none(&self) -> bool {
-        *self == Self::default()
-    }
 }
 
 #[cfg(test)]
@@ -86,6 +82,5 @@ mod tests {
         assert!((prior.logit(&stats) - 7.0).abs() < 1e-5);
         let nothing = SequenceStats::of(&query, &pool, &Sequence(vec![None; 4]));
         assert_eq!(prior.logit(&nothing), 0.0);
-        assert!(Prior::default().is_none() && !prior.is_none());
     }
 }

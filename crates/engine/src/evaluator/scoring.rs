@@ -10,8 +10,8 @@ use stitch_core::pool::Pool;
 
 use super::Evaluator;
 use super::input::{Inputs, Relation, relations};
-use super::prior::SequenceStats;
-use crate::scorer::{Query, Scorer, ScorerError};
+use super::prior::{Prior, SequenceStats};
+use crate::scorer::{Query, Scorer, ScorerError, Scores};
 
 /// Rows of one matrix product: enough to amortise packing the weights, few enough that all cores have
 /// work.
@@ -139,7 +139,7 @@ impl Evaluator {
             (!windows.is_empty()).then(|| sum / windows.len() as f32)
         };
         let prior = &self.config.prior;
-        let linear = |candidate: &Sequence| match prior.is_none() {
+        let linear = |candidate: &Sequence| match *prior == Prior::default() {
             true => 0.0,
             false => prior.logit(&SequenceStats::of(query, pool, candidate)),
         };
@@ -155,12 +155,7 @@ impl Scorer for Evaluator {
 
     /// The calibrated log odds that a candidate demonstrates the procedure. Not the probability: where the
     /// evaluator is sure, many would be 1.
-    fn score(
-        &self,
-        query: &Query,
-        pool: &Pool,
-        candidates: &[Sequence],
-    ) -> Result<Vec<f32>, ScorerError> {
+    fn score(&self, query: &Query, pool: &Pool, candidates: &[Sequence]) -> Scores {
         let logits = self.candidate_logits(query, pool, candidates)?;
         let log_odds = |logit| self.config.calibration.log_odds(logit);
         Ok(logits.into_iter().map(|logit| logit.map_or(EMPTY_LOG_ODDS, log_odds)).collect())

@@ -69,7 +69,7 @@ mod tests {
                 assert_eq!(card.sha256.get(file), Some(&hash), "{} {file}", shipped.name);
             }
             let evaluator = shipped.load().unwrap();
-            assert!(evaluator.parameters().iter().all(|number| number.is_finite()));
+            assert!(evaluator.network.parameters.iter().all(|number| number.is_finite()));
         }
     }
 

@@ -97,7 +97,6 @@ fn url_path(bytes: &[u8]) -> String {
     percent_encode(bytes, ESCAPED).to_string()
 }
 
-/// What exports are made of.
 #[derive(Clone, Copy)]
 pub struct Export<'a> {
     pub demonstration: &'a Demonstration,

@@ -58,17 +58,7 @@ fn track(export: &Export, kind: &str) -> Value {
             children.push(transition(entry.overlap, export.plan.canvas.fps));
         }
     }
-    json!({
-        "OTIO_SCHEMA": "Track.1",
-        "name": kind,
-        "kind": kind,
-        "metadata": {},
-        "source_range": null,
-        "effects": [],
-        "markers": [],
-        "enabled": true,
-        "children": children,
-    })
+    item("Track.1", kind, json!({"kind": kind, "children": children}))
 }
 
 fn clip(export: &Export, entry: &Entry, choice: &Choice, probe: &Probe, seconds: f64) -> Value {

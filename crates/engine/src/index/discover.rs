@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-use super::IndexError;
+use super::Result;
 use crate::files::{FileError, content_hash};
 use crate::library::Found;
 use crate::progress::Progress;
@@ -17,7 +17,7 @@ pub const EXTENSIONS: [&str; 16] = [
 ];
 
 /// The video files under the paths, sorted. A file named outright is taken whatever its name.
-pub fn discover(paths: &[PathBuf], progress: &dyn Progress) -> Result<Vec<Found>, IndexError> {
+pub fn discover(paths: &[PathBuf], progress: &dyn Progress) -> Result<Vec<Found>> {
     let mut files = Vec::new();
     for path in paths {
         let path = fs::canonicalize(path).map_err(FileError::at(path))?;
@@ -38,11 +38,7 @@ pub fn discover(paths: &[PathBuf], progress: &dyn Progress) -> Result<Vec<Found>
 
 /// Collects the video files of a folder and the folders in it, without hidden ones. A folder that
 /// cannot be read is a warning.
-fn walk(
-    folder: &Path,
-    files: &mut Vec<PathBuf>,
-    progress: &dyn Progress,
-) -> Result<(), IndexError> {
+fn walk(folder: &Path, files: &mut Vec<PathBuf>, progress: &dyn Progress) -> Result<()> {
     progress.check()?;
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,

@@ -58,6 +58,8 @@ pub struct Report {
     pub clips: usize,
 }
 
+type Result<T, E = IndexError> = std::result::Result<T, E>;
+
 /// Why an index run ended early; what is wrong with one video is in [`Report::failed`].
 #[derive(Debug, thiserror::Error)]
 pub enum IndexError {
@@ -84,7 +86,7 @@ fn list(paths: &[PathBuf]) -> String {
 
 impl Indexer<'_> {
     /// Indexes every video under the paths that the library does not have yet.
-    pub fn run(&self, paths: &[PathBuf], progress: &dyn Progress) -> Result<Report, IndexError> {
+    pub fn run(&self, paths: &[PathBuf], progress: &dyn Progress) -> Result<Report> {
         let _lock = self.library.lock_writer()?;
         progress.begin("looking for videos", 0);
         let mut found = discover::discover(paths, progress)?;
@@ -115,7 +117,7 @@ impl Indexer<'_> {
         &self,
         record: &VideoRecord,
         progress: &dyn Progress,
-    ) -> Result<Option<usize>, IndexError> {
+    ) -> Result<Option<usize>> {
         progress.check()?;
         let outcome = self.index_video(record, &Within(progress))?;
         self.library.record(record, &outcome)?;
@@ -129,7 +131,7 @@ impl Indexer<'_> {
         }
     }
 
-    fn report(&self, found: &[crate::library::Found]) -> Result<Report, IndexError> {
+    fn report(&self, found: &[crate::library::Found]) -> Result<Report> {
         let paths: std::collections::HashSet<_> = found.iter().map(|f| f.path.clone()).collect();
         let mut report = Report { found: found.len(), ..Report::default() };
         for video in self.library.videos()?.into_iter().filter(|v| paths.contains(&v.path)) {

@@ -4,7 +4,7 @@ use stitch_core::features::Features;
 
 use super::similarity::{WindowScore, window_score};
 use crate::recipe::{GivenStep, StepList};
-use crate::summarise::SummaryStep;
+use crate::transcript::Sentence;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VideoStep {
@@ -24,8 +24,8 @@ pub struct Steps {
 }
 
 impl Steps {
-    pub fn narrated(steps: Vec<SummaryStep>, possible: Vec<SummaryStep>, by: &str) -> Self {
-        let steps_of = |steps: Vec<SummaryStep>| steps.into_iter().map(VideoStep::from).collect();
+    pub fn narrated(steps: Vec<Sentence>, possible: Vec<Sentence>, by: &str) -> Self {
+        let steps_of = |steps: Vec<Sentence>| steps.into_iter().map(VideoStep::from).collect();
         let (steps, possible) = (steps_of(steps), steps_of(possible));
         Self { steps, possible, by: by.into(), spoken: true }
     }
@@ -42,8 +42,8 @@ impl Steps {
     }
 }
 
-impl From<SummaryStep> for VideoStep {
-    fn from(step: SummaryStep) -> Self {
+impl From<Sentence> for VideoStep {
+    fn from(step: Sentence) -> Self {
         Self { text: step.text, window: Some((step.start_ms, step.end_ms)) }
     }
 }

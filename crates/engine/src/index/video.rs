@@ -8,7 +8,7 @@ use super::metadata::{hint, read_metadata};
 use super::spans::{self, Context, StepSpan};
 use super::steps::{Steps, VideoStep, confirmed};
 use super::video_list::ListedVideo;
-use super::{IndexError, Indexer, corrections};
+use super::{IndexError, Indexer, Result, corrections};
 use crate::encoder::{EncoderError, Seconds, VideoInput};
 use crate::files::read_side_file;
 use crate::library::{Indexed, Outcome, Video, VideoFeatures, VideoRecord};
@@ -28,7 +28,7 @@ impl Indexer<'_> {
         &self,
         record: &VideoRecord,
         progress: &dyn Progress,
-    ) -> Result<Outcome, IndexError> {
+    ) -> Result<Outcome> {
         self.indexed(record, progress).or_else(failure)
     }
 
@@ -37,7 +37,7 @@ impl Indexer<'_> {
         record: &VideoRecord,
         progress: &dyn Progress,
     ) -> Result<Outcome, EncoderError> {
-        if let Some(listed) = self.list.and_then(|list| list.video(&record.path)) {
+        if let Some(listed) = self.list.and_then(|list| list.videos.get(&record.path)) {
             return self.index_listed(record, listed, progress);
         }
         let probe = media::probe(&record.path, progress)?;
@@ -53,7 +53,7 @@ impl Indexer<'_> {
         let indexed = self.clips(record, length_ms, seconds, steps)?;
         if indexed.clips.is_empty() && !self.encoder.sees() {
             let no_listener = probe.has_audio && self.speech.is_none();
-            return Ok(Outcome::Failed(no_steps(&sentences, no_listener)));
+            return Ok(Outcome::Failed(no_steps(&sentences, no_listener).into()));
         }
         let indexed = Indexed { sentences, narration_by: by, ..indexed };
         Ok(Outcome::Ready(video, Box::new(indexed)))
@@ -309,30 +309,27 @@ fn recognised_speech(
     // The stop words and the rules that corrections go by are English.
     let is_english = listened.language.as_deref() == Some("en");
     let uncertain = if is_english { listened.uncertain } else { Vec::new() };
-    let by = Some(format!("speech recognised by {}", listener.name()));
+    let by = Some(format!("speech recognised by {}", listener.name));
     let narration = Narration { sentences: listened.sentences, uncertain, by };
     Ok(Some(narration).filter(|narration| !narration.sentences.is_empty()))
 }
 
-fn no_steps(sentences: &[Sentence], no_listener: bool) -> String {
+fn no_steps(sentences: &[Sentence], no_listener: bool) -> &'static str {
     if sentences.is_empty() && no_listener {
         "it has sound but no subtitles, and there is no speech model to listen with; get one with \
          `stitch models pull whisper-base` and index again"
-            .into()
     } else if sentences.is_empty() {
         "nothing is known of what it shows: there is no subtitle file beside it and no text inside \
          it; put NAME.srt, NAME.vtt or NAME.steps.json beside it and index again"
-            .into()
     } else {
         "its narration names no step; write the steps into NAME.steps.json beside it and index \
          again"
-            .into()
     }
 }
 
 /// An error is the video's fault unless every other video would have it: asked to stop, a program or a
 /// model missing, the disk full.
-fn failure(error: EncoderError) -> Result<Outcome, IndexError> {
+fn failure(error: EncoderError) -> Result<Outcome> {
     match error {
         EncoderError::Stopped(stopped)
         | EncoderError::Media(MediaError::Stopped(stopped))

@@ -18,7 +18,8 @@ use crate::progress::Progress;
 pub struct VideoList {
     /// Their file is the one with their features.
     pub found: Vec<Found>,
-    videos: HashMap<PathBuf, ListedVideo>,
+    /// By the file with their features.
+    pub videos: HashMap<PathBuf, ListedVideo>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -59,11 +60,6 @@ impl VideoList {
             }
         }
         Ok(videos)
-    }
-
-    /// The video whose features are in this file.
-    pub fn video(&self, path: &Path) -> Option<&ListedVideo> {
-        self.videos.get(path)
     }
 
     fn add(&mut self, text: &str, folder: &Folder) -> Result<(), String> {

@@ -88,16 +88,15 @@ pub fn carries_another(verb: &str) -> bool {
 /// `that` and `as` open clauses only after a verb or a comma; at the start they point at things, and
 /// "after that" is a time.
 fn is_purpose(words: &[Word], i: usize) -> bool {
-    let word = words[i].low.as_str();
-    let next = words.get(i + 1).map_or("", |w| w.low.as_str());
-    let before = i.checked_sub(1).map_or("", |b| words[b].low.as_str());
+    let (before, word, next) =
+        (low_at(words, i.wrapping_sub(1)), low_at(words, i), low_at(words, i + 1));
     matches!((word, next), ("what", _) | ("after" | "once", "that") | ("as", "well"))
         || matches!((before, word), ("after" | "once", "that"))
 }
 
 fn opens_after(words: &[Word], i: usize, opened: bool) -> bool {
     let word = &words[i];
-    let before = i.checked_sub(1).map_or("", |b| words[b].low.as_str());
+    let before = low_at(words, i.wrapping_sub(1));
     // "all you do is chop", but "until it is smooth"
     let joint = matches!(word.low.as_str(), "and" | "then" | "so" | "but" | "or" | "now")
         || word.low == "is" && before != "it"
@@ -127,14 +126,14 @@ fn frame_at(
     // machines write "will" for "we'll"
     if is_subject(first)
         || (first == "will" && opens)
-        || (first == "let" && words.get(i + 1).is_some_and(|w| w.low == "me"))
+        || (first == "let" && low_at(words, i + 1) == "me")
     {
         return spoken_frame(words, i, passes);
     }
     let Some(form) = lexicon::verb(first) else {
         return (opens && passes(i)).then_some((i, Frame::Order));
     };
-    let next = words.get(i + 1).map_or("", |w| w.low.as_str());
+    let next = low_at(words, i + 1);
     if matches!((first, next), ("go", "ahead" | "and") | ("make", "sure")) {
         return None;
     }
@@ -149,7 +148,7 @@ fn frame_at(
         }
         // "once it's hot add the oil": an order in mid-sentence shows by what follows it
         Tense::Plain => {
-            let after = i.checked_sub(1).map_or("", |b| words[b].low.as_str());
+            let after = low_at(words, i.wrapping_sub(1));
             let free = !is_determiner(after)
                 && !is_subject(after)
                 && !is_negation(after)
@@ -167,7 +166,7 @@ fn frame_at(
 
 /// Whether a thing follows the word: `the onion`, `it`, `2 onions`.
 pub fn takes_thing(words: &[Word], i: usize) -> bool {
-    let next = words.get(i + 1).map_or("", |w| w.low.as_str());
+    let next = low_at(words, i + 1);
     let follows = is_determiner(next) || is_pronoun(next) || next.parse::<f32>().is_ok();
     words[i].mark.is_none() && follows
 }
@@ -176,7 +175,7 @@ pub fn takes_thing(words: &[Word], i: usize) -> bool {
 /// courgette", or "great the cheese", which is how a machine hears an order.
 fn acts_as_verb(words: &[Word], i: usize) -> bool {
     let low = words[i].low.as_str();
-    let next = words.get(i + 1).map_or("", |w| w.low.as_str());
+    let next = low_at(words, i + 1);
     let before_thing = words[i].mark.is_none()
         && matches!(next, "the" | "a" | "an" | "some" | "my" | "your" | "our");
     let plain = (is_content(low) || low == "great")
@@ -213,9 +212,7 @@ fn spoken_frame(
             || is_subject(low)
             || is_having(low)
             || low.ends_with("ly");
-        let next_helps = words
-            .get(at + 1)
-            .is_some_and(|w| matches!(w.low.as_str(), "to" | "by" | "ahead" | "going"));
+        let next_helps = matches!(low_at(words, at + 1), "to" | "by" | "ahead" | "going");
         match form {
             Some(form)
                 if !helps
@@ -242,8 +239,8 @@ fn spoken_frame(
 
 /// Whether another verb follows at once ("keep stirring", "go and get").
 fn goes_on(words: &[Word], at: usize) -> bool {
-    let verb = |i: usize| words.get(i).is_some_and(|w| lexicon::verb(&w.low).is_some());
-    verb(at + 1) || words.get(at + 1).is_some_and(|w| w.low == "and") && verb(at + 2)
+    let verb = |i: usize| lexicon::verb(low_at(words, i)).is_some();
+    verb(at + 1) || low_at(words, at + 1) == "and" && verb(at + 2)
 }
 
 /// How a verb in this form is said after these helpers.
@@ -332,13 +329,12 @@ fn clause_end(words: &[Word], at: usize) -> usize {
         if matches!(words[i].mark, Some('.' | '!' | '?' | ';' | '…' | '—')) {
             return i + 1;
         }
-        let next = words.get(i + 1).map_or("", |w| w.low.as_str());
+        let next = low_at(words, i + 1);
         let far = i > at;
         let comma = words[i].mark == Some(',');
         // "chop it, that looks lovely"
-        let remark = comma
-            && matches!(next, "that" | "this" | "it")
-            && words.get(i + 2).is_some_and(|w| is_state(&w.low));
+        let remark =
+            comma && matches!(next, "that" | "this" | "it") && is_state(low_at(words, i + 2));
         let person = is_subject(next)
             && (comma
                 || matches!(words[i].low.as_str(), "and" | "then" | "or" | "so" | "now")

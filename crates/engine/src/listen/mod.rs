@@ -23,6 +23,8 @@ use crate::models::{NnError, weights};
 use crate::progress::{Progress, Stopped};
 use crate::transcript::Sentence;
 
+type Result<T, E = ListenError> = std::result::Result<T, E>;
+
 #[derive(Debug, thiserror::Error)]
 pub enum ListenError {
     #[error(transparent)]
@@ -64,7 +66,7 @@ pub struct Listened {
 }
 
 pub struct Listener {
-    name: String,
+    pub name: String,
     network: Whisper,
     vocabulary: Vocabulary,
     log_mel: LogMel,
@@ -82,7 +84,7 @@ impl Listener {
     pub const MODEL: &str = "whisper-base";
 
     /// Loads a Whisper of any size from a folder in the hub's layout.
-    pub fn load(folder: &Path) -> Result<Self, ListenError> {
+    pub fn load(folder: &Path) -> Result<Self> {
         let mut config = WhisperConfig::read(folder)?;
         read_generation_config(folder, &mut config)?;
         let vocabulary = Vocabulary::load(folder, &config)?;
@@ -94,12 +96,8 @@ impl Listener {
         Ok(Self { name, network, vocabulary, log_mel, language, threads, turn })
     }
 
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
     /// Listens for one language (`en`, `de`, `pt-BR`) instead of detecting it in each file.
-    pub fn in_language(mut self, wanted: &str) -> Result<Self, ListenError> {
+    pub fn in_language(mut self, wanted: &str) -> Result<Self> {
         let lower = wanted.trim().to_lowercase();
         let code = lower.split(['-', '_']).next().unwrap_or_default();
         let languages = &self.vocabulary.languages;
@@ -117,12 +115,7 @@ impl Listener {
 
     /// Listens to the first audio stream of a file. Damaged sound is used as far as it can be decoded.
     /// `hint` holds words that may be said, such as the title; it may be empty.
-    pub fn listen(
-        &self,
-        path: &Path,
-        hint: &str,
-        progress: &dyn Progress,
-    ) -> Result<Listened, ListenError> {
+    pub fn listen(&self, path: &Path, hint: &str, progress: &dyn Progress) -> Result<Listened> {
         let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         let work = || {
             let mut session = Session::new(self, hint);

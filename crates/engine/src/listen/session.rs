@@ -9,7 +9,7 @@ use stitch_nn::whisper::mel::VTLN_WARPS;
 use super::decode::{Decoder, Text};
 use super::segments::{self, Utterance};
 use super::windows::{Window, WindowPacker};
-use super::{ListenError, Listened, Listener, UncertainWord};
+use super::{Listened, Listener, Result, UncertainWord};
 use crate::media::AudioReader;
 use crate::media::audio::{AudioEnd, SPEECH_RATE};
 use crate::progress::Progress;
@@ -61,12 +61,8 @@ impl<'a> Session<'a> {
     }
 
     /// Reads the sound to its end, decoding windows as soon as there are enough for a batch.
-    pub fn run(
-        &mut self,
-        mut sound: AudioReader,
-        progress: &dyn Progress,
-    ) -> Result<AudioEnd, ListenError> {
-        let (mut vad, mut packer) = (VoiceActivity::new(), WindowPacker::default());
+    pub fn run(&mut self, mut sound: AudioReader, progress: &dyn Progress) -> Result<AudioEnd> {
+        let (mut vad, mut packer) = (VoiceActivity::default(), WindowPacker::default());
         let mut samples = vec![0.0; BLOCKS_PER_READ * BLOCK_SAMPLES];
         let mut reads = 0;
         loop {
@@ -87,7 +83,7 @@ impl<'a> Session<'a> {
         Ok(sound.finish(progress)?)
     }
 
-    fn enter(&mut self, windows: Vec<Window>, progress: &dyn Progress) -> Result<(), ListenError> {
+    fn enter(&mut self, windows: Vec<Window>, progress: &dyn Progress) -> Result<()> {
         self.speech += windows.iter().map(Window::speech_samples).sum::<u64>();
         self.waiting.extend(windows);
         while self.waiting.len() >= self.batch {
@@ -96,7 +92,7 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    fn decode_batch(&mut self, progress: &dyn Progress) -> Result<(), ListenError> {
+    fn decode_batch(&mut self, progress: &dyn Progress) -> Result<()> {
         let most = if self.vtln_warp.is_none() { VTLN_WINDOWS } else { self.batch };
         let count = self.waiting.len().min(most).min(self.batch);
         let windows: Vec<Window> = self.waiting.drain(..count).collect();
@@ -120,7 +116,7 @@ impl<'a> Session<'a> {
         windows: &[Window],
         warp: usize,
         progress: &dyn Progress,
-    ) -> Result<Vec<Text>, ListenError> {
+    ) -> Result<Vec<Text>> {
         let Listener { network, vocabulary, log_mel, .. } = self.listener;
         let mut caches = Vec::with_capacity(windows.len());
         for window in windows {

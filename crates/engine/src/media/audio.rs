@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use super::Result;
 use super::probe::{unreadable, unusable};
 use super::program::{MediaError, Program};
 use super::task::{Running, Task};
@@ -33,24 +34,19 @@ pub struct AudioEnd {
 
 impl AudioReader {
     /// The whole stream, mono at [`SPEECH_RATE`].
-    pub fn speech(path: &Path) -> Result<Self, MediaError> {
+    pub fn speech(path: &Path) -> Result<Self> {
         let task = Task::ffmpeg().args(["-threads", "1", "-vn", "-sn", "-dn"]).input(path);
         Self::start(task, &resample(SPEECH_RATE), [1, SPEECH_RATE], 1.0)
     }
 
     /// `seconds` of the result from a moment of the stream at this speed, stereo at [`RATE`].
-    pub fn cut(path: &Path, from_s: f64, seconds: f64, speed: f64) -> Result<Self, MediaError> {
+    pub fn cut(path: &Path, from_s: f64, seconds: f64, speed: f64) -> Result<Self> {
         let (from, read) = (format!("{from_s:.6}"), format!("{:.6}", seconds * speed));
         let task = Task::ffmpeg().args(["-vn", "-sn", "-ss", &from, "-t", &read]).input(path);
         Self::start(task, &with_speed(speed), [2, RATE as usize], f32::MAX)
     }
 
-    fn start(
-        task: Task,
-        filters: &str,
-        format: [usize; 2],
-        max_sample: f32,
-    ) -> Result<Self, MediaError> {
+    fn start(task: Task, filters: &str, format: [usize; 2], max_sample: f32) -> Result<Self> {
         let [channels, rate] = format.map(|number| number.to_string());
         let task = task.args(["-map", "0:a:0", "-af", filters, "-ac", &channels, "-ar", &rate]);
         let running = task.args(["-f", "f32le", "-"]).start()?;
@@ -59,7 +55,7 @@ impl AudioReader {
 
     /// Fills the buffer and returns how many samples came; fewer than fit are the last ones.
     /// Samples that are not finite become 0.
-    pub fn read(&mut self, samples: &mut [f32]) -> Result<usize, MediaError> {
+    pub fn read(&mut self, samples: &mut [f32]) -> Result<usize> {
         let mut bytes = vec![0; samples.len() * 4];
         let have = self.running.fill(&mut bytes)?;
         let (decoded, _) = bytes[..have].as_chunks::<4>();
@@ -72,7 +68,7 @@ impl AudioReader {
     }
 
     /// Waits for the decoder's end. Damage is an error only if nothing could be decoded.
-    pub fn finish(self, progress: &dyn Progress) -> Result<AudioEnd, MediaError> {
+    pub fn finish(self, progress: &dyn Progress) -> Result<AudioEnd> {
         let samples = self.samples;
         let (success, stderr) = self.running.finish_with_stderr(progress)?;
         let message = match Program::Ffmpeg.failed(&stderr) {
@@ -88,7 +84,7 @@ impl AudioReader {
     }
 
     /// Waits for the decoder's end. Any failure is an error.
-    pub fn finish_undamaged(self, progress: &dyn Progress) -> Result<(), MediaError> {
+    pub fn finish_undamaged(self, progress: &dyn Progress) -> Result<()> {
         self.running.finish(progress)
     }
 }
@@ -112,7 +108,7 @@ fn with_speed(speed: f64) -> String {
 }
 
 /// The duration of a file with audio in milliseconds; 0 if its header does not say.
-pub fn duration_ms(path: &Path, progress: &dyn Progress) -> Result<u64, MediaError> {
+pub fn duration_ms(path: &Path, progress: &dyn Progress) -> Result<u64> {
     std::fs::metadata(path).map_err(FileError::at(path))?;
     let task = Task::ffprobe().args(["-select_streams", "a:0", "-of", "default=nk=1:nw=1"]);
     let task = task.args(["-show_entries", "stream=codec_type:format=duration"]).input(path);

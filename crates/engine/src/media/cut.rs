@@ -2,6 +2,9 @@
 
 use std::path::Path;
 
+use serde::{Deserialize, Serialize};
+
+use super::Result;
 use super::probe::{Probe, last_value, unusable};
 use super::program::{MediaError, Program};
 use super::task::Task;
@@ -19,7 +22,8 @@ pub struct Canvas {
 }
 
 /// What happens to a picture whose aspect ratio is not the canvas's.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Aspect {
     /// Letterboxed.
     #[default]
@@ -33,12 +37,8 @@ pub enum Aspect {
 /// What a layer shows.
 #[derive(Clone, Copy, Debug)]
 pub enum Content<'a> {
-    Video {
-        path: &'a Path,
-        probe: &'a Probe,
-        from_s: f64,
-        speed: f64,
-    },
+    /// A video from a moment on.
+    Video { path: &'a Path, probe: &'a Probe, from_s: f64, speed: f64 },
     /// One colour, `0xRRGGBB`.
     Colour(u32),
 }
@@ -72,7 +72,7 @@ pub fn encode_part(
     folder: &Path,
     out: &Path,
     progress: &dyn Progress,
-) -> Result<(), MediaError> {
+) -> Result<()> {
     let mut task = Task::ffmpeg().in_folder(folder).args(["-filter_threads", "1"]);
     for layer in &part.layers {
         task = input(task, layer, part.frames, canvas);
@@ -84,7 +84,7 @@ pub fn encode_part(
 }
 
 /// An error for a part that came out shorter than it should.
-fn check_frames(part: &VideoPart, made: Option<i64>) -> Result<(), MediaError> {
+fn check_frames(part: &VideoPart, made: Option<i64>) -> Result<()> {
     let made = made.unwrap_or(0).max(0) as u64;
     match part.layers.first().map(|layer| layer.content) {
         _ if made == part.frames => Ok(()),

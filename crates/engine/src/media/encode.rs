@@ -6,6 +6,7 @@ use std::process::ChildStdin;
 
 use tempfile::NamedTempFile;
 
+use super::Result;
 use super::probe::unusable;
 use super::program::MediaError;
 use super::task::{Running, Task};
@@ -47,11 +48,7 @@ pub struct VideoWriter {
 
 impl VideoWriter {
     /// Starts a file: H.264 and AAC in MP4, whatever its extension.
-    pub fn start(
-        path: &Path,
-        format: VideoFormat,
-        audio: Option<&Pcm>,
-    ) -> Result<Self, MediaError> {
+    pub fn start(path: &Path, format: VideoFormat, audio: Option<&Pcm>) -> Result<Self> {
         let new = |suffix| temporary(folder_of(path), suffix);
         let file = new(".mp4").map_err(FileError::at(path))?;
         let VideoFormat { width, height, pictures_per_second: rate, .. } = format;
@@ -80,7 +77,7 @@ impl VideoWriter {
     }
 
     /// Adds a picture: rows of red, green, blue, alpha bytes.
-    pub fn picture(&mut self, rgba: &[u8]) -> Result<(), MediaError> {
+    pub fn picture(&mut self, rgba: &[u8]) -> Result<()> {
         if rgba.len() != self.picture_bytes {
             let reason = format!("a picture of {} bytes, not {}", rgba.len(), self.picture_bytes);
             return Err(unusable(&self.path, reason));
@@ -93,7 +90,7 @@ impl VideoWriter {
     }
 
     /// Ends the file, makes it last, and gives it its name.
-    pub fn finish(mut self, progress: &dyn Progress) -> Result<(), MediaError> {
+    pub fn finish(mut self, progress: &dyn Progress) -> Result<()> {
         drop(self.pictures.take());
         if let Some(ffmpeg) = self.ffmpeg.take() {
             ffmpeg.finish(progress)?;

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use serde::Deserialize;
 
+use super::Result;
 use super::probe::unusable;
-use super::program::MediaError;
 use super::task::{Running, Task};
 use crate::progress::{Progress, Silent};
 
@@ -71,14 +71,14 @@ pub struct Frames {
 }
 
 impl Frames {
-    pub fn open(path: &Path, sampling: &Sampling) -> Result<Self, MediaError> {
+    pub fn open(path: &Path, sampling: &Sampling) -> Result<Self> {
         let bytes = 3 * sampling.width as usize * sampling.height as usize;
         Ok(Self { running: Some(task(path, sampling).start()?), bytes })
     }
 }
 
 impl Iterator for Frames {
-    type Item = Result<Vec<u8>, MediaError>;
+    type Item = Result<Vec<u8>>;
 
     fn next(&mut self) -> Option<Self::Item> {
         let mut rgb = vec![0; self.bytes];
@@ -121,12 +121,7 @@ fn task(path: &Path, sampling: &Sampling) -> Task {
 }
 
 /// The picture at `at_ms` as a JPEG of this width, for pages.
-pub fn thumbnail(
-    path: &Path,
-    at_ms: u64,
-    width: u32,
-    progress: &dyn Progress,
-) -> Result<Vec<u8>, MediaError> {
+pub fn thumbnail(path: &Path, at_ms: u64, width: u32, progress: &dyn Progress) -> Result<Vec<u8>> {
     let at = format!("{:.3}", at_ms as f64 / 1000.0);
     let shape = format!(
         "scale=w={width}:h='max(2,trunc({width}/dar/2)*2)':flags=bicubic,setsar=1,format=yuvj420p"
@@ -141,11 +136,7 @@ pub fn thumbnail(
 }
 
 /// The text stream with this index in the file, as SRT.
-pub fn text_stream(
-    path: &Path,
-    index: u32,
-    progress: &dyn Progress,
-) -> Result<Vec<u8>, MediaError> {
+pub fn text_stream(path: &Path, index: u32, progress: &dyn Progress) -> Result<Vec<u8>> {
     let stream = format!("0:{index}");
     let task = Task::ffmpeg().input(path).args(["-map", &stream, "-c:s", "srt", "-f", "srt"]);
     // Every text at once, as a sign of life.

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
+use super::Result;
 use super::audio::RATE;
-use super::program::MediaError;
 use super::task::Task;
 use crate::progress::Progress;
 
@@ -12,12 +12,7 @@ use crate::progress::Progress;
 /// - `sound.s16`, the audio track in 16-bit little-endian stereo samples;
 /// - `metadata.txt`, title and chapters in ffmpeg's metadata format;
 /// - `captions.srt`, where there are captions to be switched on and off.
-pub fn join(
-    folder: &Path,
-    captions: bool,
-    out: &Path,
-    progress: &dyn Progress,
-) -> Result<(), MediaError> {
+pub fn join(folder: &Path, captions: bool, out: &Path, progress: &dyn Progress) -> Result<()> {
     let rate = RATE.to_string();
     let mut task = Task::ffmpeg().in_folder(folder);
     task = task.args(["-f", "concat", "-safe", "0", "-i", "pieces.txt"]);

@@ -15,3 +15,5 @@ pub use audio::AudioReader;
 pub use frames::{Decode, Frames, Sampling, text_stream, thumbnail};
 pub use probe::{Probe, describe, probe};
 pub use program::{MediaError, Program};
+
+type Result<T, E = MediaError> = std::result::Result<T, E>;

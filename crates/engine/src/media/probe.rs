@@ -6,6 +6,7 @@ use std::path::Path;
 use serde_json::Value;
 use stitch_core::format::timecode;
 
+use super::Result;
 use super::program::MediaError;
 use super::task::Task;
 use crate::progress::Progress;
@@ -35,7 +36,7 @@ pub const MAX_LENGTH_MS: u64 = 48 * 3600 * 1000;
 const MAX_MISSING_S: f64 = 3.0;
 
 /// As [`describe`], and checks that the first picture decodes and the end is there.
-pub fn probe(path: &Path, progress: &dyn Progress) -> Result<Probe, MediaError> {
+pub fn probe(path: &Path, progress: &dyn Progress) -> Result<Probe> {
     check_file(path)?;
     let described = || {
         let probe = describe(path, progress)?;
@@ -48,7 +49,7 @@ pub fn probe(path: &Path, progress: &dyn Progress) -> Result<Probe, MediaError> 
 }
 
 /// What the headers say, which is enough for a file that was probed before.
-pub fn describe(path: &Path, progress: &dyn Progress) -> Result<Probe, MediaError> {
+pub fn describe(path: &Path, progress: &dyn Progress) -> Result<Probe> {
     check_file(path)?;
     let task = Task::ffprobe().args(["-of", "json", "-show_format", "-show_streams"]);
     let json = task.input(path).run(progress).map_err(|error| unreadable(path, error))?;
@@ -70,7 +71,7 @@ pub fn describe(path: &Path, progress: &dyn Progress) -> Result<Probe, MediaErro
 }
 
 /// An error for what is no regular file, or empty.
-fn check_file(path: &Path) -> Result<(), MediaError> {
+fn check_file(path: &Path) -> Result<()> {
     let metadata = std::fs::metadata(path).map_err(crate::files::FileError::at(path))?;
     if metadata.is_dir() {
         return Err(unusable(path, "is a folder, not a video; give the videos inside it"));
@@ -117,7 +118,7 @@ fn begins_as_mp4(path: &Path) -> bool {
     read.is_ok() && kinds.iter().any(|kind| start.ends_with(kind.as_bytes()))
 }
 
-fn first_picture(path: &Path, progress: &dyn Progress) -> Result<(), MediaError> {
+fn first_picture(path: &Path, progress: &dyn Progress) -> Result<()> {
     let task = Task::ffmpeg().args(["-threads", "1"]).input(path);
     let task = task.args(["-map", "0:V:0", "-frames:v", "1", "-progress", "-"]);
     match task.args(["-f", "null", "/dev/null"]).run(progress) {
@@ -134,7 +135,7 @@ fn first_picture(path: &Path, progress: &dyn Progress) -> Result<(), MediaError>
 }
 
 /// Checks that there are packets near the end that the header claims, without decoding.
-fn end_is_there(path: &Path, claimed_s: f64, progress: &dyn Progress) -> Result<(), MediaError> {
+fn end_is_there(path: &Path, claimed_s: f64, progress: &dyn Progress) -> Result<()> {
     let last = last_packet_s(path, (claimed_s - 1.0).max(0.0), progress)?;
     if last + MAX_MISSING_S.max(claimed_s / 20.0) >= claimed_s {
         return Ok(());
@@ -148,7 +149,7 @@ fn end_is_there(path: &Path, claimed_s: f64, progress: &dyn Progress) -> Result<
 }
 
 /// The time of the last picture at or after the key frame before `from_s`.
-fn last_packet_s(path: &Path, from_s: f64, progress: &dyn Progress) -> Result<f64, MediaError> {
+fn last_packet_s(path: &Path, from_s: f64, progress: &dyn Progress) -> Result<f64> {
     let packets = ["-select_streams", "V:0", "-show_entries", "packet=pts_time,dts_time"];
     let from = format!("{from_s:.3}%");
     let task = Task::ffprobe().args(packets).args(["-of", "csv=p=0", "-read_intervals", &from]);
@@ -164,7 +165,7 @@ fn last_packet_s(path: &Path, from_s: f64, progress: &dyn Progress) -> Result<f6
 }
 
 /// The duration in milliseconds by reading every packet, if the header does not say it.
-fn measure_duration(path: &Path, progress: &dyn Progress) -> Result<u64, MediaError> {
+fn measure_duration(path: &Path, progress: &dyn Progress) -> Result<u64> {
     let task = Task::ffmpeg().input(path).args(["-map", "0:V:0", "-c", "copy", "-progress", "-"]);
     let report = task.args(["-f", "null", "/dev/null"]).run(progress);
     let report = report.map_err(|error| unreadable(path, error))?;
@@ -179,7 +180,7 @@ pub(super) fn last_value(report: &[u8], name: &str) -> Option<i64> {
 }
 
 /// What ffprobe's report says of a usable video; an error for any other file.
-fn read_report(path: &Path, report: &Value) -> Result<Probe, MediaError> {
+fn read_report(path: &Path, report: &Value) -> Result<Probe> {
     let streams = report["streams"].as_array().map(Vec::as_slice).unwrap_or_default();
     let Some(video) = streams.iter().find(|stream| is_video(stream)) else {
         let sound = streams.iter().any(|stream| stream["codec_type"] == "audio");

@@ -1,5 +1,6 @@
 //! Speech synthesis by espeak-ng.
 
+use super::Result;
 use super::encode::Pcm;
 use super::program::{MediaError, Program};
 
@@ -14,12 +15,12 @@ pub struct Voice {
 }
 
 /// Whether there is a program to speak with; the error says how to get it.
-pub fn available() -> Result<(), MediaError> {
+pub fn available() -> Result<()> {
     Program::EspeakNg.output(["--version"]).map(|_| ())
 }
 
 /// Speech that lasts at most `max_ms`: a voice that is too slow speaks faster.
-pub fn speak_within(text: &str, voice: &Voice, max_ms: u64) -> Result<Pcm, MediaError> {
+pub fn speak_within(text: &str, voice: &Voice, max_ms: u64) -> Result<Pcm> {
     let mut voice = voice.clone();
     let mut sound = speak(text, &voice)?;
     for _ in 0..3 {
@@ -36,7 +37,7 @@ pub fn speak_within(text: &str, voice: &Voice, max_ms: u64) -> Result<Pcm, Media
     Ok(sound)
 }
 
-pub fn speak(text: &str, voice: &Voice) -> Result<Pcm, MediaError> {
+pub fn speak(text: &str, voice: &Voice) -> Result<Pcm> {
     let (speed, pitch) = (voice.words_per_minute.to_string(), voice.pitch.to_string());
     let arguments = ["-v", &voice.name, "-s", &speed, "-p", &pitch, "-z", "--stdout", "--", text];
     let wav = Program::EspeakNg.output(arguments)?;

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
+use super::Result;
 use super::program::{MediaError, Program};
 use crate::progress::{Progress, Silent};
 
@@ -37,7 +38,7 @@ impl Program {
     pub fn output<A: AsRef<OsStr>>(
         self,
         arguments: impl IntoIterator<Item = A>,
-    ) -> Result<Vec<u8>, MediaError> {
+    ) -> Result<Vec<u8>> {
         Task::new(self).args(arguments).run(&Silent)
     }
 }
@@ -108,7 +109,7 @@ impl Task {
     }
 
     /// Starts it with pipes as standard input and output.
-    pub fn start_with_input(mut self) -> Result<(Running, Option<ChildStdin>), MediaError> {
+    pub fn start_with_input(mut self) -> Result<(Running, Option<ChildStdin>)> {
         self.command.stdin(Stdio::piped());
         let mut running = self.start()?;
         let stdin = running.child.stdin.take();
@@ -116,7 +117,7 @@ impl Task {
     }
 
     /// Starts it. Standard error is always read, standard output by the caller.
-    pub fn start(mut self) -> Result<Running, MediaError> {
+    pub fn start(mut self) -> Result<Running> {
         let Self { program, limit, .. } = self;
         self.command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = self.command.spawn().map_err(|e| program.io_error(e))?;
@@ -125,7 +126,7 @@ impl Task {
     }
 
     /// Runs it to its end and returns what it wrote to standard output.
-    pub fn run(self, progress: &dyn Progress) -> Result<Vec<u8>, MediaError> {
+    pub fn run(self, progress: &dyn Progress) -> Result<Vec<u8>> {
         let mut running = self.start()?;
         let (mut output, mut chunk) = (Vec::new(), [0; 1 << 14]);
         loop {
@@ -154,7 +155,7 @@ pub struct Running {
 impl Running {
     /// Fills the buffer from standard output and returns how many bytes came; fewer than fit are the
     /// last ones.
-    pub fn fill(&mut self, buffer: &mut [u8]) -> Result<usize, MediaError> {
+    pub fn fill(&mut self, buffer: &mut [u8]) -> Result<usize> {
         let mut have = 0;
         while have < buffer.len() {
             match self.read(&mut buffer[have..], &Silent)? {
@@ -166,7 +167,7 @@ impl Running {
     }
 
     /// Some bytes from standard output; none at its end.
-    fn read(&mut self, buffer: &mut [u8], progress: &dyn Progress) -> Result<usize, MediaError> {
+    fn read(&mut self, buffer: &mut [u8], progress: &dyn Progress) -> Result<usize> {
         let since = self.since();
         loop {
             self.check(since, progress)?;
@@ -186,7 +187,7 @@ impl Running {
         if self.program == Program::Ffprobe { self.started } else { Instant::now() }
     }
 
-    fn check(&self, since: Instant, progress: &dyn Progress) -> Result<(), MediaError> {
+    fn check(&self, since: Instant, progress: &dyn Progress) -> Result<()> {
         progress.check()?;
         match since.elapsed() > self.limit {
             true => Err(MediaError::TimedOut {
@@ -199,7 +200,7 @@ impl Running {
     }
 
     /// Waits for the end, or ends the program when the work is asked to stop.
-    pub fn finish(self, progress: &dyn Progress) -> Result<(), MediaError> {
+    pub fn finish(self, progress: &dyn Progress) -> Result<()> {
         let program = self.program;
         match self.finish_with_stderr(progress)? {
             (true, _) => Ok(()),
@@ -208,10 +209,7 @@ impl Running {
     }
 
     /// Waits for the end; whether it succeeded, and the end of its standard error.
-    pub fn finish_with_stderr(
-        mut self,
-        progress: &dyn Progress,
-    ) -> Result<(bool, Vec<u8>), MediaError> {
+    pub fn finish_with_stderr(mut self, progress: &dyn Progress) -> Result<(bool, Vec<u8>)> {
         let since = self.since();
         let status = loop {
             match self.child.try_wait().map_err(|e| self.program.io_error(e))? {

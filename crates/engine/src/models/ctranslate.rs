@@ -15,7 +15,7 @@ use memmap2::Mmap;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::ModelError;
+use super::{ModelError, Result};
 use crate::files::{self, FileError};
 
 const VERSION: u32 = 6;
@@ -31,7 +31,7 @@ struct Config {
 }
 
 /// Converts `model.bin` and `config.json` of `from` to the hub's files in `to`.
-pub fn convert(from: &Path, to: &Path) -> Result<(), ModelError> {
+pub fn convert(from: &Path, to: &Path) -> Result<()> {
     let path = from.join("model.bin");
     let file = File::open(&path).map_err(FileError::at(&path))?;
     // SAFETY: the file lies in a locked working folder and is not written while it is read.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 
-use super::{ModelError, manifest};
+use super::{ModelError, Result, manifest};
 use crate::files::{FileError, hex};
 use crate::progress::Progress;
 
@@ -22,7 +22,7 @@ pub struct Pull<'a> {
 
 impl Pull<'_> {
     /// Downloads a file and checks it, unless an earlier run did.
-    pub fn fetch(&self, url: &str, file: &manifest::File) -> Result<(), ModelError> {
+    pub fn fetch(&self, url: &str, file: &manifest::File) -> Result<()> {
         let (partial, path) =
             (self.work.join(format!("{}.part", file.name)), self.staged.join(&file.name));
         if path.exists() {
@@ -50,7 +50,7 @@ impl Pull<'_> {
     }
 
     /// One connection: appends what the server sends.
-    fn transfer(&self, url: &str, partial: &Path, size: u64) -> Result<(), ModelError> {
+    fn transfer(&self, url: &str, partial: &Path, size: u64) -> Result<()> {
         let keep = |error| FileError::at(partial)(error);
         let mut target =
             OpenOptions::new().create(true).append(true).open(partial).map_err(keep)?;
@@ -80,7 +80,7 @@ impl Pull<'_> {
     }
 
     /// Compares a file with its hash and deletes it if it differs.
-    pub fn check(&self, path: &Path, what: &str, expected: &str) -> Result<(), ModelError> {
+    pub fn check(&self, path: &Path, what: &str, expected: &str) -> Result<()> {
         let found = sha256_of_file(path, self.progress)?;
         if found == expected {
             return Ok(());
@@ -91,13 +91,10 @@ impl Pull<'_> {
 }
 
 /// The bytes of a short file, of this size where that is known and at most `max` bytes.
-pub fn small(url: &str, size: Option<u64>, max: u64) -> Result<Vec<u8>, ModelError> {
+pub fn small(url: &str, size: Option<u64>, max: u64) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    Body::open(url, 0)?
-        .reader
-        .take(max + 1)
-        .read_to_end(&mut bytes)
-        .map_err(|error| refused(url, error))?;
+    let mut reader = Body::open(url, 0)?.reader.take(max + 1);
+    reader.read_to_end(&mut bytes).map_err(|error| refused(url, error))?;
     let found = bytes.len() as u64;
     match size {
         Some(expected) if expected != found => {
@@ -130,7 +127,7 @@ struct Body {
 }
 
 impl Body {
-    fn open(url: &str, have: u64) -> Result<Self, ModelError> {
+    fn open(url: &str, have: u64) -> Result<Self> {
         match url.strip_prefix("file://") {
             Some(path) => Self::file(path, have).map_err(|error| refused(url, error)),
             None => open_http(url, have),
@@ -145,7 +142,7 @@ impl Body {
     }
 }
 
-fn open_http(url: &str, have: u64) -> Result<Body, ModelError> {
+fn open_http(url: &str, have: u64) -> Result<Body> {
     let agent = ureq::Agent::config_builder()
         .timeout_connect(Some(Duration::from_secs(10)))
         .timeout_recv_response(Some(Duration::from_secs(30)))
@@ -176,7 +173,7 @@ fn open_http(url: &str, have: u64) -> Result<Body, ModelError> {
 }
 
 /// The SHA-256 of a file in hexadecimal.
-pub fn sha256_of_file(path: &Path, progress: &dyn Progress) -> Result<String, ModelError> {
+pub fn sha256_of_file(path: &Path, progress: &dyn Progress) -> Result<String> {
     let mut file = File::open(path).map_err(FileError::at(path))?;
     let mut hash = Sha256::new();
     let mut buffer = vec![0; 1 << 20];

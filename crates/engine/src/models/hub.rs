@@ -3,9 +3,9 @@
 
 use serde::Deserialize;
 
-use super::ModelError;
 use super::fetch::{self, Pull};
 use super::manifest::{File, Mirror, Model, Role};
+use super::{ModelError, Result};
 use crate::files::{self, FileError};
 
 /// Where the hub is, unless HF_ENDPOINT says otherwise.
@@ -14,7 +14,7 @@ const HUB: &str = "https://huggingface.co";
 /// Limit of the listing and of files without a hash.
 const MAX_BYTES: u64 = 64 << 20;
 
-const WANTED: [&str; 12] = [
+const WANTED: [&str; 10] = [
     "config.json",
     "sentence_bert_config.json",
     "1_Pooling/config.json",
@@ -23,10 +23,8 @@ const WANTED: [&str; 12] = [
     "processor_config.json",
     "tokenizer.json",
     "tokenizer_config.json",
-    "open_clip_config.json",
     "encoder.toml",
     "model.safetensors",
-    "open_clip_model.safetensors",
 ];
 
 #[derive(Deserialize)]
@@ -78,7 +76,7 @@ pub struct Listed {
     pub small: Vec<(String, u64)>,
 }
 
-pub fn look_up(hub: &str, name: &str) -> Result<Listed, ModelError> {
+pub fn look_up(hub: &str, name: &str) -> Result<Listed> {
     let url = format!("{hub}/api/models/{name}/revision/main?blobs=true");
     let bytes = fetch::small(&url, None, MAX_BYTES)?;
     let refused = |reason: String| ModelError::Refused { url: url.clone(), reason };
@@ -104,7 +102,8 @@ pub fn look_up(hub: &str, name: &str) -> Result<Listed, ModelError> {
     }
     let is_weights = |name: &str| name.ends_with(".safetensors") || name.ends_with(".onnx");
     if !files.iter().any(|file| is_weights(&file.name)) {
-        let reason = "it has no weights as safetensors or ONNX; pickles are never opened";
+        let reason = "it has no model.safetensors and no ONNX graphs; pickles are never opened, and \
+                      MobileCLIP is used as an ONNX export with an encoder.toml";
         return Err(refused(reason.into()));
     }
     let licence = listing.card.get("license").and_then(|licence| licence.as_str());
@@ -124,11 +123,7 @@ pub fn look_up(hub: &str, name: &str) -> Result<Listed, ModelError> {
 
 impl Pull<'_> {
     /// Downloads the files without a known hash; only their sizes can be checked.
-    pub fn fetch_small(
-        &self,
-        base: &str,
-        small: &[(String, u64)],
-    ) -> Result<Vec<File>, ModelError> {
+    pub fn fetch_small(&self, base: &str, small: &[(String, u64)]) -> Result<Vec<File>> {
         let mut files = Vec::new();
         for (name, size) in small {
             self.progress.check()?;

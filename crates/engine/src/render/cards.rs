@@ -5,7 +5,6 @@ use stitch_core::format::count;
 use super::options::Canvas;
 use super::text::{AssScript, Font, Weight, drawable};
 
-/// The background of cards.
 pub const BACKGROUND: u32 = 0x13_15_1A;
 const PANEL: u32 = 0x1E_21_29;
 const ACCENT: u32 = 0xFF_B4_54;

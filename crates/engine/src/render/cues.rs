@@ -61,7 +61,6 @@ pub fn srt(texts: &[Sentence]) -> String {
     file
 }
 
-/// WebVTT.
 pub fn vtt(texts: &[Sentence]) -> String {
     let mut file = String::from("WEBVTT\n\n");
     for cue in texts {

@@ -27,6 +27,8 @@ use crate::progress::{Progress, Stopped};
 use cache::Cache;
 use parts::{EncodedPart, Renderer};
 
+type Result<T, E = RenderError> = std::result::Result<T, E>;
+
 #[derive(Debug, thiserror::Error)]
 pub enum RenderError {
     #[error("the demonstration shows nothing; allow cards for gaps, or index more videos")]
@@ -60,7 +62,7 @@ pub fn render(
     out: &Path,
     cache: &Path,
     progress: &dyn Progress,
-) -> Result<RenderReport, RenderError> {
+) -> Result<RenderReport> {
     let plan = Plan::new(demonstration, options, progress)?;
     let cache = Cache::open(cache)?;
     let renderer = Renderer::new(demonstration, options, &plan, &cache)?;
@@ -80,12 +82,12 @@ fn assemble(
     sounds: &[Option<std::path::PathBuf>],
     out: &Path,
     progress: &dyn Progress,
-) -> Result<(), RenderError> {
+) -> Result<()> {
     let (cache, plan) = (renderer.cache, renderer.plan);
     let folder = tempfile::Builder::new()
         .prefix(UNFINISHED)
-        .tempdir_in(cache.folder())
-        .map_err(FileError::at(cache.folder()))?;
+        .tempdir_in(&cache.folder)
+        .map_err(FileError::at(&cache.folder))?;
     let write = |name: &str, text: &str| {
         let path = folder.path().join(name);
         std::fs::write(&path, text).map_err(FileError::at(path))
@@ -100,7 +102,7 @@ fn assemble(
     let track = folder.path().join("sound.s16");
     let mut file = std::fs::File::create(&track).map_err(FileError::at(&track))?;
     sound::assemble(plan, sounds, &mut file)?;
-    let file = temporary(cache.folder(), ".mp4").map_err(FileError::at(cache.folder()))?;
+    let file = temporary(&cache.folder, ".mp4").map_err(FileError::at(&cache.folder))?;
     join(folder.path(), soft, file.path(), progress)?;
     Ok(persist(file, out)?)
 }

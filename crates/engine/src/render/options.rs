@@ -1,10 +1,13 @@
 //! Options of the rendered video.
 
+use serde::{Deserialize, Serialize};
+
 pub use crate::media::cut::{Aspect, Canvas};
 use crate::options::{OptionError, seconds, within};
 
 /// How the step texts are shown.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Captions {
     /// Drawn into the picture, with the step's number.
     Burnt,

@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use rayon::prelude::*;
 
 use super::cache::{Cache, identity, key};
-use super::cards;
 use super::options::{Captions, RenderOptions};
 use super::plan::{Entry, Plan, Shown};
 use super::sound::{AudioCut, level};
 use super::{RenderError, ffmpeg_version};
+use super::{Result, cards};
 use crate::demonstrate::{Choice, Demonstration};
 use crate::files::{FileError, persist, temporary, write_whole};
 use crate::media::audio::RATE;
@@ -65,7 +65,7 @@ impl<'a> Renderer<'a> {
         options: &'a RenderOptions,
         plan: &'a Plan,
         cache: &'a Cache,
-    ) -> Result<Self, RenderError> {
+    ) -> Result<Self> {
         let mut identities = BTreeMap::new();
         for path in plan.sources.keys() {
             identities.insert(path.clone(), identity(path)?);
@@ -75,7 +75,7 @@ impl<'a> Renderer<'a> {
     }
 
     /// All video parts in order, encoded in parallel where they are missing.
-    pub fn pictures(&self, progress: &dyn Progress) -> Result<Vec<EncodedPart>, RenderError> {
+    pub fn pictures(&self, progress: &dyn Progress) -> Result<Vec<EncodedPart>> {
         let planned = parts(&self.plan.entries);
         progress.begin("encoding", planned.len() as u64);
         in_parallel(&planned, |part| {
@@ -86,7 +86,7 @@ impl<'a> Renderer<'a> {
     }
 
     /// The levelled audio of every entry; `None` is silence.
-    pub fn sounds(&self, progress: &dyn Progress) -> Result<Vec<Option<PathBuf>>, RenderError> {
+    pub fn sounds(&self, progress: &dyn Progress) -> Result<Vec<Option<PathBuf>>> {
         progress.begin("levelling", self.plan.entries.len() as u64);
         in_parallel(&self.plan.entries, |entry| {
             let sound = self.sound(entry, progress)?;
@@ -95,11 +95,7 @@ impl<'a> Renderer<'a> {
         })
     }
 
-    fn part(
-        &self,
-        part: &PlannedPart,
-        progress: &dyn Progress,
-    ) -> Result<EncodedPart, RenderError> {
+    fn part(&self, part: &PlannedPart, progress: &dyn Progress) -> Result<EncodedPart> {
         progress.check()?;
         let scenes = part.positions.iter().map(|position| self.scene(*position));
         let scenes = scenes.collect::<Result<Vec<_>, _>>()?;
@@ -115,7 +111,7 @@ impl<'a> Renderer<'a> {
         if is_new {
             let layers = scenes.into_iter().map(|scene| scene.layer).collect();
             let video = VideoPart { layers, caption, frames };
-            let folder = self.cache.folder();
+            let folder = &self.cache.folder;
             let file = temporary(folder, ".mov").map_err(FileError::at(folder))?;
             encode_part(&video, canvas, aspect, folder, file.path(), progress)?;
             persist(file, &path)?;
@@ -124,16 +120,16 @@ impl<'a> Renderer<'a> {
     }
 
     /// Writes an ASS script, named by its content, and returns the name.
-    fn script(&self, text: &str) -> Result<String, RenderError> {
+    fn script(&self, text: &str) -> Result<String> {
         let name = format!("{}.ass", key(&[text]));
-        let path = self.cache.folder().join(&name);
+        let path = self.cache.folder.join(&name);
         if !path.exists() {
             write_whole(&path, text.as_bytes())?;
         }
         Ok(name)
     }
 
-    fn scene(&self, position: Position) -> Result<Scene<'_>, RenderError> {
+    fn scene(&self, position: Position) -> Result<Scene<'_>> {
         let entry = self.plan.entries.get(position.entry).ok_or(RenderError::Nothing)?;
         let (canvas, demonstration) = (self.plan.canvas, self.demonstration);
         let card = match entry.shown {
@@ -149,7 +145,7 @@ impl<'a> Renderer<'a> {
         Ok(Scene { layer: Layer { content, text: Some(text) }, caption: None, source })
     }
 
-    fn clip_scene(&self, step: usize, clip: usize, frame: u64) -> Result<Scene<'_>, RenderError> {
+    fn clip_scene(&self, step: usize, clip: usize, frame: u64) -> Result<Scene<'_>> {
         let choice = self.choice(step, clip)?;
         let path = &choice.source.path;
         let probe = self.plan.sources.get(path).ok_or(RenderError::Nothing)?;
@@ -171,16 +167,12 @@ impl<'a> Renderer<'a> {
         format!("{identity} {from_s:.6} {speed:.6}")
     }
 
-    fn choice(&self, step: usize, clip: usize) -> Result<&Choice, RenderError> {
+    fn choice(&self, step: usize, clip: usize) -> Result<&Choice> {
         self.demonstration.clip(step, clip).ok_or(RenderError::Nothing)
     }
 
     /// The levelled audio of an entry; none for cards and mute clips.
-    fn sound(
-        &self,
-        entry: &Entry,
-        progress: &dyn Progress,
-    ) -> Result<Option<PathBuf>, RenderError> {
+    fn sound(&self, entry: &Entry, progress: &dyn Progress) -> Result<Option<PathBuf>> {
         let Shown::Clip { step, clip } = entry.shown else { return Ok(None) };
         let choice = self.choice(step, clip)?;
         let (path, speed) = (&choice.source.path, choice.speed);
@@ -193,7 +185,7 @@ impl<'a> Renderer<'a> {
         let cut = self.describe_cut(path, from_s, speed);
         let target = self.cache.sound(&key(&[&self.ffmpeg, &cut, &pairs.to_string()]));
         if !target.exists() {
-            let folder = self.cache.folder();
+            let folder = &self.cache.folder;
             let mut file = temporary(folder, ".s16").map_err(FileError::at(folder))?;
             let cut = AudioCut { path, from_s, speed, pairs };
             level(&cut, file.as_file_mut(), folder, progress)?;
@@ -231,8 +223,8 @@ fn parts(entries: &[Entry]) -> Vec<PlannedPart> {
 /// Runs the tasks on some threads; results in order. An error ends the rest.
 fn in_parallel<T: Sync, R: Send>(
     tasks: &[T],
-    work: impl Fn(&T) -> Result<R, RenderError> + Send + Sync,
-) -> Result<Vec<R>, RenderError> {
+    work: impl Fn(&T) -> Result<R> + Send + Sync,
+) -> Result<Vec<R>> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let threads = rayon::ThreadPoolBuilder::new().num_threads(cores.min(MAX_ENCODES)).build()?;
     threads.install(|| tasks.par_iter().with_max_len(1).map(work).collect())

@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use super::RenderError;
 use super::options::{Canvas, RenderOptions};
+use super::{RenderError, Result};
 use crate::demonstrate::{Choice, Demonstration};
 use crate::media::{self, Probe};
 use crate::progress::Progress;
@@ -73,7 +73,7 @@ impl Plan {
         demonstration: &Demonstration,
         options: &RenderOptions,
         progress: &dyn Progress,
-    ) -> Result<Self, RenderError> {
+    ) -> Result<Self> {
         let sources = probe_sources(demonstration, progress)?;
         Self::with_sources(demonstration, options, sources)
     }
@@ -83,7 +83,7 @@ impl Plan {
         demonstration: &Demonstration,
         options: &RenderOptions,
         sources: BTreeMap<PathBuf, Probe>,
-    ) -> Result<Self, RenderError> {
+    ) -> Result<Self> {
         let canvas = canvas(demonstration, options, &sources);
         let mut entries = Vec::new();
         if options.title_card && !demonstration.title.trim().is_empty() {
@@ -135,7 +135,7 @@ impl Plan {
 fn probe_sources(
     demonstration: &Demonstration,
     progress: &dyn Progress,
-) -> Result<BTreeMap<PathBuf, Probe>, RenderError> {
+) -> Result<BTreeMap<PathBuf, Probe>> {
     let mut sources = BTreeMap::new();
     for (_, choice) in demonstration.cuts() {
         if !sources.contains_key(&choice.source.path) {
@@ -162,7 +162,7 @@ fn ms_to_frames(ms: u64, fps: u32) -> u64 {
     (ms.saturating_mul(u64::from(fps)) + 500) / 1000
 }
 
-fn frames(step: usize, choice: &Choice, fps: u32) -> Result<u64, RenderError> {
+fn frames(step: usize, choice: &Choice, fps: u32) -> Result<u64> {
     if !(0.1..=16.0).contains(&choice.speed) {
         return Err(RenderError::Speed { step: step + 1, speed: choice.speed });
     }

@@ -1,13 +1,13 @@
 //! A language model's answer: `Title: …` and `[mm:ss-mm:ss] step` lines; anything else is
 //! rejected and counted, never guessed.
 
-use super::SummaryStep;
+use crate::transcript::Sentence;
 use crate::transcript::text::fold;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Answer {
     /// In order of their start.
-    pub steps: Vec<SummaryStep>,
+    pub steps: Vec<Sentence>,
     /// How many lines were neither a step nor the title.
     pub rejected: usize,
 }
@@ -42,14 +42,14 @@ fn is_title(line: &str) -> bool {
 }
 
 /// The step of a line `[mm:ss-mm:ss] text`.
-fn step(line: &str) -> Option<SummaryStep> {
+fn step(line: &str) -> Option<Sentence> {
     let (times, text) = line.strip_prefix('[')?.split_once(']')?;
     let (start, end) = times.split_once(['-', '–'])?;
     let (start_ms, end_ms) = (clock(start)?, clock(end)?);
     let text = fold(text);
     let right =
         start_ms < end_ms && text.len() <= MAX_TEXT_BYTES && text.chars().any(char::is_alphabetic);
-    right.then_some(SummaryStep { text, start_ms, end_ms })
+    right.then_some(Sentence { text, start_ms, end_ms })
 }
 
 /// The milliseconds of `mm:ss` or `h:mm:ss`.
@@ -70,11 +70,11 @@ fn clock(text: &str) -> Option<u64> {
     Some(seconds * 1000)
 }
 
-fn clamped(step: SummaryStep, start_ms: u64, end_ms: u64) -> Option<SummaryStep> {
+fn clamped(step: Sentence, start_ms: u64, end_ms: u64) -> Option<Sentence> {
     // Times are whole seconds: the last one may reach past the end.
     let start = step.start_ms.max(start_ms);
     let end = step.end_ms.min(end_ms);
-    (start < end).then_some(SummaryStep { start_ms: start, end_ms: end, ..step })
+    (start < end).then_some(Sentence { start_ms: start, end_ms: end, ..step })
 }
 
 #[cfg(test)]

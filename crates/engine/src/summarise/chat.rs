@@ -1,7 +1,6 @@
 //! A client of OpenAI-compatible chat endpoints: bounded retries, and a cache on disk, so that the
 //! same question never costs twice.
 
-use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -36,7 +35,7 @@ pub struct ChatOptions {
     /// The endpoint's base, such as `http://localhost:11434/v1`.
     pub url: String,
     pub model: String,
-    /// Is in no message, error or cache.
+    /// Is in no message, error or cache; the options have no `Debug` that could show it.
     pub key: Option<String>,
     /// Of one request.
     pub timeout: Duration,
@@ -61,17 +60,6 @@ impl ChatOptions {
             cache: None,
             sleep: Box::new(std::thread::sleep),
         }
-    }
-}
-
-impl fmt::Debug for ChatOptions {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let key = self.key.as_ref().map(|_| "…");
-        f.debug_struct("ChatOptions")
-            .field("url", &self.url)
-            .field("model", &self.model)
-            .field("key", &key)
-            .finish()
     }
 }
 

@@ -2,7 +2,6 @@
 
 use stitch_core::format::timecode;
 
-use super::SummaryStep;
 use super::answer::{Answer, parse_answer};
 use super::chat::{Chat, ChatError, Message};
 use crate::transcript::Sentence;
@@ -38,7 +37,7 @@ pub fn by_language_model(
     domain: PromptDomain,
     title: &str,
     sentences: &[Sentence],
-) -> Result<Vec<SummaryStep>, SummariseError> {
+) -> Result<Vec<Sentence>, SummariseError> {
     if sentences.is_empty() {
         return Err(SummariseError::Silent);
     }
@@ -154,7 +153,7 @@ fn merge(whole: &mut Answer, answer: Answer) {
 }
 
 /// Whether two steps are one: the same words near each other, or mostly the same time.
-fn is_same(a: &SummaryStep, b: &SummaryStep) -> bool {
+fn is_same(a: &Sentence, b: &Sentence) -> bool {
     let both = a.end_ms.min(b.end_ms).saturating_sub(a.start_ms.max(b.start_ms));
     let shorter = (a.end_ms - a.start_ms).min(b.end_ms - b.start_ms);
     both > 0 && (a.text.eq_ignore_ascii_case(&b.text) || both * 2 > shorter)
@@ -224,7 +223,7 @@ mod tests {
 
     #[test]
     fn a_step_told_in_two_windows_is_one_step() {
-        let step = |s: u64, e: u64, text: &str| SummaryStep {
+        let step = |s: u64, e: u64, text: &str| Sentence {
             start_ms: s * 1000,
             end_ms: e * 1000,
             text: text.into(),

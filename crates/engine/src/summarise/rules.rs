@@ -1,6 +1,6 @@
 //! Steps out of narration by rules: what hands do is kept, in the imperative; talk is dropped.
 
-use super::{SummaryStep, chatter, rewrite};
+use super::{chatter, rewrite};
 use crate::lexicon::Strength;
 use crate::lexicon::clause::{Action, MIN_ACTION_SCORE, actions, trim_ends};
 use crate::lexicon::words::{Word, is_content, is_measure, words};
@@ -20,7 +20,7 @@ const MAX_STEP_GAP_MS: u64 = 12_000;
 /// A pronoun refers back no further than this.
 const MAX_REFERENCE_MS: u64 = 6_000;
 
-pub fn by_rules(sentences: &[Sentence]) -> Vec<SummaryStep> {
+pub fn by_rules(sentences: &[Sentence]) -> Vec<Sentence> {
     let mut steps: Vec<Narrated> = Vec::new();
     for sentence in sentences {
         let Some(next) = narrated(sentence, steps.last()) else { continue };
@@ -38,7 +38,7 @@ pub fn describes_step(text: &str) -> bool {
 
 /// Sentences that are neither steps nor talk of a known kind: steps in words that nobody listed, or
 /// that were misheard. Whether they are steps, only the frames can say.
-pub fn possible_steps(steps: &[SummaryStep], sentences: &[Sentence]) -> Vec<SummaryStep> {
+pub fn possible_steps(steps: &[Sentence], sentences: &[Sentence]) -> Vec<Sentence> {
     let is_in_step = |sentence: &Sentence| {
         let middle = sentence.start_ms.midpoint(sentence.end_ms);
         steps.iter().any(|step| (step.start_ms..step.end_ms).contains(&middle))
@@ -49,11 +49,7 @@ pub fn possible_steps(steps: &[SummaryStep], sentences: &[Sentence]) -> Vec<Summ
             && words.iter().filter(|word| is_content(&word.low)).count() >= MIN_CONTENT_WORDS
             && chatter::weight(&words) < MIN_CHATTER_WEIGHT
     };
-    let step = |sentence: &Sentence| SummaryStep {
-        text: as_order(&sentence.text),
-        start_ms: sentence.start_ms,
-        end_ms: sentence.end_ms,
-    };
+    let step = |sentence: &Sentence| Sentence { text: as_order(&sentence.text), ..*sentence };
     sentences.iter().filter(is_possible).map(step).collect()
 }
 
@@ -69,7 +65,7 @@ fn as_order(text: &str) -> String {
 
 /// A step, and what the next sentence may refer to.
 struct Narrated {
-    step: SummaryStep,
+    step: Sentence,
     words: Vec<Word>,
     actions: Vec<Action>,
     thing: Option<Vec<Word>>,
@@ -82,7 +78,7 @@ fn narrated(sentence: &Sentence, before: Option<&Narrated>) -> Option<Narrated> 
     let recent = before.filter(|b| sentence.start_ms < b.step.end_ms + MAX_REFERENCE_MS);
     let (text, thing) = rewrite::order(&words, &actions, recent.and_then(|b| b.thing.clone()));
     let text = if text.split(' ').count() < 2 { sentence.text.clone() } else { text };
-    let step = SummaryStep { text, start_ms: sentence.start_ms, end_ms: sentence.end_ms };
+    let step = Sentence { text, ..*sentence };
     Some(Narrated { step, words, actions, thing })
 }
 
@@ -265,7 +261,7 @@ mod tests {
             let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
             let steps = by_rules(&narration(&lines));
             prop_assert!(steps.len() <= lines.len());
-            let sound = |s: &SummaryStep| s.start_ms < s.end_ms && !s.text.trim().is_empty();
+            let sound = |s: &Sentence| s.start_ms < s.end_ms && !s.text.trim().is_empty();
             prop_assert!(steps.iter().all(sound));
             prop_assert!(steps.windows(2).all(|pair| pair[0].end_ms <= pair[1].start_ms));
         }

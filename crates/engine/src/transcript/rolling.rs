@@ -53,14 +53,10 @@ pub fn unrolled(captions: &[Caption]) -> Vec<Caption> {
     first.into_iter().chain(others).filter(|caption| !caption.lines.is_empty()).collect()
 }
 
-/// The lines that the caption adds.
 fn added(before: &Caption, caption: &Caption) -> Vec<Line> {
     if let Some(from) = grows(before, caption) {
-        return caption
-            .lines
-            .iter()
-            .map(|line| Line::plain(line.text[from..].to_string()))
-            .collect();
+        let new = |line: &Line| Line::plain(line.text[from..].to_string());
+        return caption.lines.iter().map(new).collect();
     }
     caption.lines[repeated(before, caption)..].to_vec()
 }

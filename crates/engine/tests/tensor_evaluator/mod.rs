@@ -12,7 +12,7 @@ use stitch_nn::kernels::Activation;
 /// The tensors (name, shape, values) of a flat buffer that is laid out as a network's parameters.
 pub fn named(network: &EvaluatorNetwork, values: &[f32]) -> Vec<(String, Vec<usize>, Vec<f32>)> {
     let mut network = network.clone();
-    network.parameters_mut().copy_from_slice(values);
+    network.parameters.copy_from_slice(values);
     let bytes = network.to_bytes(Precision::F32).unwrap();
     let tensors = SafeTensors::deserialize(&bytes).unwrap();
     let values =
@@ -37,8 +37,8 @@ impl TensorEvaluator {
             let tensor = Tensor::from_vec(values, shape, &Device::Cpu).unwrap();
             (name, Var::from_tensor(&tensor).unwrap())
         };
-        let variables = named(network, network.parameters()).into_iter().map(variable).collect();
-        Self { config: network.config().clone(), variables }
+        let variables = named(network, &network.parameters).into_iter().map(variable).collect();
+        Self { config: network.config.clone(), variables }
     }
 
     fn get(&self, name: &str) -> &Tensor {

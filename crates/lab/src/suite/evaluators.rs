@@ -61,7 +61,7 @@ impl EvaluatorSource<'_> {
 /// the same features.
 fn named(folder: &Path, encoder: &EncoderId) -> Result<Box<dyn Scorer>, EvaluatorError> {
     let found = Evaluator::load(folder)?;
-    if found.config().encoder.dim != encoder.dim {
+    if found.config.encoder.dim != encoder.dim {
         found.check_encoder(encoder)?;
     }
     Ok(Box::new(found))

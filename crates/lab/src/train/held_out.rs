@@ -99,7 +99,7 @@ impl<'a> HeldOut<'a> {
     /// The evaluator calibrated on the validation half, and its calibration on the test half.
     pub fn calibrated(
         &self,
-        evaluator: Evaluator,
+        mut evaluator: Evaluator,
         negatives: &NegativeRates,
         seed: u64,
     ) -> Result<(Evaluator, CalibrationReport), ScorerError> {
@@ -118,7 +118,8 @@ impl<'a> HeldOut<'a> {
             error: calibration_error(&reliability),
             reliability,
         };
-        Ok((evaluator.calibrated(fitted), calibration))
+        evaluator.config.calibration = fitted;
+        Ok((evaluator, calibration))
     }
 
     /// For every candidate of the validation half the network's logit and the inputs of the prior.
@@ -146,7 +147,7 @@ impl<'a> HeldOut<'a> {
         negatives: &NegativeRates,
         seed: u64,
     ) -> Result<Vec<(f32, bool)>, ScorerError> {
-        let config = evaluator.config();
+        let config = &evaluator.config;
         let instances: Vec<&Instance> =
             questions.iter().map(|q| &self.collection.instances[q.instance]).collect();
         let split = Split::HeldOut;

@@ -51,15 +51,15 @@ pub struct CpuLearner {
 impl CpuLearner {
     /// From the beginning, or from a state of this evaluator.
     pub fn new(mut evaluator: Evaluator, state: Option<OptimiserState<'_>>) -> Self {
-        let count = evaluator.parameters().len();
+        let count = evaluator.network.parameters.len();
         let optimiser = match state {
             None => AdamWState::new(count),
             Some(state) => {
-                evaluator.parameters_mut().copy_from_slice(&state.weights);
+                evaluator.network.parameters.copy_from_slice(&state.weights);
                 state.moments()
             }
         };
-        let activations = Activations::new(evaluator.network().config());
+        let activations = Activations::new(&evaluator.network.config);
         Self { evaluator, optimiser, gradient: vec![0.0; count], activations }
     }
 }
@@ -73,14 +73,14 @@ impl Learner for CpuLearner {
         dropout: Dropout,
     ) -> Result<f32, EvaluatorError> {
         let Self { evaluator, optimiser, activations, gradient } = self;
-        let loss = evaluator.loss(batch, labels, dropout, activations, gradient);
-        adamw.step(evaluator.parameters_mut(), optimiser, gradient);
+        let loss = evaluator.network.loss(batch, labels, dropout, activations, gradient);
+        adamw.step(&mut evaluator.network.parameters, optimiser, gradient);
         Ok(loss)
     }
 
     fn state(&self) -> Result<OptimiserState<'_>, EvaluatorError> {
         Ok(OptimiserState {
-            weights: self.evaluator.parameters().into(),
+            weights: self.evaluator.network.parameters.as_slice().into(),
             first: self.optimiser.first.as_slice().into(),
             second: self.optimiser.second.as_slice().into(),
             steps: self.optimiser.steps,
@@ -102,9 +102,9 @@ impl GpuLearner {
         state: Option<OptimiserState<'_>>,
         arithmetic: Arithmetic,
     ) -> Result<Self, NnError> {
-        let config = evaluator.network().config();
+        let config = &evaluator.network.config;
         let network = match state {
-            None => GpuNetwork::new(config, evaluator.parameters(), None, arithmetic)?,
+            None => GpuNetwork::new(config, &evaluator.network.parameters, None, arithmetic)?,
             Some(state) => {
                 let weights = state.weights.clone();
                 GpuNetwork::new(config, &weights, Some(&state.moments()), arithmetic)?
@@ -184,7 +184,7 @@ mod tests {
         learn(&mut begun, 0..3);
         let mut resumed = CpuLearner::new(evaluator(), Some(begun.state().unwrap()));
         learn(&mut resumed, 3..6);
-        assert!(whole.evaluator.parameters() == resumed.evaluator.parameters());
+        assert!(whole.evaluator.network.parameters == resumed.evaluator.network.parameters);
         assert!(whole.optimiser == resumed.optimiser);
     }
 }

@@ -205,11 +205,10 @@ pub fn train<'a>(
         run.end_epoch(metrics, sequences)?;
     }
 
-    let best = run.best_evaluator()?;
-    let best = match options.prior {
-        true => prior::search(&best, &held_out).map(|prior| best.with_prior(prior))?,
-        false => best,
-    };
+    let mut best = run.best_evaluator()?;
+    if options.prior {
+        best.config.prior = prior::search(&best, &held_out)?;
+    }
     let (evaluator, calibration) =
         held_out[0].calibrated(best, &options.negatives, options.seed)?;
     let metrics = held_out.iter().map(|of| of.test_metrics(&evaluator));

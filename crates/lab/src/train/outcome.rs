@@ -60,7 +60,7 @@ impl Trained {
         collections: &[Collection],
         output: &TrainOutput,
     ) -> Card {
-        let config = evaluator.config();
+        let config = &evaluator.config;
         let folder = output.folder.file_name().unwrap_or_default().to_string_lossy();
         Card {
             name: folder.into_owned(),

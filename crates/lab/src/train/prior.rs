@@ -105,7 +105,7 @@ mod tests {
     fn a_network_that_is_right_is_left_alone() {
         let right: Candidates =
             question(0.4).into_iter().enumerate().map(|(i, (_, t))| (-(i as f32), t)).collect();
-        assert!(best(&[vec![right]]).is_none());
-        assert!(best(&[vec![]]).is_none());
+        assert_eq!(best(&[vec![right]]), Prior::default());
+        assert_eq!(best(&[vec![]]), Prior::default());
     }
 }

@@ -103,7 +103,7 @@ impl<'a> Run<'a> {
         report: &'a dyn Fn(&TrainEvent),
     ) -> Result<Self, TrainError> {
         let fresh = Evaluator::fresh(config.clone(), plan.options.seed)?;
-        let found = checkpoint::read(&output.folder, &settings, fresh.parameters().len())?;
+        let found = checkpoint::read(&output.folder, &settings, fresh.network.parameters.len())?;
         let (position, state, best) = match found {
             None => (Position::default(), None, Vec::new()),
             Some(found) => (found.position, Some(found.state), found.best),
@@ -147,7 +147,7 @@ impl<'a> Run<'a> {
         let learning_rate = self.plan.rate(self.steps);
         let adamw = AdamW { learning_rate, weight_decay: decay, max_gradient_norm: clip };
         let seed = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(self.steps);
-        let dropout = Dropout::new(self.fresh.config().dropout, seed);
+        let dropout = Dropout::new(self.fresh.config.dropout, seed);
         let loss = self.learner.step(inputs, &labels, adamw, dropout)?;
         if !loss.is_finite() {
             return Err(TrainError::Diverged { step: self.steps, rate: learning_rate });
@@ -223,7 +223,7 @@ impl<'a> Run<'a> {
 
     fn with_weights(&self, weights: &[f32]) -> Evaluator {
         let mut evaluator = self.fresh.clone();
-        evaluator.parameters_mut().copy_from_slice(weights);
+        evaluator.network.parameters.copy_from_slice(weights);
         evaluator
     }
 

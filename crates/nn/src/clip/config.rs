@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use crate::error::NnError;
+use crate::error::{NnError, Result};
 use crate::transformer::{GeluKind, TransformerConfig};
 use crate::weights::read_json;
 
@@ -41,7 +41,6 @@ struct Side {
     vision_use_head: Option<bool>,
 }
 
-/// Which member of the family it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Family {
     /// CLIP: class token, causal text, projections.
@@ -80,7 +79,7 @@ pub struct ImageConfig {
 
 impl ClipConfig {
     /// Reads and checks config.json.
-    pub fn read(folder: &Path) -> Result<(Self, Family), NnError> {
+    pub fn read(folder: &Path) -> Result<(Self, Family)> {
         let config: Self = read_json(folder, "config.json")?;
         let family = match config.model_type.as_str() {
             "clip" => Family::Clip,
@@ -90,8 +89,8 @@ impl ClipConfig {
                 return Err(wrong(
                     folder,
                     format!(
-                        "the model type `{other}` is not known; clip, siglip and siglip2 are, MobileCLIP \
-                     in OpenCLIP's form, and any pair of ONNX graphs with an encoder.toml"
+                        "the model type `{other}` is not known; clip, siglip and siglip2 are, and \
+                         any pair of ONNX graphs with an encoder.toml"
                     ),
                 ));
             }

@@ -7,12 +7,14 @@ use serde::Deserialize;
 use tokenizers::Tokenizer;
 
 use super::config::{Family, TextConfig};
-use crate::error::NnError;
+use crate::error::Result;
 use crate::kernels;
 use crate::layers::{LayerNorm, Linear};
 use crate::tokenizer;
 use crate::transformer::{Naming, Transformer};
 use crate::weights::{Weights, read_json};
+
+const TOKEN_EMBEDDING: &str = "text_model.embeddings.token_embedding.weight"; // [vocabulary, d]
 
 /// Texts that one core encodes at a time; chosen by hand.
 const TEXTS_PER_TASK: usize = 8;
@@ -73,12 +75,11 @@ impl ClipTokenizer {
         max_tokens: usize,
         cleaning: Cleaning,
         padding: Option<Padding>,
-    ) -> Result<Self, NnError> {
+    ) -> Result<Self> {
         Ok(Self { tokenizer: tokenizer::load(&path, max_tokens)?, path, cleaning, padding })
     }
 
-    /// The tokenizer of a folder of this family.
-    fn of_family(folder: &Path, family: Family, text: &TextConfig) -> Result<Self, NnError> {
+    fn of_family(folder: &Path, family: Family, text: &TextConfig) -> Result<Self> {
         let name = "tokenizer_config.json";
         let config: TokenizerConfig = match folder.join(name).exists() {
             true => read_json(folder, name)?,
@@ -97,8 +98,7 @@ impl ClipTokenizer {
         Ok(read)
     }
 
-    /// The tokens of each text.
-    pub fn encode(&self, texts: &[&str]) -> Result<Vec<Vec<u32>>, NnError> {
+    pub fn encode(&self, texts: &[&str]) -> Result<Vec<Vec<u32>>> {
         let texts: Vec<String> = texts.iter().map(|text| self.cleaning.clean(text)).collect();
         let texts = texts.iter().map(String::as_str).collect();
         let tokens = tokenizer::encode(&self.tokenizer, &self.path, texts)?;
@@ -132,7 +132,7 @@ impl TokenizerConfig {
 
 /// Which token's row stands for the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pooling {
+enum Pooling {
     /// That of the token with the highest id, which is the one that ends the text.
     Highest,
     /// The first that is this one.
@@ -157,19 +157,17 @@ impl Pooling {
 }
 
 pub struct TextEncoder {
-    pub tokenizer: ClipTokenizer,
+    tokenizer: ClipTokenizer,
     /// The file, which the rows of the tokens are read from when needed: there can be a quarter of a
     /// million of them.
-    pub weights: Weights,
-    /// The name of the token embedding there: \[vocabulary, d\].
-    pub words: String,
-    pub vocabulary: usize,
-    pub positions: Vec<f32>, // [max_tokens, d]
-    pub transformer: Transformer,
-    pub norm: LayerNorm,
-    pub pooling: Pooling,
-    pub projection: Linear, // [dim, d]
-    pub width: usize,
+    weights: Weights,
+    vocabulary: usize,
+    positions: Vec<f32>, // [max_tokens, d]
+    transformer: Transformer,
+    norm: LayerNorm,
+    pooling: Pooling,
+    projection: Linear, // [dim, d]
+    width: usize,
 }
 
 impl TextEncoder {
@@ -179,11 +177,10 @@ impl TextEncoder {
         weights: Weights,
         family: Family,
         text: &TextConfig,
-    ) -> Result<Self, NnError> {
+    ) -> Result<Self> {
         let TextConfig { transformer: config, max_tokens, vocabulary, dim, .. } = *text;
         let d = config.width;
-        let words = "text_model.embeddings.token_embedding.weight".to_owned();
-        weights.check(&words, &[vocabulary, d])?;
+        weights.check(TOKEN_EMBEDDING, &[vocabulary, d])?;
         let scope = weights.scope("text_model");
         let positions = scope.tensor("embeddings.position_embedding.weight", &[max_tokens, d])?;
         let layers = scope.at("encoder.layers");
@@ -200,7 +197,6 @@ impl TextEncoder {
         Ok(Self {
             tokenizer,
             weights,
-            words,
             vocabulary,
             positions,
             transformer,
@@ -217,7 +213,7 @@ impl TextEncoder {
     }
 
     /// \[texts, dim\]
-    fn forward(&self, texts: &[Vec<u32>]) -> Result<Vec<f32>, NnError> {
+    fn forward(&self, texts: &[Vec<u32>]) -> Result<Vec<f32>> {
         let d = self.width;
         let max_tokens = self.positions.len() / d;
         let (mut ids, mut spans, mut pooled) = (vec![], vec![], vec![]);
@@ -229,7 +225,7 @@ impl TextEncoder {
             spans.push((ids.len(), tokens.len()));
             ids.extend_from_slice(tokens);
         }
-        let mut x = self.weights.rows(&self.words, &[self.vocabulary, d], &ids)?; // [N, d]
+        let mut x = self.weights.rows(TOKEN_EMBEDDING, &[self.vocabulary, d], &ids)?; // [N, d]
         for &(start, length) in &spans {
             kernels::add(&mut x[start * d..(start + length) * d], &self.positions);
         }
@@ -240,10 +236,10 @@ impl TextEncoder {
     }
 
     /// One row per text: \[texts, dim\]
-    pub fn encode(&self, texts: &[&str]) -> Result<Vec<f32>, NnError> {
+    pub fn encode(&self, texts: &[&str]) -> Result<Vec<f32>> {
         let tokens = self.tokenizer.encode(texts)?;
         let rows = tokens.par_chunks(TEXTS_PER_TASK).map(|texts| self.forward(texts));
-        Ok(rows.collect::<Result<Vec<_>, NnError>>()?.concat())
+        Ok(rows.collect::<Result<Vec<_>>>()?.concat())
     }
 }
 

@@ -25,7 +25,6 @@ pub struct AdamW {
 pub struct AdamWState {
     pub first: Vec<f32>,
     pub second: Vec<f32>,
-    /// Steps taken.
     pub steps: u64,
 }
 
@@ -57,7 +56,6 @@ impl AdamW {
         }
     }
 
-    /// Updates the parameters and the state.
     pub fn step(&self, parameters: &mut [f32], state: &mut AdamWState, gradient: &[f32]) {
         state.steps += 1;
         let (step, clip) = (self.factors(state.steps), self.clip_factor(gradient));

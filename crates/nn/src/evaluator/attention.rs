@@ -60,7 +60,6 @@ impl Sequences {
     }
 }
 
-/// What attention works on.
 #[derive(Clone, Copy)]
 pub(super) struct PackedAttention<'a> {
     pub sequences: &'a Sequences,

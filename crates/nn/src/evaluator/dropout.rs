@@ -1,6 +1,8 @@
 //! Dropout whose masks follow from a seed, a site in the network and an index alone: nothing is stored,
 //! the backward pass finds the same mask, and any thread may compute it.
 
+use stitch_core::random::mix64;
+
 /// Sets a share of values to 0, the same ones for the same seed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Dropout {
@@ -47,7 +49,7 @@ impl Dropout {
 
     /// The mask of a site; none where nothing is dropped.
     pub(super) fn mask(&self, site: u64) -> Option<Mask> {
-        let key = mix(self.seed.wrapping_add(mix(site + 1))) as u32;
+        let key = mix64(self.seed.wrapping_add(mix64(site + 1))) as u32;
         let threshold = (self.rate * f64::from(u32::MAX)) as u32;
         let scale = (1.0 / (1.0 - self.rate)) as f32;
         (self.rate > 0.0).then_some(Mask { key, threshold, scale })
@@ -65,13 +67,6 @@ impl Mask {
         x ^= x >> 16;
         if x < self.threshold { 0.0 } else { self.scale }
     }
-}
-
-/// The last part of splitmix64.
-pub(super) fn mix(mut z: u64) -> u64 {
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }
 
 #[cfg(test)]

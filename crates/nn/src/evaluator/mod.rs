@@ -15,7 +15,7 @@ pub mod gpu;
 
 use safetensors::tensor::{Dtype, TensorView};
 
-use crate::error::NnError;
+use crate::error::Result;
 use crate::matrix::Cores;
 use crate::weights::Weights;
 pub use activations::Activations;
@@ -35,17 +35,17 @@ pub enum Precision {
     F16,
 }
 
-/// The network with its parameters.
 #[derive(Clone)]
 pub struct EvaluatorNetwork {
-    config: EvaluatorConfig,
+    pub config: EvaluatorConfig,
     layout: ParameterLayout,
-    parameters: Vec<f32>,
+    /// One flat buffer.
+    pub parameters: Vec<f32>,
 }
 
 impl EvaluatorNetwork {
     /// The network in a file that has all tensors.
-    pub fn read(config: EvaluatorConfig, weights: &Weights) -> Result<Self, NnError> {
+    pub fn read(config: EvaluatorConfig, weights: &Weights) -> Result<Self> {
         let layout = ParameterLayout::new(&config);
         let parameters = layout.read(weights)?;
         Ok(Self { config, layout, parameters })
@@ -56,19 +56,6 @@ impl EvaluatorNetwork {
         let layout = ParameterLayout::new(&config);
         let parameters = layout.init(seed);
         Self { config, layout, parameters }
-    }
-
-    pub fn config(&self) -> &EvaluatorConfig {
-        &self.config
-    }
-
-    /// All parameters as one flat buffer.
-    pub fn parameters(&self) -> &[f32] {
-        &self.parameters
-    }
-
-    pub fn parameters_mut(&mut self) -> &mut [f32] {
-        &mut self.parameters
     }
 
     fn network(&self, cores: Cores) -> Network<'_> {
@@ -139,7 +126,6 @@ impl EvaluatorNetwork {
     }
 }
 
-/// The labels of a batch.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Labels {
     /// Whether each sequence is a correct demonstration.

@@ -8,9 +8,10 @@
 
 use std::ops::Range;
 
+use stitch_core::random::SplitMix64;
+
 use super::config::EvaluatorConfig;
-use super::dropout::mix;
-use crate::error::NnError;
+use crate::error::Result;
 use crate::weights::Weights;
 
 /// One tensor of the buffer.
@@ -100,7 +101,7 @@ impl ParameterLayout {
     }
 
     /// The buffer of a file that has all tensors.
-    pub fn read(&self, weights: &Weights) -> Result<Vec<f32>, NnError> {
+    pub fn read(&self, weights: &Weights) -> Result<Vec<f32>> {
         let mut values = Vec::with_capacity(self.len());
         for parameter in &self.all {
             values.extend(weights.tensor(&parameter.name, &parameter.shape)?);
@@ -110,13 +111,13 @@ impl ParameterLayout {
 
     /// Untrained parameters, initialised as PyTorch does.
     pub fn init(&self, seed: u64) -> Vec<f32> {
-        let mut state = seed;
+        let mut random = SplitMix64::new(seed);
         let mut values = Vec::with_capacity(self.len());
         for Parameter { name, shape, range } in &self.all {
             let bound = init_bound(name, shape);
             let is_scale = name.contains("norm") && name.ends_with("weight");
             let centre = if is_scale { 1.0 } else { 0.0 };
-            let draw = |_| centre + bound * (2.0 * uniform(&mut state) - 1.0);
+            let draw = |_| centre + bound * (2.0 * random.unit() - 1.0);
             values.extend((0..range.len()).map(draw));
         }
         values
@@ -186,10 +187,4 @@ fn init_bound(name: &str, shape: &[usize]) -> f32 {
         [_, into] => 1.0 / (*into as f32).sqrt(),
         _ => 0.02,
     }
-}
-
-/// From 0 to 1 (splitmix64).
-fn uniform(state: &mut u64) -> f32 {
-    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    (mix(*state) >> 40) as f32 / (1u64 << 24) as f32
 }

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 
 use super::half_linear::{HalfLinear, widen};
 use super::{EPS, WhisperConfig};
-use crate::error::NnError;
+use crate::error::{NnError, Result};
 use crate::kernels::{self, Activation, attend, simd};
 use crate::layers::{LayerNorm, Linear, scaled_softmax};
 use crate::matrix::{Cores, Matrix, multiply};
@@ -38,7 +38,7 @@ pub(super) struct DecoderLayer {
 }
 
 impl DecoderLayer {
-    pub(super) fn load(scope: &Scope<'_>, config: &WhisperConfig) -> Result<Self, NnError> {
+    pub(super) fn load(scope: &Scope<'_>, config: &WhisperConfig) -> Result<Self> {
         let (d, hidden) = (config.d_model, config.decoder_ffn_dim);
         let half = |name: &str, outputs, inputs| {
             Ok::<_, NnError>(HalfLinear::new(&scope.linear(name, outputs, inputs)?))

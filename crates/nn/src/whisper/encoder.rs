@@ -3,7 +3,7 @@
 
 use super::mel::FRAMES;
 use super::{EPS, WhisperConfig};
-use crate::error::NnError;
+use crate::error::{NnError, Result};
 use crate::kernels::{self, Activation};
 use crate::layers::{LayerNorm, Linear};
 use crate::matrix::Matrix;
@@ -21,12 +21,13 @@ pub(super) struct Encoder {
 }
 
 impl Encoder {
-    pub fn load(scope: &Scope<'_>, config: &WhisperConfig) -> Result<Self, NnError> {
+    pub fn load(scope: &Scope<'_>, config: &WhisperConfig) -> Result<Self> {
         let d = config.d_model;
         let convolution = |name: &str, inputs: usize| {
             let scope = scope.at(name);
             let weight = scope.tensor("weight", &[d, inputs, 3])?;
-            Ok::<_, NnError>(Linear::conv1d(&weight, scope.tensor("bias", &[d])?, inputs))
+            let bias = scope.tensor("bias", &[d])?;
+            Ok::<_, NnError>(Linear::convolution(&weight, Some(bias), inputs, 3))
         };
         let sizes = TransformerConfig {
             width: d,

@@ -11,7 +11,6 @@ use crate::matrix::{Cores, Matrix, multiply};
 pub const WINDOW_SAMPLES: usize = 30 * 16_000;
 /// Samples from one frame to the next.
 const HOP: usize = 160;
-/// Frames of a window.
 pub const FRAMES: usize = WINDOW_SAMPLES / HOP;
 /// Samples of one Fourier transform.
 const FFT_SAMPLES: usize = 400;

@@ -10,7 +10,7 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use crate::error::NnError;
+use crate::error::{NnError, Result};
 use crate::layers::{LayerNorm, Linear};
 use crate::weights::{Weights, read_json};
 use decoder::DecoderLayer;
@@ -44,7 +44,7 @@ pub struct WhisperConfig {
 
 impl WhisperConfig {
     /// Reads and checks the config of a model's folder.
-    pub fn read(folder: &Path) -> Result<Self, NnError> {
+    pub fn read(folder: &Path) -> Result<Self> {
         let config: Self = read_json(folder, "config.json")?;
         let heads = [config.encoder_attention_heads, config.decoder_attention_heads];
         let divides = heads.iter().all(|h| *h > 0 && config.d_model.is_multiple_of(*h));
@@ -70,7 +70,7 @@ pub struct Whisper {
 
 impl Whisper {
     /// Loads the network of a model's folder.
-    pub fn load(folder: &Path, config: WhisperConfig) -> Result<Self, NnError> {
+    pub fn load(folder: &Path, config: WhisperConfig) -> Result<Self> {
         let weights = Weights::open(folder)?;
         let d = config.d_model;
         let decoder = weights.scope("model.decoder");

@@ -15,7 +15,7 @@ use super::extract::{
 use super::procedures::ProcedureText;
 use crate::demonstrations;
 use crate::editor;
-use crate::error::{ApiError, BodyErrors, NotFound};
+use crate::error::{ApiError, BodyErrors, NotFound, Result};
 use crate::jobs::{Job, JobKind, Task};
 use crate::options::{SearchOptions, VideoOptions};
 use crate::state::State as Server;
@@ -96,7 +96,7 @@ pub async fn get(State(state): AppState, Path(id): Path<i64>) -> Reply<Demonstra
 /// Delete a demonstration
 #[utoipa::path(delete, path = "/api/demonstrations/{id}", tag = "demonstrations",
     params(("id" = i64, Path)), responses(NotFound, (status = 204, description = "deleted")))]
-pub async fn remove(State(state): AppState, Path(id): Path<i64>) -> Result<StatusCode, ApiError> {
+pub async fn remove(State(state): AppState, Path(id): Path<i64>) -> Result<StatusCode> {
     match blocking(move || Ok(demonstrations::remove(&state.database, id)?)).await? {
         true => Ok(StatusCode::NO_CONTENT),
         false => Err(ApiError::not_found("demonstration")),
@@ -147,7 +147,7 @@ pub async fn render(
 pub async fn export(
     State(state): AppState,
     Path((id, name)): Path<(i64, String)>,
-) -> Result<Response, ApiError> {
+) -> Result<Response> {
     let format = Format::by_extension(&name).ok_or_else(|| ApiError::not_found("format"))?;
     let server = state.clone();
     let write = move || {
@@ -165,7 +165,7 @@ pub async fn export(
 }
 
 /// The options of the last render, so that exports have the times of that video.
-fn last_render_options(state: &Server, id: i64) -> Result<VideoOptions, ApiError> {
+fn last_render_options(state: &Server, id: i64) -> Result<VideoOptions> {
     Ok(match state.jobs.newest(JobKind::Render, id)?.and_then(|job| job.task) {
         Some(Task::Render { options, .. }) => options,
         _ => VideoOptions::default(),
@@ -176,7 +176,7 @@ fn last_render_options(state: &Server, id: i64) -> Result<VideoOptions, ApiError
 #[utoipa::path(get, path = "/api/choices.jsonl", tag = "demonstrations",
     responses((status = 200, description = "JSON lines: the preferred and the rejected clip of a step",
         content_type = "application/jsonl", body = String)))]
-pub async fn choices(State(state): AppState) -> Result<Response, ApiError> {
+pub async fn choices(State(state): AppState) -> Result<Response> {
     let lines = blocking(move || Ok(demonstrations::choices(&state.database)?)).await?;
     Ok(attachment("application/jsonl", "choices.jsonl", lines))
 }

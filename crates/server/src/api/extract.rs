@@ -7,7 +7,7 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::error::ApiError;
+use crate::error::{ApiError, Result};
 use crate::state::{SharedState, State};
 
 pub struct Json<T>(pub T);
@@ -17,7 +17,7 @@ pub struct Query<T>(pub T);
 impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Json<T> {
     type Rejection = ApiError;
 
-    async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
+    async fn from_request(request: Request, state: &S) -> Result<Self> {
         let found = axum::Json::from_request(request, state).await;
         found.map(|found| Self(found.0)).map_err(|e| ApiError::new(e.status(), e.body_text()))
     }
@@ -34,7 +34,7 @@ macro_rules! from_parts {
         impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for $name<T> {
             type Rejection = ApiError;
 
-            async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+            async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self> {
                 let found = axum::extract::$name::from_request_parts(parts, state).await;
                 found.map(|found| Self(found.0)).map_err($rejected)
             }
@@ -49,8 +49,8 @@ from_parts!(Query, |error| ApiError::invalid(error.body_text()));
 /// Runs work that reads files, queries SQLite or computes on a thread that may block. Never around a
 /// response that streams or a body that is read: those would hold the thread for as long as the client likes.
 pub async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, ApiError> + Send + 'static,
-) -> Result<T, ApiError> {
+    work: impl FnOnce() -> Result<T> + Send + 'static,
+) -> Result<T> {
     tokio::task::spawn_blocking(work).await.map_err(ApiError::internal)?
 }
 
@@ -58,8 +58,8 @@ pub async fn blocking<T: Send + 'static>(
 /// also when the client has gone; a client that goes while it waits leaves the queue.
 pub async fn with_ffmpeg<T: Send + 'static>(
     state: &State,
-    work: impl FnOnce() -> Result<T, ApiError> + Send + 'static,
-) -> Result<T, ApiError> {
+    work: impl FnOnce() -> Result<T> + Send + 'static,
+) -> Result<T> {
     let permit = state.ffmpeg.clone().acquire_owned().await.map_err(ApiError::internal)?;
     let work = move || {
         let _permit = permit;
@@ -70,9 +70,9 @@ pub async fn with_ffmpeg<T: Send + 'static>(
 
 /// The state of the server, as a parameter of handlers.
 pub type AppState = axum::extract::State<SharedState>;
-pub type Reply<T> = Result<Json<T>, ApiError>;
+pub type Reply<T> = Result<Json<T>>;
 /// With status 202.
-pub type AcceptedReply<T> = Result<(StatusCode, Json<T>), ApiError>;
+pub type AcceptedReply<T> = Result<(StatusCode, Json<T>)>;
 
 pub fn accepted<T>(result: T) -> (StatusCode, Json<T>) {
     (StatusCode::ACCEPTED, Json(result))

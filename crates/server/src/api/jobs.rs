@@ -15,7 +15,7 @@ use utoipa::ToSchema;
 use super::extract::{AcceptedReply, AppState, Json, Path, Reply, accepted, blocking};
 use super::library::{VideoFile, send_file};
 use crate::database::to_json;
-use crate::error::{ApiError, BodyErrors, NotFound};
+use crate::error::{ApiError, BodyErrors, NotFound, Result};
 use crate::jobs::{Job, JobKind, JobStatus, Task};
 use crate::state::SharedState;
 
@@ -69,14 +69,14 @@ pub async fn cancel(State(state): AppState, Path(id): Path<i64>) -> AcceptedRepl
 pub async fn events(
     State(state): AppState,
     Path(id): Path<i64>,
-) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, ApiError> {
+) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>> {
     let receiver = state.jobs.subscribe(); // before reading the job, so that no event is missed
     let job = get_job(&state, id).await?;
     let events = JobEvents { state, id, receiver, first: Some(job), over: false };
     Ok(Sse::new(unfold(events, JobEvents::next)).keep_alive(KeepAlive::default()))
 }
 
-async fn get_job(state: &SharedState, id: i64) -> Result<Job, ApiError> {
+async fn get_job(state: &SharedState, id: i64) -> Result<Job> {
     let state = state.clone();
     blocking(move || state.jobs.get(id)).await
 }
@@ -124,7 +124,7 @@ pub async fn video(
     State(state): AppState,
     Path(id): Path<i64>,
     request: Request,
-) -> Result<Response, ApiError> {
+) -> Result<Response> {
     let job = get_job(&state, id).await?;
     match (job.kind, job.status) {
         (JobKind::Render, JobStatus::Done) => {}

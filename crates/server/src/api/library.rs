@@ -12,12 +12,13 @@ use stitch_engine::demonstrate::{Place, Stock};
 use stitch_engine::export::thumbnails::picture_at;
 use stitch_engine::library::{VideoRecord, VideoStatus};
 use stitch_engine::progress::Silent;
+use stitch_engine::transcript::Sentence;
 use tower::ServiceExt;
 use tower_http::services::ServeFile;
 use utoipa::{IntoParams, ToSchema};
 
 use super::extract::{AppState, Json, Path, Query, Reply, blocking, with_ffmpeg};
-use crate::error::{ApiError, NotFound};
+use crate::error::{ApiError, NotFound, Result};
 use crate::state::State as Server;
 use crate::wire::ClipRef;
 
@@ -93,7 +94,7 @@ fn steps(pool: &Stock, video: u32) -> Vec<VideoStep> {
     clips[first..].iter().take_while(|clip| clip.video.0 == video).map(step).collect()
 }
 
-pub fn videos(state: &Server) -> Result<Vec<VideoView>, ApiError> {
+pub fn videos(state: &Server) -> Result<Vec<VideoView>> {
     state.refresh_pool()?;
     let pool = state.pool()?;
     let records = state.resources.library.videos()?;
@@ -119,7 +120,7 @@ pub async fn get(State(state): AppState, Path(id): Path<u32>) -> Reply<VideoView
 }
 
 /// The path and length of a video that is ready. Requests name videos by id only.
-fn path_of(state: &Server, id: u32) -> Result<(PathBuf, u64), ApiError> {
+fn path_of(state: &Server, id: u32) -> Result<(PathBuf, u64)> {
     let record = state.resources.library.video(VideoId(id))?;
     match record.status {
         VideoStatus::Ready => Ok((record.path, record.video.length_ms)),
@@ -149,13 +150,13 @@ pub async fn file(
     State(state): AppState,
     Path(id): Path<u32>,
     request: Request,
-) -> Result<Response, ApiError> {
+) -> Result<Response> {
     let (path, _) = blocking(move || path_of(&state, id)).await?;
     send_file(path, request).await
 }
 
 /// Sends a file or a range of it; browsers check whether it has changed before they use a cached copy.
-pub async fn send_file(path: PathBuf, request: Request) -> Result<Response, ApiError> {
+pub async fn send_file(path: PathBuf, request: Request) -> Result<Response> {
     let sent = ServeFile::new(path).oneshot(request).await;
     let mut response = sent.unwrap_or_else(|never| match never {}).map(Body::new);
     if response.status() == StatusCode::NOT_FOUND {
@@ -183,7 +184,7 @@ pub async fn thumbnail(
     State(state): AppState,
     Path(id): Path<u32>,
     Query(ThumbnailQuery { at }): Query<ThumbnailQuery>,
-) -> Result<Response, ApiError> {
+) -> Result<Response> {
     let server = state.clone();
     let extract = move || {
         let (path, length_ms) = path_of(&server, id)?;
@@ -230,30 +231,26 @@ pub struct SearchResult {
 /// Clips and sentences found by a search, at most so many of each; chosen by hand.
 const MAX_RESULTS: usize = 12;
 
-pub fn find(state: &Server, text: &str) -> Result<SearchResults, ApiError> {
+pub fn find(state: &Server, text: &str) -> Result<SearchResults> {
     let text: String = text.trim().chars().take(200).collect();
     let Some(pool) = state.pool()?.filter(|_| !text.is_empty()) else {
         return Ok(SearchResults::default());
     };
-    let title = |id: VideoId| pool.videos.get(&id).map_or("", |v| &v.video.title).to_owned();
+    let result = |clip: ClipRef, text: String, probability| {
+        let video = pool.videos.get(&VideoId(clip.video));
+        let title = video.map_or("", |video| &video.video.title).to_owned();
+        SearchResult { clip, title, text, probability }
+    };
     let resources = &state.resources;
     let (library, encoder) = (&resources.library, resources.encoder.as_ref());
     let clips = pool.search(library, &text, MAX_RESULTS, encoder, &resources.sentence)?;
     let shown = clips.iter().map(|found| {
         let clip = pool.pool.clip(found.clip);
-        SearchResult {
-            clip: Place::from(clip).into(),
-            title: title(clip.video),
-            text: clip.text.clone(),
-            probability: Some(found.probability()),
-        }
+        result(Place::from(clip).into(), clip.text.clone(), Some(found.probability()))
     });
-    let sentences = library.heard(&text, MAX_RESULTS)?.into_iter();
-    let said = sentences.map(|(video, sentence)| SearchResult {
-        clip: ClipRef { video: video.0, start_ms: sentence.start_ms, end_ms: sentence.end_ms },
-        title: title(video),
-        text: sentence.text,
-        probability: None,
+    let said = library.heard(&text, MAX_RESULTS)?.into_iter().map(|(video, sentence)| {
+        let Sentence { start_ms, end_ms, text } = sentence;
+        result(ClipRef { video: video.0, start_ms, end_ms }, text, None)
     });
     Ok(SearchResults { shown: shown.collect(), said: said.collect() })
 }

@@ -11,7 +11,7 @@ use stitch_engine::understand::language_hint;
 use utoipa::{IntoParams, ToSchema};
 
 use super::extract::{AppState, Json, Query, Reply, blocking};
-use crate::error::ApiError;
+use crate::error::{ApiError, Result};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -30,7 +30,7 @@ const MAX_STEP_CHARS: usize = 2000;
 pub const MAX_RECIPE_MIB: usize = 20;
 
 impl ProcedureText {
-    pub fn procedure(&self) -> Result<Procedure, ApiError> {
+    pub fn procedure(&self) -> Result<Procedure> {
         let chars = |text: &String| text.chars().count();
         if self.steps.iter().chain([&self.title]).any(|text| chars(text) > MAX_STEP_CHARS) {
             let error = format!("a step has at most {MAX_STEP_CHARS} characters; shorten it");

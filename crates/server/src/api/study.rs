@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 
 use super::extract::{AppState, Json, Path, Reply, attachment, blocking};
 use super::library::{VideoFile, send_file};
-use crate::error::{ApiError, BodyErrors, NotFound};
+use crate::error::{ApiError, BodyErrors, NotFound, Result};
 use crate::settings::{random_bytes, random_token};
 use crate::state::State as Server;
 use crate::study::{self, QUESTIONS, Rater, Study, Trial, Verdict, trials};
@@ -71,23 +71,23 @@ pub struct Verdicts {
     pub seconds: f64,
 }
 
-pub fn open(state: &Server) -> Result<&Study, ApiError> {
+pub fn open(state: &Server) -> Result<&Study> {
     let none = "there is no study here; start the server with --study FOLDER";
     state.study.as_ref().ok_or_else(|| ApiError::new(StatusCode::NOT_FOUND, none))
 }
 
-pub fn rater(state: &Server, key: &str) -> Result<Rater, ApiError> {
+pub fn rater(state: &Server, key: &str) -> Result<Rater> {
     open(state)?.rater(key)?.ok_or_else(|| ApiError::not_found("rater"))
 }
 
 /// The trial at a position in the rater's order, from 1.
-fn trial(study: &Study, rater: &Rater, number: usize) -> Result<Trial, ApiError> {
+fn trial(study: &Study, rater: &Rater, number: usize) -> Result<Trial> {
     let all = trials(study.plan.pairs.len(), rater.seed);
     let found = number.checked_sub(1).and_then(|index| all.get(index));
     found.copied().ok_or_else(|| ApiError::not_found("pair"))
 }
 
-pub fn progress_of(state: &Server, rater: &Rater) -> Result<RaterProgress, ApiError> {
+pub fn progress_of(state: &Server, rater: &Rater) -> Result<RaterProgress> {
     let study = open(state)?;
     let answered = study.answered(rater)?;
     let all = trials(study.plan.pairs.len(), rater.seed);
@@ -96,7 +96,7 @@ pub fn progress_of(state: &Server, rater: &Rater) -> Result<RaterProgress, ApiEr
     Ok(RaterProgress { rater, pairs: all.len(), answered: answered.len(), next })
 }
 
-pub fn pair_view(state: &Server, key: &str, number: usize) -> Result<PairView, ApiError> {
+pub fn pair_view(state: &Server, key: &str, number: usize) -> Result<PairView> {
     let (study, rater) = (open(state)?, rater(state, key)?);
     let trial = trial(study, &rater, number)?;
     let sample = study.plan.pairs.get(trial.pair).and_then(|p| study.plan.samples.get(p.sample));
@@ -190,7 +190,7 @@ pub async fn side(
     State(state): AppState,
     Path((key, number, side)): Path<(String, usize, String)>,
     request: Request,
-) -> Result<Response, ApiError> {
+) -> Result<Response> {
     let find = move || {
         let study = open(&state)?;
         let trial = trial(study, &rater(&state, &key)?, number)?;
@@ -207,7 +207,7 @@ pub async fn side(
 /// Export all answers as CSV
 #[utoipa::path(get, path = "/api/study/answers.csv", tag = "study",
     responses(NotFound, (status = 200, description = "one answer per line", content_type = "text/csv", body = String)))]
-pub async fn csv(State(state): AppState) -> Result<Response, ApiError> {
+pub async fn csv(State(state): AppState) -> Result<Response> {
     let text = blocking(move || Ok(study::csv(&open(&state)?.answers()?))).await?;
     Ok(attachment("text/csv; charset=utf-8", "answers.csv", text))
 }
@@ -215,7 +215,7 @@ pub async fn csv(State(state): AppState) -> Result<Response, ApiError> {
 /// Export all answers as battles in the format of LMArena
 #[utoipa::path(get, path = "/api/study/battles.jsonl", tag = "study",
     responses(NotFound, (status = 200, description = "JSON lines", content_type = "application/jsonl", body = String)))]
-pub async fn battles(State(state): AppState) -> Result<Response, ApiError> {
+pub async fn battles(State(state): AppState) -> Result<Response> {
     let text = blocking(move || Ok(study::battles(&open(&state)?.answers()?))).await?;
     Ok(attachment("application/jsonl", "battles.jsonl", text))
 }

@@ -9,14 +9,14 @@ use super::layout::{NavItem, icon, page, thumbnail};
 use crate::api::library::{SearchResult, SearchResults, VideoView, find, videos};
 use crate::database::to_name;
 use crate::demonstrations::{self, Record};
-use crate::error::ApiError;
+use crate::error::Result;
 use crate::jobs::{Job, JobKind};
 use crate::state::State;
 
 /// Videos on the page unless all are requested; chosen by hand.
 const MAX_VIDEOS: usize = 120;
 
-pub fn library(state: &State, all_videos: bool) -> Result<Markup, ApiError> {
+pub fn library(state: &State, all_videos: bool) -> Result<Markup> {
     let all = videos(state)?;
     let (ready, others): (Vec<_>, Vec<_>) = all.into_iter().partition(|v| v.status == "ready");
     let failed: Vec<_> = others.iter().filter(|video| video.status == "failed").collect();
@@ -95,7 +95,7 @@ pub fn name(record: &Record) -> &str {
     }
 }
 
-fn add_folder(state: &State, open: bool) -> Result<Markup, ApiError> {
+fn add_folder(state: &State, open: bool) -> Result<Markup> {
     let jobs = state.jobs.list(20)?;
     let indexing: Vec<&Job> =
         jobs.iter().filter(|job| job.kind == JobKind::Index).take(3).collect();
@@ -119,7 +119,7 @@ fn add_folder(state: &State, open: bool) -> Result<Markup, ApiError> {
 }
 
 /// From where videos may be added, in words, and one of these folders.
-fn allowed_folders(state: &State) -> Result<(String, Option<String>), ApiError> {
+fn allowed_folders(state: &State) -> Result<(String, Option<String>)> {
     let absolute = |root: &PathBuf| std::path::absolute(root).unwrap_or_else(|_| root.clone());
     let roots: Vec<PathBuf> = state.settings.roots.iter().map(absolute).collect();
     let videos = state.resources.library.videos()?;
@@ -226,7 +226,7 @@ fn timeline(video: &VideoView) -> Markup {
     }
 }
 
-pub fn search_results(state: &State, text: &str) -> Result<Markup, ApiError> {
+pub fn search_results(state: &State, text: &str) -> Result<Markup> {
     let SearchResults { shown, said } = find(state, text)?;
     let row = |hit: &SearchResult| {
         html! {

@@ -17,12 +17,15 @@ use utoipa::openapi::OpenApi;
 use crate::api::extract::{AppState, Json, Path, Query, blocking};
 use crate::api::library::SearchQuery;
 use crate::editor;
-use crate::error::ApiError;
+use crate::error::{ApiError, Result};
 use crate::guard::Access;
 use crate::jobs::JobKind;
 use crate::state::{SharedState, State as Server};
 use crate::wire::Change;
 use layout::{error_page, respond};
+
+/// What the visitor of a page may use, as a parameter of handlers.
+type Visitor = Extension<Access>;
 
 /// The pages, and the API's description.
 pub fn routes(description: OpenApi) -> Router<SharedState> {
@@ -41,11 +44,7 @@ pub fn routes(description: OpenApi) -> Router<SharedState> {
 }
 
 /// The response of unknown paths: JSON under /api/, else a page.
-pub async fn not_found(
-    State(state): AppState,
-    Extension(access): Extension<Access>,
-    uri: Uri,
-) -> Response {
+pub async fn not_found(State(state): AppState, Extension(access): Visitor, uri: Uri) -> Response {
     let error = ApiError::not_found("page");
     match uri.path().starts_with("/api/") {
         true => error.into_response(),
@@ -57,7 +56,7 @@ pub async fn not_found(
 async fn page(
     state: SharedState,
     access: Access,
-    make: impl FnOnce(&Server) -> Result<Markup, ApiError> + Send + 'static,
+    make: impl FnOnce(&Server) -> Result<Markup> + Send + 'static,
 ) -> Response {
     let server = state.clone();
     match blocking(move || make(&server)).await {
@@ -67,24 +66,18 @@ async fn page(
 }
 
 /// A part of a page, which the script inserts.
-async fn fragment(
-    make: impl FnOnce() -> Result<Markup, ApiError> + Send + 'static,
-) -> Result<Response, ApiError> {
+async fn fragment(make: impl FnOnce() -> Result<Markup> + Send + 'static) -> Result<Response> {
     Ok(respond(StatusCode::OK, blocking(make).await?))
 }
 
-async fn library(
-    State(state): AppState,
-    Extension(access): Extension<Access>,
-    uri: Uri,
-) -> Response {
+async fn library(State(state): AppState, Extension(access): Visitor, uri: Uri) -> Response {
     page(state, access, move |state| library::library(state, uri.query() == Some("all"))).await
 }
 
 async fn search_results(
     State(state): AppState,
     Query(SearchQuery { q }): Query<SearchQuery>,
-) -> Result<Response, ApiError> {
+) -> Result<Response> {
     fragment(move || library::search_results(&state, &q)).await
 }
 
@@ -94,8 +87,8 @@ async fn new(State(state): AppState) -> Response {
 
 async fn demonstration(
     State(state): AppState,
-    Extension(access): Extension<Access>,
-    id: Result<Path<i64>, ApiError>,
+    Extension(access): Visitor,
+    id: Result<Path<i64>>,
 ) -> Response {
     page(state, access, |state| demonstration::demonstration(state, id?.0)).await
 }
@@ -104,12 +97,12 @@ async fn change(
     State(state): AppState,
     Path(id): Path<i64>,
     Json(change): Json<Change>,
-) -> Result<Response, ApiError> {
+) -> Result<Response> {
     let apply = move || demonstration::fragment(&state, &editor::change(&state, id, &change)?);
     fragment(apply).await
 }
 
-async fn rendered(State(state): AppState, Path(id): Path<i64>) -> Result<Response, ApiError> {
+async fn rendered(State(state): AppState, Path(id): Path<i64>) -> Result<Response> {
     let rendered = move || {
         let view = editor::view(&state, id)?;
         let job = state.jobs.newest(JobKind::Render, id)?;
@@ -118,13 +111,13 @@ async fn rendered(State(state): AppState, Path(id): Path<i64>) -> Result<Respons
     fragment(rendered).await
 }
 
-async fn study(State(state): AppState, Extension(access): Extension<Access>) -> Response {
+async fn study(State(state): AppState, Extension(access): Visitor) -> Response {
     page(state, access, move |state| study::introduction(state, access)).await
 }
 
 async fn study_next(
     State(state): AppState,
-    Extension(access): Extension<Access>,
+    Extension(access): Visitor,
     Parts(key): Parts<String>,
 ) -> Response {
     let (server, rater) = (state.clone(), key.clone());
@@ -137,8 +130,8 @@ async fn study_next(
 
 async fn study_pair(
     State(state): AppState,
-    Extension(access): Extension<Access>,
-    trial: Result<Path<(String, usize)>, ApiError>,
+    Extension(access): Visitor,
+    trial: Result<Path<(String, usize)>>,
 ) -> Response {
     let pair = move |state: &Server| {
         let Path((key, number)) = trial?;
@@ -147,7 +140,7 @@ async fn study_pair(
     page(state, access, pair).await
 }
 
-async fn asset(Path((version, name)): Path<(String, String)>) -> Result<Response, ApiError> {
+async fn asset(Path((version, name)): Path<(String, String)>) -> Result<Response> {
     let (media_type, text) = match name.as_str() {
         "page.css" => ("text/css; charset=utf-8", layout::STYLE),
         "page.js" => ("text/javascript; charset=utf-8", layout::SCRIPT),

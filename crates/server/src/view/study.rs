@@ -5,7 +5,7 @@ use stitch_core::format::{clock, count};
 
 use super::layout::page;
 use crate::api::study::{PairView, open, pair_view, progress_of, rater};
-use crate::error::ApiError;
+use crate::error::Result;
 use crate::guard::Access;
 use crate::state::State;
 use crate::study::QUESTIONS;
@@ -18,7 +18,7 @@ const EXAMPLES: [&str; 4] = [
     "one is prettier but leaves out a step: choose the one that you would rather follow.",
 ];
 
-pub fn introduction(state: &State, access: Access) -> Result<Markup, ApiError> {
+pub fn introduction(state: &State, access: Access) -> Result<Markup> {
     let study = open(state)?;
     let content = html! {
         section.narrow {
@@ -51,11 +51,11 @@ pub fn introduction(state: &State, access: Access) -> Result<Markup, ApiError> {
 }
 
 /// The rater's next pair; none if all are answered.
-pub fn next(state: &State, key: &str) -> Result<Option<usize>, ApiError> {
+pub fn next(state: &State, key: &str) -> Result<Option<usize>> {
     Ok(progress_of(state, &rater(state, key)?)?.next)
 }
 
-pub fn done(state: &State, access: Access, key: &str) -> Result<Markup, ApiError> {
+pub fn done(state: &State, access: Access, key: &str) -> Result<Markup> {
     let progress = progress_of(state, &rater(state, key)?)?;
     let content = html! {
         section.narrow {
@@ -67,7 +67,7 @@ pub fn done(state: &State, access: Access, key: &str) -> Result<Markup, ApiError
     Ok(page(state, access.into(), "Thank you", &content))
 }
 
-pub fn pair(state: &State, access: Access, key: &str, number: usize) -> Result<Markup, ApiError> {
+pub fn pair(state: &State, access: Access, key: &str, number: usize) -> Result<Markup> {
     let progress = progress_of(state, &rater(state, key)?)?;
     let pair = pair_view(state, key, number)?;
     let base = format!("/api/study/raters/{key}/pairs/{number}");

@@ -9,7 +9,7 @@ use hdf5_reader::{Datatype, Hdf5File};
 use npyz::{DType, NpyFile, Order};
 use zip::ZipArchive;
 
-use super::{PrecomputedError, unusable};
+use super::{Result, unusable};
 use crate::files::FileError;
 use crate::models::Weights;
 
@@ -31,7 +31,7 @@ impl Rows {
 }
 
 /// The array of this name in the file, or the only one there is.
-pub fn read(path: &Path, key: Option<&str>) -> Result<Rows, PrecomputedError> {
+pub fn read(path: &Path, key: Option<&str>) -> Result<Rows> {
     let array = match ending(path).as_str() {
         "npy" => read_npy(path),
         "npz" => read_npz(path, key),
@@ -60,7 +60,7 @@ struct Array {
 
 impl Array {
     /// Dimensions of length 1 are ignored; two must be left, or one for a single row.
-    fn rows(self, path: &Path) -> Result<Rows, PrecomputedError> {
+    fn rows(self, path: &Path) -> Result<Rows> {
         let long: Vec<usize> = self.shape.iter().copied().filter(|length| *length != 1).collect();
         let dim = match (long.as_slice(), self.shape.last()) {
             ([_, dim] | [dim], _) if *dim > 0 => *dim,
@@ -79,7 +79,7 @@ impl Array {
     }
 }
 
-fn read_npy(path: &Path) -> Result<Array, PrecomputedError> {
+fn read_npy(path: &Path) -> Result<Array> {
     let file = File::open(path).map_err(FileError::at(path))?;
     let length = file.metadata().map_err(FileError::at(path))?.len();
     npy(BufReader::new(file), length).map_err(|reason| unusable(path, reason))
@@ -140,7 +140,7 @@ fn floats(bytes: &[u8], size: u64, big_endian: bool) -> Vec<f32> {
     }
 }
 
-fn read_npz(path: &Path, key: Option<&str>) -> Result<Array, PrecomputedError> {
+fn read_npz(path: &Path, key: Option<&str>) -> Result<Array> {
     let file = File::open(path).map_err(FileError::at(path))?;
     let wrong = |reason: String| unusable(path, reason);
     let mut archive = ZipArchive::new(BufReader::new(file))
@@ -173,7 +173,7 @@ fn choose(names: &[String], key: Option<&str>) -> Result<String, String> {
     })
 }
 
-fn read_hdf5(path: &Path, key: Option<&str>) -> Result<Array, PrecomputedError> {
+fn read_hdf5(path: &Path, key: Option<&str>) -> Result<Array> {
     let wrong =
         |error: hdf5_reader::error::Error| unusable(path, format!("not readable HDF5 ({error})"));
     // Opened here first, so that a missing file is reported as such.
@@ -200,7 +200,7 @@ fn read_hdf5(path: &Path, key: Option<&str>) -> Result<Array, PrecomputedError> 
     Ok(Array { data: floats(&bytes, size, big), shape })
 }
 
-fn read_safetensors(path: &Path, key: Option<&str>) -> Result<Array, PrecomputedError> {
+fn read_safetensors(path: &Path, key: Option<&str>) -> Result<Array> {
     let weights = Weights::open_file(path)?;
     let chosen = choose(&weights.names(), key).map_err(|reason| unusable(path, reason))?;
     let shape = weights.shape(&chosen)?.to_vec();

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
 use super::arrays::{self, Rows};
-use super::{PrecomputedError, check_dim, unusable};
+use super::{PrecomputedError, Result, check_dim, unusable};
 use crate::files::{FileError, hex};
 
 /// By how much the lengths of a video and of its features may differ.
@@ -27,7 +27,8 @@ pub struct About {
 #[derive(Clone, Debug)]
 pub struct Folder {
     folder: PathBuf,
-    rate: f64,
+    /// Rows per second.
+    pub rate: f64,
     pub(super) dim: Option<usize>,
     /// By the video's name: the file, and the array's name in it.
     arrays: HashMap<String, (PathBuf, Option<String>)>,
@@ -38,7 +39,7 @@ impl Folder {
     pub const ABOUT: &str = "features.toml";
 
     /// Finds the files. `options` take precedence over features.toml.
-    pub fn open(folder: &Path, options: &About) -> Result<Self, PrecomputedError> {
+    pub fn open(folder: &Path, options: &About) -> Result<Self> {
         std::fs::read_dir(folder).map_err(FileError::at(folder))?;
         let written = read_about(folder)?;
         let rate = options.rate.or(written.rate);
@@ -67,16 +68,11 @@ impl Folder {
         Ok(Self { folder: folder.into(), rate, dim: options.dim.or(written.dim), arrays })
     }
 
-    /// How many rows a second has.
-    pub fn rate(&self) -> f64 {
-        self.rate
-    }
-
     pub fn file_of(&self, name: &str) -> Option<&Path> {
         self.arrays.get(name).map(|(path, _)| path.as_path())
     }
 
-    fn array_of(&self, name: &str) -> Result<&(PathBuf, Option<String>), PrecomputedError> {
+    fn array_of(&self, name: &str) -> Result<&(PathBuf, Option<String>)> {
         self.arrays.get(name).ok_or_else(|| PrecomputedError::NoneOf {
             name: name.into(),
             folder: self.folder.clone(),
@@ -84,30 +80,25 @@ impl Folder {
     }
 
     /// A hash of the name and of the file's bytes.
-    pub fn content_of(&self, name: &str) -> Result<String, PrecomputedError> {
+    pub fn content_of(&self, name: &str) -> Result<String> {
         let (path, _) = self.array_of(name)?;
         let bytes = std::fs::read(path).map_err(FileError::at(path))?;
         Ok(hex(&Sha256::new_with_prefix(name).chain_update(bytes).finalize()))
     }
 
     /// The rows of a video, with the file they are from.
-    pub fn rows_of(&self, name: &str) -> Result<(Rows, &Path), PrecomputedError> {
+    pub fn rows_of(&self, name: &str) -> Result<(Rows, &Path)> {
         let (path, key) = self.array_of(name)?;
         Ok((arrays::read(path, key.as_deref())?, path))
     }
 
-    pub fn length_ms_of(&self, name: &str) -> Result<u64, PrecomputedError> {
+    pub fn length_ms_of(&self, name: &str) -> Result<u64> {
         let (rows, _) = self.rows_of(name)?;
         Ok((rows.count() as f64 / self.rate * 1000.0).round() as u64)
     }
 
     /// One row of `dim` numbers per second of a video of this length.
-    pub fn seconds_of(
-        &self,
-        name: &str,
-        length_ms: u64,
-        dim: usize,
-    ) -> Result<Vec<f32>, PrecomputedError> {
+    pub fn seconds_of(&self, name: &str, length_ms: u64, dim: usize) -> Result<Vec<f32>> {
         let (rows, path) = self.rows_of(name)?;
         check_dim(path, rows.dim, dim)?;
         let (features_s, video_s) = (rows.count() as f64 / self.rate, length_ms as f64 / 1000.0);
@@ -144,7 +135,7 @@ fn resample(rows: &Rows, rate: f64, seconds: usize) -> Vec<f32> {
     sums
 }
 
-fn read_about(folder: &Path) -> Result<About, PrecomputedError> {
+fn read_about(folder: &Path) -> Result<About> {
     let path = folder.join(Folder::ABOUT);
     if !path.exists() {
         return Ok(About::default());
@@ -159,11 +150,8 @@ fn walk(
     levels: usize,
     files: &mut HashMap<String, PathBuf>,
 ) -> Result<(), FileError> {
-    let mut paths: Vec<PathBuf> = std::fs::read_dir(folder)
-        .map_err(FileError::at(folder))?
-        .flatten()
-        .map(|entry| entry.path())
-        .collect();
+    let entries = std::fs::read_dir(folder).map_err(FileError::at(folder))?;
+    let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
     paths.sort();
     for path in paths {
         if path.is_dir() && levels > 0 {

@@ -15,6 +15,8 @@ use crate::models::NnError;
 use crate::progress::Progress;
 pub use folder::{About, Folder};
 
+type Result<T, E = PrecomputedError> = std::result::Result<T, E>;
+
 #[derive(Debug, thiserror::Error)]
 pub enum PrecomputedError {
     #[error(transparent)]
@@ -37,7 +39,7 @@ fn unusable(path: &Path, reason: impl ToString) -> PrecomputedError {
 }
 
 /// Checks the length of a row against that of the texts' vectors.
-fn check_dim(path: &Path, found: usize, expected: usize) -> Result<(), PrecomputedError> {
+fn check_dim(path: &Path, found: usize, expected: usize) -> Result<()> {
     if found == expected {
         return Ok(());
     }

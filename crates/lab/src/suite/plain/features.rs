@@ -113,7 +113,7 @@ fn open_folder(folder: &Path) -> Result<StoredFeatures, PrecomputedError> {
         Err(PrecomputedError::NoRate { .. }) => open_rows_of_steps(folder),
         Err(error) => Err(error),
         Ok(opened) => {
-            let rate = opened.rate();
+            let rate = opened.rate;
             Ok(StoredFeatures::Folder(opened, Some(rate)))
         }
     }

@@ -4,14 +4,14 @@ use super::activations::{BatchIndex, BatchShape, GpuActivations};
 use super::device::{Address, Arg, GemmOutput, GpuBuffer, GpuMatrix, LaunchGrid};
 use super::forward::args;
 use super::{CHUNKS, Pass};
-use crate::error::NnError;
+use crate::error::Result;
 use crate::evaluator::activations::{Gradients, LayerActivations, NormCache};
 use crate::evaluator::dropout::{EMBEDDING_SITE, LayerSite};
 use crate::evaluator::parameters::{LinearRange, NormRange};
 
 impl Pass<'_> {
     /// The gradient of every parameter, after the forward pass.
-    pub(super) fn backward(&self, saved: &mut GpuActivations) -> Result<(), NnError> {
+    pub(super) fn backward(&self, saved: &mut GpuActivations) -> Result<()> {
         self.head_backward(saved)?;
         let GpuActivations { gradients: buffers, layers, .. } = saved;
         for (number, layer) in layers.iter().enumerate().rev() {
@@ -26,7 +26,7 @@ impl Pass<'_> {
     }
 
     /// Leaves the gradient of the CLS tokens in x.
-    fn head_backward(&self, saved: &mut GpuActivations) -> Result<(), NnError> {
+    fn head_backward(&self, saved: &mut GpuActivations) -> Result<()> {
         let (layout, sums) = (&self.network.layout, &self.network.sums);
         let (count, d) = (self.shape.sequences, self.width());
         let (first, second) = &layout.head;
@@ -50,7 +50,7 @@ impl Pass<'_> {
         number: usize,
         saved: &LayerActivations<GpuBuffer>,
         buffers: &mut Gradients<GpuBuffer>,
-    ) -> Result<(), NnError> {
+    ) -> Result<()> {
         let (layer, config) = (self.layer(number), &self.network.config);
         let (middle, outer) = layer.norms(config.norm_first);
         let ((rows, _), x) = (self.query_rows(number), buffers.x.address);
@@ -85,7 +85,7 @@ impl Pass<'_> {
         number: usize,
         saved: &LayerActivations<GpuBuffer>,
         buffers: &mut Gradients<GpuBuffer>,
-    ) -> Result<(), NnError> {
+    ) -> Result<()> {
         let (layer, heads, d) = (self.layer(number), self.network.config.heads, self.width());
         let BatchShape { rows, sequences, max_length, .. } = self.shape;
         let ((queries, _), last) = (self.query_rows(number), self.is_last(number));
@@ -116,7 +116,7 @@ impl Pass<'_> {
         number: usize,
         saved: &LayerActivations<GpuBuffer>,
         buffers: &mut Gradients<GpuBuffer>,
-    ) -> Result<(), NnError> {
+    ) -> Result<()> {
         let (layer, norm_first) = (self.layer(number), self.network.config.norm_first);
         let input = if norm_first { &saved.attention_in } else { &saved.input }.address;
         if self.is_last(number) {
@@ -142,7 +142,7 @@ impl Pass<'_> {
         input: Address,
         saved: &LayerActivations<GpuBuffer>,
         buffers: &mut Gradients<GpuBuffer>,
-    ) -> Result<(), NnError> {
+    ) -> Result<()> {
         let (layer, d) = (self.layer(number), self.width());
         let BatchShape { rows, sequences, .. } = self.shape;
         let d_rows = self.reserve(&mut buffers.d_rows, rows * d)?;
@@ -163,7 +163,7 @@ impl Pass<'_> {
     }
 
     /// From all rows to the projection, the CLS token and the positions.
-    fn embed_backward(&self, saved: &GpuActivations) -> Result<(), NnError> {
+    fn embed_backward(&self, saved: &GpuActivations) -> Result<()> {
         let (layout, sums) = (&self.network.layout, &self.network.sums);
         let BatchShape { rows, sequences, steps, .. } = self.shape;
         let BatchIndex { starts, sequence_of, .. } = self.index;
@@ -186,7 +186,7 @@ impl Pass<'_> {
         (x, rows): (Address, usize),
         site: u64,
         out: &mut GpuBuffer,
-    ) -> Result<Address, NnError> {
+    ) -> Result<Address> {
         let Some(mask) = self.dropout.mask(site) else { return Ok(x) };
         let count = rows * self.width();
         let out = self.reserve(out, count)?;
@@ -196,13 +196,13 @@ impl Pass<'_> {
     }
 
     /// x += other
-    fn add(&self, x: Address, other: Address, rows: usize) -> Result<(), NnError> {
+    fn add(&self, x: Address, other: Address, rows: usize) -> Result<()> {
         let count = rows * self.width();
         self.launch("add", LaunchGrid::elements(count), args![x, other, count])
     }
 
     /// Adds \[B, d\] to the CLS tokens' rows.
-    fn scatter_add(&self, x: Address, out: Address) -> Result<(), NnError> {
+    fn scatter_add(&self, x: Address, out: Address) -> Result<()> {
         let count = self.shape.sequences;
         let args = args![x, self.index.starts, count, out];
         self.launch("scatter_add", LaunchGrid::elements(count * self.width()), args)
@@ -216,7 +216,7 @@ impl Pass<'_> {
         x: Address,
         (d_result, rows): (Address, usize),
         target: Option<(Address, GemmOutput)>,
-    ) -> Result<(), NnError> {
+    ) -> Result<()> {
         let (device, &LinearRange { inputs, outputs, .. }) = (&self.network.device, range);
         let result = GpuMatrix::new(d_result, outputs);
         let d_weight = self.network.gradient.address.offset(4 * range.weight.start);
@@ -238,7 +238,7 @@ impl Pass<'_> {
         (x, other): (Address, Address),
         (rows, width): (usize, usize),
         (start, start_of_other): (usize, usize),
-    ) -> Result<(), NnError> {
+    ) -> Result<()> {
         let sums = &self.network.sums;
         let slot = sums.slot_of[&start];
         let slot_of_other = sums.slot_of.get(&start_of_other).copied().unwrap_or(0);
@@ -252,7 +252,7 @@ impl Pass<'_> {
         range: &NormRange,
         (x, rows): (Address, usize),
         cache: &NormCache<GpuBuffer>,
-    ) -> Result<(), NnError> {
+    ) -> Result<()> {
         let (normalized, rstd) = (cache.rows.address, cache.rstd.address);
         let starts = (range.bias.start, range.weight.start);
         self.column_sums((x, normalized), (rows, self.width()), starts)?;

@@ -16,7 +16,7 @@ use cudarc::driver::{
 use cudarc::nvrtc;
 use rayon::prelude::*;
 
-use crate::error::NnError;
+use crate::error::{NnError, Result};
 use crate::evaluator::dropout::Mask;
 
 /// The type of activations and of factors in matrix products.
@@ -66,35 +66,23 @@ pub(super) enum Arg {
     Mask(u32, u32, f32),
 }
 
-impl From<Address> for Arg {
-    fn from(at: Address) -> Self {
-        Self::Address(at.0)
-    }
+macro_rules! arg_from {
+    ($($kind:ty: |$value:ident| $arg:expr;)*) => {
+        $(impl From<$kind> for Arg {
+            fn from($value: $kind) -> Self {
+                $arg
+            }
+        })*
+    };
 }
 
-impl From<u32> for Arg {
-    fn from(count: u32) -> Self {
-        Self::U32(count)
-    }
-}
-
-impl From<usize> for Arg {
-    /// Sizes are checked at the beginning of each pass.
-    fn from(count: usize) -> Self {
-        Self::U32(count as u32)
-    }
-}
-
-impl From<f32> for Arg {
-    fn from(number: f32) -> Self {
-        Self::F32(number)
-    }
-}
-
-impl From<Option<Mask>> for Arg {
-    fn from(mask: Option<Mask>) -> Self {
-        mask.map_or(Self::Mask(0, 0, 1.0), |mask| Self::Mask(mask.key, mask.threshold, mask.scale))
-    }
+arg_from! {
+    Address: |at| Self::Address(at.0);
+    u32: |count| Self::U32(count);
+    // Sizes are checked at the beginning of each pass.
+    usize: |count| Self::U32(count as u32);
+    f32: |number| Self::F32(number);
+    Option<Mask>: |mask| mask.map_or(Self::Mask(0, 0, 1.0), |m| Self::Mask(m.key, m.threshold, m.scale));
 }
 
 /// How many threads run, in which blocks.
@@ -172,7 +160,6 @@ pub(super) struct GpuBuffer {
     pub address: Address,
 }
 
-/// The GPU.
 pub(super) struct Device {
     stream: Arc<CudaStream>,
     blas: CudaBlas,
@@ -188,7 +175,7 @@ const DEFAULT_SHARED_BYTES: usize = 48 << 10;
 
 impl Device {
     /// The first GPU, with kernels for these constants.
-    pub fn new(arithmetic: Arithmetic, constants: &[(&str, usize)]) -> Result<Self, NnError> {
+    pub fn new(arithmetic: Arithmetic, constants: &[(&str, usize)]) -> Result<Self> {
         check_libraries()?;
         let context = CudaContext::new(0)?;
         let (major, minor) = context.compute_capability()?;
@@ -202,21 +189,21 @@ impl Device {
         let names =
             SOURCE.split("__global__ void ").skip(1).filter_map(|rest| rest.split('(').next());
         let load = |name| Ok((name, module.load_function(name)?));
-        let kernels = names.map(load).collect::<Result<_, NnError>>()?;
+        let kernels = names.map(load).collect::<Result<_>>()?;
         let stream = context.default_stream();
         let blas = CudaBlas::new(stream.clone())?;
         Ok(Self { stream, blas, kernels, staging: None, arithmetic })
     }
 
     /// New memory of so many bytes, whatever is in it.
-    pub fn buffer(&self, bytes: usize) -> Result<GpuBuffer, NnError> {
+    pub fn buffer(&self, bytes: usize) -> Result<GpuBuffer> {
         let mut buffer = GpuBuffer::default();
         self.reserve(&mut buffer, bytes)?;
         Ok(buffer)
     }
 
     /// Memory for so many bytes, whatever is in it.
-    pub fn reserve(&self, buffer: &mut GpuBuffer, bytes: usize) -> Result<Address, NnError> {
+    pub fn reserve(&self, buffer: &mut GpuBuffer, bytes: usize) -> Result<Address> {
         if buffer.memory.as_ref().is_none_or(|memory| memory.len() < bytes) {
             // SAFETY: kernels write to it before they read it.
             let memory = unsafe { self.stream.alloc::<u8>(bytes.max(1))? };
@@ -227,12 +214,7 @@ impl Device {
     }
 
     /// Starts a kernel, with what kernels.cu says that it takes.
-    pub fn launch(
-        &self,
-        name: &'static str,
-        blocks: LaunchGrid,
-        args: &[Arg],
-    ) -> Result<(), NnError> {
+    pub fn launch(&self, name: &'static str, blocks: LaunchGrid, args: &[Arg]) -> Result<()> {
         let kernel = &self.kernels[name];
         if blocks.shared > DEFAULT_SHARED_BYTES {
             let most = CUfunction_attribute_enum::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
@@ -265,7 +247,7 @@ impl Device {
         (a, b, c): (GpuMatrix, GpuMatrix, GpuMatrix),
         (m, n, k): (usize, usize, usize),
         output: GemmOutput,
-    ) -> Result<(), NnError> {
+    ) -> Result<()> {
         let (one, kind) = (1.0f32, self.arithmetic.kind());
         let beta = if output == GemmOutput::Add { 1.0f32 } else { 0.0 };
         let result_kind = match output {
@@ -301,14 +283,14 @@ impl Device {
     }
 
     /// Copies a few values to the GPU.
-    pub fn write<T>(&self, at: Address, values: &[T]) -> Result<(), NnError> {
+    pub fn write<T>(&self, at: Address, values: &[T]) -> Result<()> {
         // SAFETY: the buffer is as large; memory that is not pinned is read before this returns.
         unsafe { driver::result::memcpy_htod_async(at.0, values, self.stream.cu_stream())? };
         Ok(())
     }
 
     /// Copies many values to the GPU, through pinned memory.
-    pub fn write_many(&mut self, at: Address, values: &[f32]) -> Result<(), NnError> {
+    pub fn write_many(&mut self, at: Address, values: &[f32]) -> Result<()> {
         self.stream.synchronize()?; // the last copy out of it is done
         let mut staging = match self.staging.take() {
             Some(staging) if staging.len() >= values.len() => staging,
@@ -325,7 +307,7 @@ impl Device {
     }
 
     /// Copies values from the GPU, when all that was started is done.
-    pub fn read(&self, at: Address, count: usize) -> Result<Vec<f32>, NnError> {
+    pub fn read(&self, at: Address, count: usize) -> Result<Vec<f32>> {
         let mut values = vec![0.0f32; count];
         // SAFETY: the buffer is as large, and the copy is done before anybody reads it.
         unsafe { driver::result::memcpy_dtoh_async(&mut values, at.0, self.stream.cu_stream())? };
@@ -334,7 +316,7 @@ impl Device {
     }
 
     /// Fills memory with zeros.
-    pub fn clear(&self, at: Address, bytes: usize) -> Result<(), NnError> {
+    pub fn clear(&self, at: Address, bytes: usize) -> Result<()> {
         // SAFETY: the buffer is as large.
         unsafe { driver::result::memset_d8_async(at.0, 0, bytes, self.stream.cu_stream())? };
         Ok(())
@@ -342,7 +324,7 @@ impl Device {
 }
 
 /// That the libraries are there: they are loaded when they are first used, which must not fail.
-fn check_libraries() -> Result<(), NnError> {
+fn check_libraries() -> Result<()> {
     // SAFETY: loading NVIDIA's libraries runs nothing but what they need to begin.
     let there = unsafe {
         [

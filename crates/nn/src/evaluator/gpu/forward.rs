@@ -4,7 +4,7 @@
 use super::activations::{BatchIndex, BatchShape, GpuActivations};
 use super::device::{Address, Arg, GemmOutput, GpuBuffer, GpuMatrix, LaunchGrid};
 use super::{GpuNetwork, Pass};
-use crate::error::NnError;
+use crate::error::Result;
 use crate::evaluator::Labels;
 use crate::evaluator::activations::{LayerActivations, NormCache};
 use crate::evaluator::dropout::{EMBEDDING_SITE, LayerSite};
@@ -26,7 +26,7 @@ impl GpuNetwork {
         labels: &Labels,
         shape: BatchShape,
         saved: &mut GpuActivations,
-    ) -> Result<BatchIndex, NnError> {
+    ) -> Result<BatchIndex> {
         let (device, count) = (&mut self.device, batch.inputs.len());
         let f32s = device.reserve(&mut saved.inputs_f32, 4 * count)?;
         device.write_many(f32s, &batch.inputs)?;
@@ -62,21 +62,16 @@ impl Pass<'_> {
     }
 
     /// Room for so many values.
-    pub(super) fn reserve(&self, buffer: &mut GpuBuffer, count: usize) -> Result<Address, NnError> {
+    pub(super) fn reserve(&self, buffer: &mut GpuBuffer, count: usize) -> Result<Address> {
         self.network.device.reserve(buffer, self.bytes(count))
     }
 
     /// Room for so many values in 32 bits.
-    fn reserve_f32(&self, buffer: &mut GpuBuffer, count: usize) -> Result<Address, NnError> {
+    fn reserve_f32(&self, buffer: &mut GpuBuffer, count: usize) -> Result<Address> {
         self.network.device.reserve(buffer, 4 * count)
     }
 
-    pub(super) fn launch(
-        &self,
-        name: &'static str,
-        grid: LaunchGrid,
-        args: &[Arg],
-    ) -> Result<(), NnError> {
+    pub(super) fn launch(&self, name: &'static str, grid: LaunchGrid, args: &[Arg]) -> Result<()> {
         self.network.device.launch(name, grid, args)
     }
 
@@ -101,13 +96,7 @@ impl Pass<'_> {
     }
 
     /// x Wᵀ, without the bias. \[rows, in\] -> \[rows, out\]
-    fn product(
-        &self,
-        range: &LinearRange,
-        x: Address,
-        rows: usize,
-        out: Address,
-    ) -> Result<(), NnError> {
+    fn product(&self, range: &LinearRange, x: Address, rows: usize, out: Address) -> Result<()> {
         let (x, out) = (GpuMatrix::new(x, range.inputs), GpuMatrix::new(out, range.outputs));
         let matrices = (x, self.factors(range).transposed(), out);
         let sizes = (rows, range.outputs, range.inputs);
@@ -115,11 +104,7 @@ impl Pass<'_> {
     }
 
     /// From the batch to the loss of each sequence.
-    pub(super) fn forward(
-        &self,
-        weight_of_right: f32,
-        saved: &mut GpuActivations,
-    ) -> Result<(), NnError> {
+    pub(super) fn forward(&self, weight_of_right: f32, saved: &mut GpuActivations) -> Result<()> {
         self.embed(saved)?;
         let product = self.reserve(&mut saved.product, self.shape.rows * self.width())?;
         for number in 0..self.network.config.layers {
@@ -135,7 +120,7 @@ impl Pass<'_> {
         self.head(weight_of_right, saved)
     }
 
-    fn embed(&self, saved: &mut GpuActivations) -> Result<(), NnError> {
+    fn embed(&self, saved: &mut GpuActivations) -> Result<()> {
         let (layout, d) = (&self.network.layout, self.width());
         let BatchShape { rows, steps, .. } = self.shape;
         let projected = self.reserve(&mut saved.projected, steps * d)?;
@@ -156,7 +141,7 @@ impl Pass<'_> {
         (x, rows): (Address, usize),
         cache: &mut NormCache<GpuBuffer>,
         out: Address,
-    ) -> Result<(), NnError> {
+    ) -> Result<()> {
         let (normalized, rstd) = self.norm_cache(cache, rows)?;
         let (weight, bias) = self.norm_parameters(range);
         let args = args![x, rows, normalized, rstd, out, weight, bias];
@@ -168,13 +153,13 @@ impl Pass<'_> {
         &self,
         cache: &mut NormCache<GpuBuffer>,
         rows: usize,
-    ) -> Result<(Address, Address), NnError> {
+    ) -> Result<(Address, Address)> {
         let rstd = self.reserve_f32(&mut cache.rstd, rows)?;
         Ok((self.reserve(&mut cache.rows, rows * self.width())?, rstd))
     }
 
     /// Queries, keys and values without their biases.
-    fn qkv(&self, number: usize, saved: &mut LayerActivations<GpuBuffer>) -> Result<(), NnError> {
+    fn qkv(&self, number: usize, saved: &mut LayerActivations<GpuBuffer>) -> Result<()> {
         let (layer, d) = (self.layer(number), self.width());
         let BatchShape { rows, sequences, .. } = self.shape;
         let mut input = saved.input.address;
@@ -196,11 +181,7 @@ impl Pass<'_> {
         self.product(&layer.key_value, input, rows, keys_values)
     }
 
-    fn attention(
-        &self,
-        number: usize,
-        saved: &mut LayerActivations<GpuBuffer>,
-    ) -> Result<(), NnError> {
+    fn attention(&self, number: usize, saved: &mut LayerActivations<GpuBuffer>) -> Result<()> {
         let (heads, d, last) = (self.network.config.heads, self.width(), self.is_last(number));
         let BatchShape { sequences, max_length, .. } = self.shape;
         let (queries, _) = self.query_rows(number);
@@ -234,9 +215,9 @@ impl Pass<'_> {
         number: usize,
         saved: &mut LayerActivations<GpuBuffer>,
         product: Address,
-    ) -> Result<(), NnError> {
+    ) -> Result<()> {
         let (layer, norm_first) = (self.layer(number), self.network.config.norm_first);
-        let (rows, residual_rows) = self.query_rows(number);
+        let (rows, x_rows) = self.query_rows(number);
         let count = rows * self.width();
         self.product(&layer.out, saved.attended.address, rows, product)?;
         let x = saved.input.address;
@@ -246,20 +227,8 @@ impl Pass<'_> {
         let (weight, shift) = self.norm_parameters(layer.norms(norm_first).0);
         let bias = self.weights(layer.out.bias.start);
         let mask = self.dropout.mask(LayerSite::Attention.of(number));
-        let args = args![
-            product,
-            bias,
-            x,
-            residual_rows,
-            rows,
-            mask,
-            sum,
-            normalized,
-            rstd,
-            y,
-            weight,
-            shift
-        ];
+        let args =
+            args![product, bias, x, x_rows, rows, mask, sum, normalized, rstd, y, weight, shift];
         self.launch("add_residual", LaunchGrid::rows(rows), args)
     }
 
@@ -270,7 +239,7 @@ impl Pass<'_> {
         saved: &mut LayerActivations<GpuBuffer>,
         product: Address,
         out: Address,
-    ) -> Result<(), NnError> {
+    ) -> Result<()> {
         let (layer, config) = (self.layer(number), &self.network.config);
         let (rows, _) = self.query_rows(number);
         let count = rows * config.hidden;
@@ -303,7 +272,7 @@ impl Pass<'_> {
     }
 
     /// From the CLS tokens to the losses and the gradient of the head's hidden sums.
-    fn head(&self, weight_of_right: f32, saved: &mut GpuActivations) -> Result<(), NnError> {
+    fn head(&self, weight_of_right: f32, saved: &mut GpuActivations) -> Result<()> {
         let (layout, top) = (&self.network.layout, &mut saved.top);
         let (count, d) = (self.shape.sequences, self.width());
         if let Some(range) = &layout.norm {
@@ -319,19 +288,9 @@ impl Pass<'_> {
         let losses = self.reserve_f32(&mut saved.losses, count)?;
         let (bias, right) = (self.weights(first.bias.start), self.index.right);
         let (w, b) = (self.weights(second.weight.start), self.weights(second.bias.start));
-        let args = args![
-            product,
-            bias,
-            w,
-            b,
-            right,
-            weight_of_right,
-            count,
-            hidden,
-            d_hidden,
-            d_logits,
-            losses
-        ];
+        let weight = weight_of_right;
+        let args =
+            args![product, bias, w, b, right, weight, count, hidden, d_hidden, d_logits, losses];
         self.launch("head_loss", LaunchGrid::rows(count), args)
     }
 

@@ -17,7 +17,7 @@ use super::config::EvaluatorConfig;
 use super::dropout::Dropout;
 use super::forward::Batch;
 use super::parameters::ParameterLayout;
-use crate::error::NnError;
+use crate::error::{NnError, Result};
 use crate::kernels::Activation;
 use activations::{BatchShape, GpuActivations};
 pub use device::Arithmetic;
@@ -54,7 +54,7 @@ struct Sums {
 }
 
 impl Sums {
-    fn new(device: &Device, layout: &ParameterLayout) -> Result<Self, NnError> {
+    fn new(device: &Device, layout: &ParameterLayout) -> Result<Self> {
         let (parameters, slot_of) = slots(layout);
         let count = parameters.len();
         let sums = Self {
@@ -75,7 +75,7 @@ impl GpuNetwork {
         parameters: &[f32],
         state: Option<&AdamWState>,
         arithmetic: Arithmetic,
-    ) -> Result<Self, NnError> {
+    ) -> Result<Self> {
         let device = Device::new(arithmetic, &constants(config, arithmetic))?;
         let layout = ParameterLayout::new(config);
         let (count, bytes) = (parameters.len(), 4 * parameters.len());
@@ -122,7 +122,7 @@ impl GpuNetwork {
         labels: &Labels,
         dropout: Dropout,
         adamw: AdamW,
-    ) -> Result<f32, NnError> {
+    ) -> Result<f32> {
         let shape = self.pass(batch, labels, dropout)?;
         self.update(adamw)?;
         self.mean_loss(shape)
@@ -134,18 +134,13 @@ impl GpuNetwork {
         batch: &Batch,
         labels: &Labels,
         dropout: Dropout,
-    ) -> Result<(f32, Vec<f32>), NnError> {
+    ) -> Result<(f32, Vec<f32>)> {
         let shape = self.pass(batch, labels, dropout)?;
         Ok((self.mean_loss(shape)?, self.all(&self.gradient)?))
     }
 
     /// Forward and backward.
-    fn pass(
-        &mut self,
-        batch: &Batch,
-        labels: &Labels,
-        dropout: Dropout,
-    ) -> Result<BatchShape, NnError> {
+    fn pass(&mut self, batch: &Batch, labels: &Labels, dropout: Dropout) -> Result<BatchShape> {
         let shape = BatchShape::of(batch);
         if !shape.fits(&self.config) {
             return Err(NnError::GpuBatch { sequences: shape.sequences });
@@ -166,14 +161,14 @@ impl GpuNetwork {
         dropout: Dropout,
         shape: BatchShape,
         activations: &mut GpuActivations,
-    ) -> Result<(), NnError> {
+    ) -> Result<()> {
         let index = self.send(batch, labels, shape, activations)?;
         let pass = Pass { network: self, dropout, shape, index };
         pass.forward(labels.weight_of_right, activations)?;
         pass.backward(activations)
     }
 
-    fn update(&mut self, adamw: AdamW) -> Result<(), NnError> {
+    fn update(&mut self, adamw: AdamW) -> Result<()> {
         self.steps += 1;
         let (step, count) = (adamw.factors(self.steps), self.layout.len());
         let (gradient, squares) = (self.gradient.address, self.squares.address);
@@ -193,7 +188,7 @@ impl GpuNetwork {
         self.device.launch("adamw", LaunchGrid::elements(count), &args)
     }
 
-    fn mean_loss(&self, shape: BatchShape) -> Result<f32, NnError> {
+    fn mean_loss(&self, shape: BatchShape) -> Result<f32> {
         if shape.steps == 0 {
             return Ok(0.0);
         }
@@ -202,16 +197,16 @@ impl GpuNetwork {
         Ok((sum / shape.sequences as f64) as f32)
     }
 
-    pub fn parameters(&self) -> Result<Vec<f32>, NnError> {
+    pub fn parameters(&self) -> Result<Vec<f32>> {
         self.all(&self.weights)
     }
 
-    pub fn state(&self) -> Result<AdamWState, NnError> {
+    pub fn state(&self) -> Result<AdamWState> {
         let (first, second) = (self.all(&self.first)?, self.all(&self.second)?);
         Ok(AdamWState { first, second, steps: self.steps })
     }
 
-    fn all(&self, buffer: &GpuBuffer) -> Result<Vec<f32>, NnError> {
+    fn all(&self, buffer: &GpuBuffer) -> Result<Vec<f32>> {
         self.device.read(buffer.address, self.layout.len())
     }
 }

@@ -1,0 +1,9 @@
+CREATE TABLE IF NOT EXISTS raters (
+    key TEXT PRIMARY KEY, name TEXT NOT NULL, seed INTEGER NOT NULL, created_ms INTEGER NOT NULL
+);
+CREATE TABLE IF NOT EXISTS answers (
+    rater TEXT NOT NULL REFERENCES raters, pair INTEGER NOT NULL, question TEXT NOT NULL,
+    verdict TEXT NOT NULL, flipped INTEGER NOT NULL, seconds REAL NOT NULL,
+    answered_ms INTEGER NOT NULL, PRIMARY KEY (rater, pair, question)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS access (token TEXT NOT NULL);
