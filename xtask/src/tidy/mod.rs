@@ -19,12 +19,11 @@ use crate::command;
 use crate::tree::Tree;
 use breach::{Breach, Rule};
 
-const RULES: [Rule; 17] = [
+const RULES: [Rule; 16] = [
     ("parse", "every file parses and belongs to a module", files::parses),
     ("opening", "every file opens with a `//!` line that says what it is about", files::opening),
     ("depth", "at most four folders below a package's root", files::depth),
     ("module-order", "modules use only modules declared before them", modules::order),
-    ("module-cycle", "no module uses itself through others", modules::cycles),
     ("printing", "only cli and xtask print and exit", uses::printing),
     ("process", "processes are started only in engine/media and xtask", uses::processes),
     ("pure-core", "core has no files, processes, threads, clock, serde, tensors", uses::pure_core),

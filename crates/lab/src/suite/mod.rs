@@ -46,8 +46,6 @@ pub enum MeasureError {
     NoProcedures,
     #[error("{name}: {source}")]
     Method { name: String, source: ScorerError },
-    #[error("a baseline's network failed: {0}")]
-    Network(#[from] candle_core::Error),
     #[error("{}: holds no media file with a .srt beside it", folder.display())]
     NoSubtitles { folder: PathBuf },
     #[error("{}: {source}; give a file or folder of natural procedures (.jsonl)", path.display())]

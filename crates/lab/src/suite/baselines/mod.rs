@@ -48,8 +48,8 @@ pub fn untrained() -> [Box<dyn Scorer>; 2] {
 pub fn trained(training: &Training<'_>) -> Result<Vec<Box<dyn Scorer>>, MeasureError> {
     Ok(vec![
         Box::new(Weighted::fit(Recipe2Video::new(training), training)?),
-        Box::new(Predictor::train(training, covr::FORM)?),
-        Box::new(Predictor::train(training, viddetours::FORM)?),
+        Box::new(Predictor::train(training, covr::FORM)),
+        Box::new(Predictor::train(training, viddetours::FORM)),
         Box::new(Weighted::fit(Hirest::new(training.pool), training)?),
         Box::new(Weighted::fit(KBest, training)?),
     ])
