@@ -25,7 +25,7 @@ use crate::suite::mixing::with_mixed;
 use crate::suite::plain::load::{Encoders, load};
 use crate::suite::plain::set::{Needs, Set};
 use crate::suite::report::{Ablation, EvaluationReport, Section};
-use crate::suite::section::{Part, ResultCache, fingerprint, section};
+use crate::suite::section::{Part, cached, fingerprint, section};
 use crate::suite::test_set::TestSet;
 use crate::suite::{library_set, toy};
 use crate::train::{NegativeRates, TrainOptions};
@@ -277,7 +277,7 @@ impl Evaluation<'_> {
             Err(why) => why.clone(),
         };
         let extra: [Extra; 1] = [("evaluator", evaluator.as_deref().map_err(Clone::clone))];
-        let (name, cache) = (set.name.as_str(), ResultCache::new(&self.out.join("parts"))?);
+        let (name, parts) = (set.name.as_str(), self.out.join("parts"));
         let mut sections = Vec::new();
         for whole in [false, true] {
             if set.measuring(whole).measured().is_empty() {
@@ -287,14 +287,8 @@ impl Evaluation<'_> {
             let about = [name, domain.unwrap_or(""), &whole.to_string(), &with, &options];
             let key = fingerprint(set, &about);
             let part = Part { set: name, domain, whole, extra: &extra, options: &self.options };
-            sections.push(match cache.read::<Section>(&key) {
-                Some(found) => found,
-                None => {
-                    let found = section(set, &part, edges, self.progress)?;
-                    cache.write(&key, &found)?;
-                    found
-                }
-            });
+            let make = || section(set, &part, edges, self.progress);
+            sections.push(cached(&parts, &key, make)?);
         }
         Ok(sections)
     }

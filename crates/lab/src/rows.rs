@@ -41,6 +41,12 @@ pub fn mean_row(rows: &Features, clips: &[ClipId]) -> Vec<f32> {
     sum
 }
 
+/// 0 of none.
+pub fn mean(numbers: impl Iterator<Item = f32>) -> f32 {
+    let (sum, count) = numbers.fold((0.0, 0), |(sum, count), x| (sum + x, count + 1));
+    sum / count.max(1) as f32
+}
+
 /// By start.
 pub fn clips_by_video(pool: &Pool) -> HashMap<VideoId, Vec<ClipId>> {
     let mut videos: HashMap<VideoId, Vec<ClipId>> = HashMap::new();

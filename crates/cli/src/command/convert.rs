@@ -7,10 +7,10 @@ use clap::Args;
 use serde_json::json;
 use stitch_core::format::count;
 use stitch_engine::files::{FileError, write_whole};
-use stitch_lab::suite::annotations::detours::{self, DetourProcedure};
+use stitch_lab::suite::annotations::detours;
 use stitch_lab::suite::annotations::{self, Annotations};
 use stitch_lab::suite::plain::DataIssue;
-use stitch_lab::suite::plain::set::Set;
+use stitch_lab::suite::plain::set::{MixedLine, Set};
 
 use crate::failure::Failure;
 use crate::setup::Setup;
@@ -37,7 +37,7 @@ pub struct ConvertArguments {
 
 /// The procedures of detours.
 struct Mixed {
-    procedures: Vec<DetourProcedure>,
+    procedures: Vec<MixedLine>,
     /// How many detours gave no procedure, by reason.
     lost: BTreeMap<&'static str, usize>,
     odd: Vec<DataIssue>,

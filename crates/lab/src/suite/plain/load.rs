@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::iter::zip;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use stitch_core::clip::{Clip, ClipId, Span, VideoId};
 use stitch_core::features::Features;
 use stitch_core::pool::Pool;
@@ -14,7 +14,7 @@ use stitch_engine::sentence::{SentenceEncoder, SentenceError};
 
 use super::features::{StepRows, StoredFeatures};
 use super::pictures::encode_pictures;
-use super::set::{PlainStep, Set, VideoSteps};
+use super::set::{MixedLine, MixedLineStep, PlainStep, Set, VideoSteps};
 use super::{DataIssue, SetError};
 use crate::collection::{Collection, Instance, VideoInfo};
 use crate::dataset::{Split, mine};
@@ -298,21 +298,6 @@ fn add_mixed(
         instances.push(Instance { builder: mixed.builder, ..instance });
     }
     unusable
-}
-
-#[derive(Deserialize)]
-struct MixedLine {
-    #[serde(default)]
-    title: String,
-    #[serde(default)]
-    builder: String,
-    steps: Vec<MixedLineStep>,
-}
-
-#[derive(Deserialize)]
-struct MixedLineStep {
-    video: String,
-    step: usize,
 }
 
 /// Texts with their sentence features; a zero row for an empty one.
