@@ -140,7 +140,6 @@ impl Setup {
         }
     }
 
-    /// The installed models.
     pub fn store(&self) -> Store {
         Store::new(&self.models)
     }
@@ -183,7 +182,6 @@ impl Setup {
         Ok((library, encoder))
     }
 
-    /// The library and the models of a query.
     pub fn open(&self, scorer: &ScorerArguments) -> Result<Session, Failure> {
         self.open_with(self.load_sentences()?, scorer)
     }

@@ -34,7 +34,6 @@ pub enum Mode {
     Scripted,
 }
 
-/// One row of the report.
 #[derive(Deserialize)]
 pub struct Row {
     pub label: &'static str,

@@ -38,7 +38,6 @@ pub fn arrows(tree: &Tree) -> Result<Vec<Breach>, String> {
     Ok(found)
 }
 
-/// Reports dependencies without a reason in ARCHITECTURE.md.
 pub fn argued(tree: &Tree) -> Result<Vec<Breach>, String> {
     let text = text(tree, ARCHITECTURE);
     Ok(in_manifests(tree, |_, dependency| {
@@ -52,7 +51,6 @@ const DENY: &str = "deny.toml";
 /// The platform of the released binary; dependencies of other platforms are not in it.
 const PLATFORM: &str = "x86_64-unknown-linux-gnu";
 
-/// Reports packages whose licence is not in deny.toml's list.
 pub fn licences(tree: &Tree) -> Result<Vec<Breach>, String> {
     let allowed = read_strings(&tree.root, DENY, "licenses", "allow")?;
     let packages = packages(&tree.root)?;

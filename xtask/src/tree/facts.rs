@@ -5,7 +5,6 @@ use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 use syn::{Attribute, Ident, ImplItem, Item, TraitItem, Type, UseTree, Visibility};
 
-/// One fact about a file.
 pub struct Fact {
     /// 1-based.
     pub line: usize,

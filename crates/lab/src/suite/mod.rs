@@ -39,7 +39,6 @@ use stitch_engine::recipe::RecipeError;
 use stitch_engine::scorer::ScorerError;
 use stitch_engine::transcript::TranscriptError;
 
-/// Why something could not be measured.
 #[derive(Debug, thiserror::Error)]
 pub enum MeasureError {
     #[error("the set has no procedure to measure; videos with two steps or more make one")]

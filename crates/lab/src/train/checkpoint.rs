@@ -37,7 +37,6 @@ pub struct Position {
     pub history: Vec<TrainEvent>,
 }
 
-/// A checkpoint that was read.
 pub struct Checkpoint {
     pub position: Position,
     pub state: OptimiserState,

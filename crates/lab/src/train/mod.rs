@@ -108,7 +108,6 @@ pub enum TrainDevice {
     CudaBf16,
 }
 
-/// Why training failed.
 #[derive(Debug, thiserror::Error)]
 pub enum TrainError {
     #[error(

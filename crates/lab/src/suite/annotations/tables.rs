@@ -79,7 +79,6 @@ fn read_file(
     Ok(())
 }
 
-/// The taxonomy of HT-Step.
 #[derive(Clone, Debug, Default)]
 pub struct Taxonomy {
     /// The steps of each activity, in order: their number among all steps, and what is done.
