@@ -31,10 +31,10 @@ const PLACES: usize = 10;
 const BATCH: usize = 64;
 /// Smaller batches have too few negatives.
 const MIN_BATCH: usize = 4;
-const EPOCHS: usize = 12;
+const EPOCHS: usize = 24;
 /// Limits the time that a large set takes.
 const MAX_TRAINING_STEPS: usize = 210;
-const LEARNING_RATE: f64 = 1e-3;
+const LEARNING_RATE: f64 = 2e-3;
 /// Of the contrastive softmax.
 pub const TEMPERATURE: f32 = 0.07;
 /// Added to logits that must not count.
@@ -108,7 +108,7 @@ impl Form {
                 let share = done as f64 / steps as f64; // cosine schedule
                 let factor = 0.5 * (1.0 + (share * std::f64::consts::PI).cos());
                 let learning_rate = LEARNING_RATE * factor;
-                let adamw = AdamW { learning_rate, weight_decay: 0.01, max_gradient_norm: 0.0 };
+                let adamw = AdamW { learning_rate, weight_decay: 0.01, max_gradient_norm: 1.0 };
                 adamw.step(network.parameters_mut(), &mut state, &gradient);
                 done += 1;
             }
@@ -272,6 +272,9 @@ impl Predictor {
             shown(candidate).map(step).collect()
         };
         let candidates: Vec<_> = candidates.iter().map(&mut steps).collect();
+        if sequences.values.is_empty() {
+            return vec![(0.0, 0.0); candidates.len()];
+        }
         let text = |sequence: &Vec<usize>| query.clip.row(tokens.values[sequence[0] - 1].1);
         let row = |(place, row): &(usize, usize)| match place {
             0 => query.clip.row(*row),
