@@ -426,7 +426,8 @@ mod tests {
             let (_, slopes) = form.loss(&samples, &outputs, clips);
             for at in 0..count {
                 let mut loss = |by: f32| {
-                    let before = std::mem::replace(&mut outputs[at], outputs[at] + by);
+                    let before = outputs[at];
+                    outputs[at] += by;
                     let loss = form.loss(&samples, &outputs, clips).0;
                     outputs[at] = before;
                     loss
