@@ -92,10 +92,9 @@ fn read_detours(path: &Path, found: &Annotations) -> Result<Mixed, Failure> {
 fn print(arguments: &ConvertArguments, found: &Annotations, mixed: Option<&Mixed>, setup: &Setup) {
     let of_detours = mixed.iter().flat_map(|mixed| &mixed.odd);
     let odd: Vec<&DataIssue> = found.issues.iter().chain(of_detours).collect();
-    let listed = odd.iter().map(|odd| json!({"place": odd.place, "reason": odd.reason}));
     let json = json!({"videos": found.videos.len(), "steps": found.steps(),
         "procedures": mixed.map(|mixed| mixed.procedures.len()),
-        "odd": listed.collect::<Vec<_>>(), "folder": arguments.output});
+        "odd": odd, "folder": arguments.output});
     setup.print(json, || {
         println!("{}, {}", count(found.videos.len(), "video"), count(found.steps(), "step"));
         if let Some(mixed) = mixed {
