@@ -437,4 +437,36 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn gradients_are_those_of_the_loss() {
+        let made = collection(&Made { tasks: 2, videos: 2, steps: 3, seed: 5 });
+        let (instances, questions) = (made.instances.iter().collect(), Vec::new());
+        let training = Training { pool: &made.pool, instances, questions, seed: 1 };
+        let clips = made.pool.clip_features();
+        let score = |cosine, _| cosine;
+        let form = Form { name: "test", past: 2, hard_negatives: None, window: true, score };
+        let samples = samples(&training, &places(&made.pool), form.past);
+        let batch = inputs(&samples, clips);
+        let mut network = form.init(16, 2);
+        let mut gradient = vec![0.0; network.parameters().len()];
+        let slopes = |outputs: &[f32]| form.loss(&samples, outputs, clips).1;
+        let mut activations = Activations::new(network.config());
+        network.gradient(&batch, Dropout::none(), slopes, &mut activations, &mut gradient);
+        // Steps along the gradient of every 37th parameter, so that every tensor is in each.
+        for first in 0..37 {
+            let along: Vec<usize> = (first..gradient.len()).step_by(37).collect();
+            let slope: f32 = along.iter().map(|at| gradient[*at].powi(2)).sum();
+            let by = 0.005 / slope.sqrt();
+            let mut loss = |by: f32| {
+                let before = network.parameters().to_vec();
+                along.iter().for_each(|at| network.parameters_mut()[*at] += by * gradient[*at]);
+                let loss = form.loss(&samples, &network.logits(&batch), clips).0;
+                network.parameters_mut().copy_from_slice(&before);
+                loss
+            };
+            let found = (loss(by) - loss(-by)) / (2.0 * by);
+            assert!((found / slope - 1.0).abs() < 0.05, "{first}: {found} {slope}");
+        }
+    }
 }
