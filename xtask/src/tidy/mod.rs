@@ -40,7 +40,7 @@ const RULES: [Rule; 16] = [
 
 /// Checks the named rules, or all, and prints the breaches.
 pub fn run(root: &Path, names: &[&str]) -> Result<ExitCode, String> {
-    let rules = select(names)?;
+    let rules = command::select(&RULES, |rule| rule.0, names)?;
     let breaches = check(root, &rules)?;
     let lines: String = breaches.iter().map(|breach| format!("{breach}\n")).collect();
     let verdict = match breaches.len() {
@@ -54,13 +54,6 @@ pub fn run(root: &Path, names: &[&str]) -> Result<ExitCode, String> {
 
 pub fn list() -> Result<ExitCode, String> {
     command::list(RULES.iter().map(|rule| (rule.0, rule.1)))
-}
-
-fn select(names: &[&str]) -> Result<Vec<Rule>, String> {
-    match names {
-        [] => Ok(RULES.to_vec()),
-        names => command::select(&RULES, |rule| rule.0, names),
-    }
 }
 
 /// The breaches of these rules, sorted by file and line.
