@@ -272,25 +272,7 @@ impl Predictor {
             shown(candidate).map(step).collect()
         };
         let candidates: Vec<_> = candidates.iter().map(&mut steps).collect();
-        if sequences.values.is_empty() {
-            return vec![(0.0, 0.0); candidates.len()];
-        }
-        let text = |sequence: &Vec<usize>| query.clip.row(tokens.values[sequence[0] - 1].1);
-        let row = |(place, row): &(usize, usize)| match place {
-            0 => query.clip.row(*row),
-            _ => clips.row(*row),
-        };
-        let inputs: Vec<f32> = tokens.values.iter().flat_map(row).copied().collect();
-        let embedded = self.network.tokens(&inputs, tokens.values.iter().map(|token| 1 + token.0));
-        let outputs = self.network.logits_of_tokens(&sequences.values, &embedded);
-        let outputs = outputs.chunks_exact(clips.dim() + PLACES).zip(&sequences.values);
-        let predicted = |(output, sequence): (&[f32], &Vec<usize>)| {
-            let window = &output[clips.dim()..];
-            let all = log_sum_exp(window);
-            let window: Vec<f32> = window.iter().map(|logit| logit - all).collect();
-            (predict(text(sequence), output).0, window)
-        };
-        let predicted: Vec<(Vec<f32>, Vec<f32>)> = outputs.map(predicted).collect();
+        let predicted = self.predictions(query, clips, &tokens.values, &sequences.values);
         let mean = |steps: Vec<(usize, ClipId)>| {
             let (mut cosines, mut places) = (0.0, 0.0);
             for (at, clip) in &steps {
@@ -302,6 +284,33 @@ impl Predictor {
             (cosines / count, places / count)
         };
         candidates.into_iter().map(mean).collect()
+    }
+
+    /// For each sequence of tokens the embedding of the next clip and the log-probability of each place.
+    fn predictions(
+        &self,
+        query: &Query,
+        clips: &Features,
+        tokens: &[(usize, usize)],
+        sequences: &[Vec<usize>],
+    ) -> Vec<(Vec<f32>, Vec<f32>)> {
+        if sequences.is_empty() {
+            return Vec::new();
+        }
+        let row = |(place, row): &(usize, usize)| match place {
+            0 => query.clip.row(*row),
+            _ => clips.row(*row),
+        };
+        let inputs: Vec<f32> = tokens.iter().flat_map(row).copied().collect();
+        let embedded = self.network.tokens(&inputs, tokens.iter().map(|(place, _)| 1 + place));
+        let outputs = self.network.logits_of_tokens(sequences, &embedded);
+        let one = |(output, sequence): (&[f32], &Vec<usize>)| {
+            let text = row(&tokens[sequence[0] - 1]);
+            let window = &output[clips.dim()..];
+            let all = log_sum_exp(window);
+            (predict(text, output).0, window.iter().map(|logit| logit - all).collect())
+        };
+        outputs.chunks_exact(clips.dim() + PLACES).zip(sequences).map(one).collect()
     }
 }
 
