@@ -79,10 +79,11 @@ fn read_file(
     Ok(())
 }
 
-/// The steps of HT-Step's taxonomy by number, each with its activity, and the rows that are no step.
-pub fn taxonomy(
-    path: &Path,
-) -> Result<(BTreeMap<u64, (String, String)>, Vec<String>), AnnotationsError> {
+/// The activity and the words of each step of HT-Step, by number.
+pub type Taxonomy = BTreeMap<u64, (String, String)>;
+
+/// The taxonomy in a file, and the rows that are no step.
+pub fn taxonomy(path: &Path) -> Result<(Taxonomy, Vec<String>), AnnotationsError> {
     let columns = [&["global_step_index"][..], &["activity"], &["headline"]];
     let (columns, rows) = table(path, "the taxonomy of HT-Step", columns)?;
     let (mut steps, mut unusable) = (BTreeMap::new(), Vec::new());
@@ -116,8 +117,10 @@ pub fn htstep(path: &Path) -> Read {
     let columns =
         [&["video_id", "video"][..], &["global_step_index", "step"], &["start"], &["end"]];
     let ([id, step, from, to], rows) = table(&file, "annotations of HT-Step", columns)?;
-    // By video and activity, from, to and text.
-    let mut videos: BTreeMap<(&str, &str), Vec<(f64, f64, &str)>> = BTreeMap::new();
+    /// From, to, text.
+    type Shown<'a> = (f64, f64, &'a str);
+    // By video and activity.
+    let mut videos: BTreeMap<(&str, &str), Vec<Shown>> = BTreeMap::new();
     for row in &rows {
         let step = value(row, step).parse().ok().and_then(|number: u64| steps.get(&number));
         match (step, number(row, from), number(row, to)) {
