@@ -41,6 +41,13 @@ pub fn mean_row(rows: &Features, clips: &[ClipId]) -> Vec<f32> {
     sum
 }
 
+/// The values of each key, in the order in which they come.
+pub fn grouped<K: Ord, V>(pairs: impl IntoIterator<Item = (K, V)>) -> BTreeMap<K, Vec<V>> {
+    let mut groups: BTreeMap<K, Vec<V>> = BTreeMap::new();
+    pairs.into_iter().for_each(|(key, value)| groups.entry(key).or_default().push(value));
+    groups
+}
+
 /// 0 of none.
 pub fn mean(numbers: impl Iterator<Item = f32>) -> f32 {
     let (sum, count) = numbers.fold((0.0, 0), |(sum, count), x| (sum + x, count + 1));
@@ -48,11 +55,9 @@ pub fn mean(numbers: impl Iterator<Item = f32>) -> f32 {
 }
 
 /// By start.
-pub fn clips_by_video(pool: &Pool) -> HashMap<VideoId, Vec<ClipId>> {
-    let mut videos: HashMap<VideoId, Vec<ClipId>> = HashMap::new();
-    for (row, clip) in pool.clips().iter().enumerate() {
-        videos.entry(clip.video).or_default().push(ClipId(row as u32));
-    }
+pub fn clips_by_video(pool: &Pool) -> BTreeMap<VideoId, Vec<ClipId>> {
+    let clips = pool.clips().iter().zip((0..).map(ClipId));
+    let mut videos = grouped(clips.map(|(clip, id)| (clip.video, id)));
     for clips in videos.values_mut() {
         clips.sort_by_key(|clip| (pool.clip(*clip).span, *clip));
     }

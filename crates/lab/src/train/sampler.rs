@@ -17,7 +17,7 @@ use stitch_engine::evaluator::{Batch, Channels, Inputs};
 use crate::collection::{Collection, Instance};
 use crate::dataset::Split;
 use crate::negatives::{Constraint, NegativeContext};
-use crate::rows::select_rows;
+use crate::rows::{grouped, select_rows};
 
 /// Clips that show a step, from which its negatives are made; chosen by hand.
 const MAX_SHOWING: usize = 24;
@@ -133,10 +133,8 @@ impl<'a> Windows<'a> {
         let table = StepTable::of(instances);
         let showing = table.showing(pool, &clips, rates.shows);
         let others = table.others(pool, &showing);
-        let mut tasks: BTreeMap<&str, Vec<VideoId>> = BTreeMap::new();
-        for (id, video) in collection.videos.iter().filter(|(id, _)| videos.contains_key(id)) {
-            tasks.entry(&video.task).or_default().push(*id);
-        }
+        let known = collection.videos.iter().filter(|(id, _)| videos.contains_key(id));
+        let tasks = grouped(known.map(|(id, video)| (video.task.as_str(), *id)));
         let instances = balanced(instances, collection, rates.whole);
         let window = |instance: &'a Instance, places: &[usize]| {
             let step = |place: &usize| table.rows[instance.texts[*place].as_str()];
