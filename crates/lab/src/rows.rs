@@ -1,6 +1,6 @@
 //! Rows of features by text and by clip, and the clips of each video.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use stitch_core::clip::{ClipId, VideoId};
 use stitch_core::features::{Features, normalise};
@@ -9,6 +9,12 @@ use stitch_core::pool::Pool;
 /// Sorted, each once.
 pub fn distinct<'t>(texts: impl Iterator<Item = &'t str>) -> Vec<&'t str> {
     texts.collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+/// The distinct names, in the order of their first.
+pub fn first_of_each<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let mut seen = HashSet::new();
+    names.filter(|name| seen.insert(*name)).collect()
 }
 
 /// The row of each text in features that were computed for all of them.

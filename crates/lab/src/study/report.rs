@@ -6,7 +6,7 @@ use std::fmt;
 use serde::Serialize;
 
 use super::agreement;
-use crate::rows::grouped;
+use crate::rows::{first_of_each, grouped};
 use crate::suite::metrics::{Estimate, ratio};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -88,12 +88,7 @@ impl StudyReport {
     pub fn new(judgements: &[Judgement], seed: u64) -> Self {
         let distinct =
             |of: fn(&Judgement) -> &str| judgements.iter().map(of).collect::<BTreeSet<_>>().len();
-        let mut questions: Vec<&str> = Vec::new();
-        for one in judgements {
-            if !questions.contains(&one.question.as_str()) {
-                questions.push(&one.question);
-            }
-        }
+        let questions = first_of_each(judgements.iter().map(|one| one.question.as_str()));
         Self {
             raters: distinct(|one| &one.rater),
             samples: distinct(|one| &one.sample),
