@@ -87,7 +87,7 @@ impl GpuLearner {
     ) -> Result<Self, NnError> {
         let config = evaluator.network().config();
         let moments = state.as_ref().map(|state| &state.moments);
-        let weights = state.as_ref().map_or(evaluator.parameters(), |state| &state.weights);
+        let weights = state.as_ref().map_or(evaluator.parameters(), |state| &state.weights[..]);
         Ok(Self { network: GpuNetwork::new(config, weights, moments, arithmetic)? })
     }
 }
