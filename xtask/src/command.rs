@@ -22,12 +22,15 @@ pub fn output(command: &mut Command) -> Result<Vec<u8>, String> {
     }
 }
 
-/// The entries with these names, in the order of the names.
+/// The entries with these names, in the order of the names; all where none is named.
 pub fn select<T: Copy>(
     entries: &[T],
     name_of: fn(&T) -> &'static str,
     names: &[&str],
 ) -> Result<Vec<T>, String> {
+    if names.is_empty() {
+        return Ok(entries.to_vec());
+    }
     let find = |name: &&str| entries.iter().find(|entry| name_of(entry) == *name).copied();
     let known = || entries.iter().map(name_of).collect::<Vec<_>>().join(", ");
     let unknown = |name: &&str| format!("no `{name}`; there are {}", known());

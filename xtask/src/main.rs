@@ -44,7 +44,6 @@ fn main() -> ExitCode {
     })
 }
 
-/// The workspace's folder.
 fn root() -> PathBuf {
     let package = std::env::var_os("CARGO_MANIFEST_DIR")
         .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);

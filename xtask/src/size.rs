@@ -10,7 +10,6 @@ use crate::tree::manifest::read_strings;
 /// The made-up library is not part of the summary.
 const WORLD: &str = "world";
 
-/// One line of the table.
 #[derive(Debug, PartialEq, Eq)]
 struct Row {
     name: String,
@@ -18,7 +17,6 @@ struct Row {
     tests: usize,
 }
 
-/// Prints the table in Markdown.
 pub fn run(root: &Path) -> Result<ExitCode, String> {
     print!("{}", markdown(&count(root)?));
     Ok(ExitCode::SUCCESS)

@@ -31,7 +31,6 @@ fn main() -> ExitCode {
     }
 }
 
-/// Runs the command and returns its exit code.
 fn run(command: Command, setup: &Setup) -> Result<u8, Failure> {
     match command {
         Command::Index(arguments) => command::index::run(&arguments, setup),

@@ -144,7 +144,6 @@ impl Setup {
         }
     }
 
-    /// The installed models.
     pub fn store(&self) -> Store {
         Store::new(&self.models)
     }
@@ -206,7 +205,6 @@ impl Setup {
         }
     }
 
-    /// The library and the models of a query.
     pub fn open(&self, scorer: &ScorerArguments) -> Result<Session, Failure> {
         self.open_with(self.load_sentences()?, scorer)
     }

@@ -26,7 +26,6 @@ fn line(row: &[String], widths: &[usize], right: &[bool]) -> String {
     row.iter().enumerate().map(cell).collect::<Vec<_>>().join("  ")
 }
 
-/// Prints estimates with their intervals.
 pub fn print_estimates(estimates: &[(&str, &Estimate)]) {
     let row = |(label, e): &(&str, &Estimate)| estimate_row(label, e.value, [e.low, e.high]);
     print_estimate_rows(&estimates.iter().map(row).collect::<Vec<_>>());

@@ -3,7 +3,6 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use serde::Serialize;
 use stitch_core::clip::{ClipId, VideoId};
 use stitch_core::cover::{Sequence, interrupted, reversed, source_changes, steps_back};
 use stitch_core::features::Features;
@@ -56,22 +55,11 @@ pub struct Instance {
     pub task: String,
 }
 
-/// Why an example is not in the collection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum SkipReason {
-    /// A clip of it is not in the library any more.
-    ClipGone,
-    /// A clip of it has no feature.
-    NoFeature,
-    NoStep,
-}
-
-/// How many examples became instances, and why others did not.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+/// How many examples became instances, and how many did not, by reason.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ExampleCounts {
     pub used: usize,
-    pub skipped: BTreeMap<SkipReason, usize>,
+    pub skipped: BTreeMap<&'static str, usize>,
 }
 
 /// From this similarity of summaries on two videos have the same task, where nobody names tasks.
@@ -197,15 +185,8 @@ fn any_more<const N: usize>(first: [usize; N], second: [usize; N]) -> bool {
 impl ExampleCounts {
     /// `3 with a clip that is not in the library any more`, and so on.
     pub fn in_words(&self) -> String {
-        let words = |(reason, count): (&SkipReason, &usize)| {
-            let words = match reason {
-                SkipReason::ClipGone => "with a clip that is not in the library any more",
-                SkipReason::NoFeature => "with a clip that has no feature",
-                SkipReason::NoStep => "without a step",
-            };
-            format!("{count} {words}")
-        };
-        self.skipped.iter().map(words).collect::<Vec<_>>().join(", ")
+        let words = self.skipped.iter().map(|(reason, count)| format!("{count} {reason}"));
+        words.collect::<Vec<_>>().join(", ")
     }
 }
 
@@ -224,9 +205,9 @@ fn find<'a>(
     let (mut found, mut counts) = (Vec::new(), ExampleCounts::default());
     for example in examples {
         let reason = match clips.find(example) {
-            None => SkipReason::ClipGone,
-            Some(truth) if truth.is_empty() => SkipReason::NoStep,
-            Some(truth) if truth.iter().any(featureless) => SkipReason::NoFeature,
+            None => "with a clip that is not in the library any more",
+            Some(truth) if truth.is_empty() => "without a step",
+            Some(truth) if truth.iter().any(featureless) => "with a clip that has no feature",
             Some(truth) => {
                 found.push((example, truth));
                 continue;
@@ -424,12 +405,9 @@ mod tests {
         let (found, counts) = find(&examples, &pool(), &[1, 2, 3].map(record));
         assert_eq!(found[0].1, [ClipId(1), ClipId(0)]);
         assert_eq!(counts.used, 1);
-        let skipped =
-            [(SkipReason::ClipGone, 2), (SkipReason::NoFeature, 1), (SkipReason::NoStep, 1)];
-        assert_eq!(counts.skipped, skipped.into());
         assert_eq!(
             counts.in_words(),
-            "2 with a clip that is not in the library any more, 1 with a clip that has no feature, \
+            "1 with a clip that has no feature, 2 with a clip that is not in the library any more, \
              1 without a step"
         );
     }

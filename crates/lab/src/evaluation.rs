@@ -1,6 +1,6 @@
 //! All experiments as one report: on sets, on a library, and on a toy set without models.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::error::Error;
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use stitch_core::clip::VideoId;
 use stitch_core::format::count;
 use stitch_engine::encoder::Encoder;
 use stitch_engine::evaluator::Channels;
-use stitch_engine::library::Library;
+use stitch_engine::library::{Library, VideoRecord};
 use stitch_engine::progress::Progress;
 use stitch_engine::sentence::SentenceEncoder;
 use stitch_world::truth::Truth;
@@ -17,15 +17,17 @@ use stitch_world::vocabulary::Domain;
 use crate::ablations::{Ablations, TrainSetup, train_evaluator};
 use crate::dataset::rules::{Rules, TemporallySampled};
 use crate::dataset::{self, Build, Example, MineOptions, Split, build};
+use crate::rows::grouped;
 use crate::suite::compare::{CompareOptions, Extra};
 use crate::suite::evaluators::EvaluatorSource;
 use crate::suite::experiments::consistency::Edges;
 use crate::suite::experiments::localisation;
+use crate::suite::made_up::file_name;
 use crate::suite::mixing::with_mixed;
 use crate::suite::plain::load::{Encoders, load};
 use crate::suite::plain::set::{Needs, Set};
 use crate::suite::report::{Ablation, EvaluationReport, Section};
-use crate::suite::section::{Part, ResultCache, fingerprint, section};
+use crate::suite::section::{Part, cached, fingerprint, section};
 use crate::suite::test_set::TestSet;
 use crate::suite::{library_set, toy};
 use crate::train::{NegativeRates, TrainOptions};
@@ -277,7 +279,7 @@ impl Evaluation<'_> {
             Err(why) => why.clone(),
         };
         let extra: [Extra; 1] = [("evaluator", evaluator.as_deref().map_err(Clone::clone))];
-        let (name, cache) = (set.name.as_str(), ResultCache::new(&self.out.join("parts"))?);
+        let (name, parts) = (set.name.as_str(), self.out.join("parts"));
         let mut sections = Vec::new();
         for whole in [false, true] {
             if set.measuring(whole).measured().is_empty() {
@@ -287,14 +289,8 @@ impl Evaluation<'_> {
             let about = [name, domain.unwrap_or(""), &whole.to_string(), &with, &options];
             let key = fingerprint(set, &about);
             let part = Part { set: name, domain, whole, extra: &extra, options: &self.options };
-            sections.push(match cache.read::<Section>(&key) {
-                Some(found) => found,
-                None => {
-                    let found = section(set, &part, edges, self.progress)?;
-                    cache.write(&key, &found)?;
-                    found
-                }
-            });
+            let make = || section(set, &part, edges, self.progress);
+            sections.push(cached(&parts, &key, make)?);
         }
         Ok(sections)
     }
@@ -321,13 +317,10 @@ fn domains(truth: Option<&Truth>, library: &Library) -> Result<Vec<DomainVideos>
     let Some(truth) = truth else { return Ok(vec![(None, None)]) };
     let of: HashMap<&str, Domain> =
         truth.videos.iter().map(|video| (video.file.as_str(), video.domain)).collect();
-    let mut domains: BTreeMap<String, Vec<VideoId>> = BTreeMap::new();
-    for record in library.videos()? {
-        let file = record.path.file_name().unwrap_or_default().to_string_lossy();
-        if let Some(domain) = of.get(file.as_ref()) {
-            let name = format!("{domain:?}").to_lowercase();
-            domains.entry(name).or_default().push(VideoId(record.id));
-        }
-    }
+    let domain = |record: VideoRecord| {
+        let domain = of.get(file_name(&record.path).as_str())?;
+        Some((format!("{domain:?}").to_lowercase(), VideoId(record.id)))
+    };
+    let domains = grouped(library.videos()?.into_iter().filter_map(domain));
     Ok(domains.into_iter().map(|(name, videos)| (Some(name), Some(videos))).collect())
 }

@@ -8,14 +8,12 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use rand::RngExt;
 use rand::seq::{IndexedRandom, SliceRandom};
 use rand_chacha::ChaCha8Rng;
-use serde::{Deserialize, Serialize};
 use stitch_core::clip::{ClipId, VideoId};
 use stitch_core::cover::{Sequence, interrupted, reversed, source_changes};
 use stitch_core::features::{Features, similarity};
 use stitch_core::pool::Pool;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Constraint {
     /// Every clip shows its step.
     Correctness,

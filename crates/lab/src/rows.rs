@@ -1,6 +1,6 @@
 //! Rows of features by text and by clip, and the clips of each video.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use stitch_core::clip::{ClipId, VideoId};
 use stitch_core::features::{Features, normalise};
@@ -9,6 +9,12 @@ use stitch_core::pool::Pool;
 /// Sorted, each once.
 pub fn distinct<'t>(texts: impl Iterator<Item = &'t str>) -> Vec<&'t str> {
     texts.collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+/// The distinct names, in the order of their first.
+pub fn first_of_each<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let mut seen = HashSet::new();
+    names.filter(|name| seen.insert(*name)).collect()
 }
 
 /// The row of each text in features that were computed for all of them.
@@ -41,12 +47,23 @@ pub fn mean_row(rows: &Features, clips: &[ClipId]) -> Vec<f32> {
     sum
 }
 
+/// The values of each key, in the order in which they come.
+pub fn grouped<K: Ord, V>(pairs: impl IntoIterator<Item = (K, V)>) -> BTreeMap<K, Vec<V>> {
+    let mut groups: BTreeMap<K, Vec<V>> = BTreeMap::new();
+    pairs.into_iter().for_each(|(key, value)| groups.entry(key).or_default().push(value));
+    groups
+}
+
+/// 0 of none.
+pub fn mean(numbers: impl Iterator<Item = f32>) -> f32 {
+    let (sum, count) = numbers.fold((0.0, 0), |(sum, count), x| (sum + x, count + 1));
+    sum / count.max(1) as f32
+}
+
 /// By start.
-pub fn clips_by_video(pool: &Pool) -> HashMap<VideoId, Vec<ClipId>> {
-    let mut videos: HashMap<VideoId, Vec<ClipId>> = HashMap::new();
-    for (row, clip) in pool.clips().iter().enumerate() {
-        videos.entry(clip.video).or_default().push(ClipId(row as u32));
-    }
+pub fn clips_by_video(pool: &Pool) -> BTreeMap<VideoId, Vec<ClipId>> {
+    let clips = pool.clips().iter().zip((0..).map(ClipId));
+    let mut videos = grouped(clips.map(|(clip, id)| (clip.video, id)));
     for clips in videos.values_mut() {
         clips.sort_by_key(|clip| (pool.clip(*clip).span, *clip));
     }

@@ -1,7 +1,5 @@
 //! Parts of plots that are SVG files of their own.
 
-use std::fmt::Write;
-
 /// The opening tag on a white ground; `</svg>` is left to the caller.
 pub fn begin(width: f64, height: f64) -> String {
     format!(
@@ -11,18 +9,14 @@ pub fn begin(width: f64, height: f64) -> String {
     )
 }
 
-pub fn line(out: &mut String, from: (f64, f64), to: (f64, f64), colour: &str) {
-    let _ = writeln!(
-        out,
-        "<line x1=\"{:.1}\" y1=\"{:.1}\" x2=\"{:.1}\" y2=\"{:.1}\" stroke=\"{colour}\"/>",
-        from.0, from.1, to.0, to.1
-    );
+pub fn line((x1, y1): (f64, f64), (x2, y2): (f64, f64), colour: &str) -> String {
+    let ends = format!("x1=\"{x1:.1}\" y1=\"{y1:.1}\" x2=\"{x2:.1}\" y2=\"{y2:.1}\"");
+    format!("<line {ends} stroke=\"{colour}\"/>\n")
 }
 
-pub fn text(out: &mut String, x: f64, y: f64, anchor: &str, words: &str) {
+pub fn text(x: f64, y: f64, anchor: &str, words: &str) -> String {
     let words = escape(words);
-    let _ =
-        writeln!(out, "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{words}</text>");
+    format!("<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{words}</text>\n")
 }
 
 pub fn escape(text: &str) -> String {

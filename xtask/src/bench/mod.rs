@@ -17,16 +17,13 @@ pub fn list() -> Result<ExitCode, String> {
 
 /// Runs the named benchmarks, or all, prints the table and saves it. Fails if a bar is missed.
 pub fn run(root: &Path, names: &[&str]) -> Result<ExitCode, String> {
-    let outcomes = select(names)?.into_iter().map(|pair| measure(root, pair)).collect();
+    let pairs: Vec<&Pair> = PAIRS.iter().collect();
+    let pairs = command::select(&pairs, |pair| pair.name, names)?;
+    let outcomes = pairs.into_iter().map(|pair| measure(root, pair)).collect();
     let report = Report { machine: machine(), outcomes };
     println!("\n{}", report.markdown());
     report.save(root)?;
     Ok(if report.holds() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
-}
-
-fn select(names: &[&str]) -> Result<Vec<&'static Pair>, String> {
-    let all: Vec<&Pair> = PAIRS.iter().collect();
-    if names.is_empty() { Ok(all) } else { command::select(&all, |pair| pair.name, names) }
 }
 
 /// Runs one side after the other, so that they do not compete for cores.

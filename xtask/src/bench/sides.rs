@@ -14,7 +14,6 @@ pub type Values = Result<Value, String>;
 
 const VENV_HINT: &str = "on Debian, `sudo apt-get install python3-venv` installs what is missing";
 
-/// Builds and runs our side.
 pub fn ours(root: &Path, pair: &Pair) -> Values {
     // The whole workspace is selected, so that features are those of every other build and no
     // dependency is compiled twice; the target filter leaves one thing to run.

@@ -12,7 +12,6 @@ pub fn text<'a>(tree: &'a Tree, path: &str) -> &'a str {
     document.map_or("", |document| &document.text)
 }
 
-/// Reports relative links to files that do not exist.
 pub fn links(tree: &Tree) -> Result<Vec<Breach>, String> {
     let mut found = Vec::new();
     for document in &tree.documents {
@@ -46,7 +45,6 @@ fn relative_links(text: &str) -> Vec<(usize, &str)> {
     links
 }
 
-/// Reports a README that is too long.
 pub fn readme(tree: &Tree) -> Result<Vec<Breach>, String> {
     let lines = text(tree, README).lines().count();
     let message = || format!("{lines} lines, at most {MAX_README_LINES}: move details into docs/");

@@ -13,7 +13,6 @@ const UNFINISHED: [&str; 2] = ["todo", "unimplemented"];
 /// In two parts, so that this file does not report itself.
 const MARK: &str = concat!("FIX", "ME");
 
-/// Reports syntax errors and files under `src` that no module declares.
 pub fn parses(tree: &Tree) -> Result<Vec<Breach>, String> {
     let modules = tree.crates.iter().flat_map(|krate| &krate.modules);
     let declared: BTreeSet<usize> = modules.map(|module| module.file).collect();
@@ -29,7 +28,6 @@ pub fn parses(tree: &Tree) -> Result<Vec<Breach>, String> {
     Ok(found)
 }
 
-/// Reports files that do not begin with `//! something`.
 pub fn opening(tree: &Tree) -> Result<Vec<Breach>, String> {
     let says_nothing = |text: &str| {
         let subject = text.lines().next().and_then(|line| line.strip_prefix("//!"));
@@ -40,7 +38,6 @@ pub fn opening(tree: &Tree) -> Result<Vec<Breach>, String> {
     Ok(silent.map(|file| Breach::at(&file.path, 1, message)).collect())
 }
 
-/// Reports source files in folders too deep below their package, `src` included.
 pub fn depth(tree: &Tree) -> Result<Vec<Breach>, String> {
     let mut found = Vec::new();
     for manifest in &tree.manifests {

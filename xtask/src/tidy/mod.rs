@@ -19,12 +19,11 @@ use crate::command;
 use crate::tree::Tree;
 use breach::{Breach, Rule};
 
-const RULES: [Rule; 17] = [
+const RULES: [Rule; 16] = [
     ("parse", "every file parses and belongs to a module", files::parses),
     ("opening", "every file opens with a `//!` line that says what it is about", files::opening),
     ("depth", "at most four folders below a package's root", files::depth),
     ("module-order", "modules use only modules declared before them", modules::order),
-    ("module-cycle", "no module uses itself through others", modules::cycles),
     ("printing", "only cli and xtask print and exit", uses::printing),
     ("process", "processes are started only in engine/media and xtask", uses::processes),
     ("pure-core", "core has no files, processes, threads, clock, serde, tensors", uses::pure_core),
@@ -41,7 +40,7 @@ const RULES: [Rule; 17] = [
 
 /// Checks the named rules, or all, and prints the breaches.
 pub fn run(root: &Path, names: &[&str]) -> Result<ExitCode, String> {
-    let rules = select(names)?;
+    let rules = command::select(&RULES, |rule| rule.0, names)?;
     let breaches = check(root, &rules)?;
     let lines: String = breaches.iter().map(|breach| format!("{breach}\n")).collect();
     let verdict = match breaches.len() {
@@ -55,13 +54,6 @@ pub fn run(root: &Path, names: &[&str]) -> Result<ExitCode, String> {
 
 pub fn list() -> Result<ExitCode, String> {
     command::list(RULES.iter().map(|rule| (rule.0, rule.1)))
-}
-
-fn select(names: &[&str]) -> Result<Vec<Rule>, String> {
-    match names {
-        [] => Ok(RULES.to_vec()),
-        names => command::select(&RULES, |rule| rule.0, names),
-    }
 }
 
 /// The breaches of these rules, sorted by file and line.

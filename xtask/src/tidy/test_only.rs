@@ -32,7 +32,6 @@ struct Node<'a> {
     uses: Vec<Name<'a>>,
 }
 
-/// Reports items that only tests use and items that nothing uses.
 pub fn check(tree: &Tree) -> Result<Vec<Breach>, String> {
     let mut used = BTreeSet::from([Name::Item("main")]);
     let mut nodes = Vec::new();

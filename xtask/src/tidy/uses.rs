@@ -37,7 +37,6 @@ const NOT_IN_CORE: [&str; 9] = [
 
 const REASON: &str = "// cannot fail: ";
 
-/// Reports printing and exiting outside cli and xtask.
 pub fn printing(tree: &Tree) -> Result<Vec<Breach>, String> {
     let mut found = external(tree, |file, path| {
         let (path, instead) = PRINTING_PATHS.iter().find(|(forbidden, _)| path == *forbidden)?;
@@ -69,7 +68,6 @@ pub fn processes(tree: &Tree) -> Result<Vec<Breach>, String> {
     Ok(found)
 }
 
-/// Reports input, output, threads, clocks and dependencies of core.
 pub fn pure_core(tree: &Tree) -> Result<Vec<Breach>, String> {
     let mut found = external(tree, |file, path| {
         let top = NOT_IN_CORE.iter().find(|top| is_below(path, top))?;

@@ -5,7 +5,6 @@ use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 use syn::{Attribute, Ident, ImplItem, Item, TraitItem, Type, UseTree, Visibility};
 
-/// One fact about a file.
 pub struct Fact {
     /// 1-based.
     pub line: usize,
@@ -45,8 +44,6 @@ pub struct Import {
     pub path: Vec<String>,
     /// The name it gets here; none for a glob.
     pub name: Option<String>,
-    /// `pub use`, with any visibility.
-    pub public: bool,
 }
 
 /// An item, or an associated function or constant.
@@ -109,15 +106,15 @@ impl Reader {
         (self.test, self.owner) = before;
     }
 
-    fn import(&mut self, tree: &UseTree, before: &[String], public: bool) {
+    fn import(&mut self, tree: &UseTree, before: &[String]) {
         let extended = |name: &Ident| match name {
             name if name == "self" => before.to_vec(),
             name => [before, &[name.to_string()]].concat(),
         };
         let (span, path, name) = match tree {
-            UseTree::Path(part) => return self.import(&part.tree, &extended(&part.ident), public),
+            UseTree::Path(part) => return self.import(&part.tree, &extended(&part.ident)),
             UseTree::Group(group) => {
-                return group.items.iter().for_each(|item| self.import(item, before, public));
+                return group.items.iter().for_each(|item| self.import(item, before));
             }
             UseTree::Name(leaf) => {
                 let path = extended(&leaf.ident);
@@ -129,7 +126,7 @@ impl Reader {
             }
             UseTree::Glob(leaf) => (leaf.star_token.spans[0], before.to_vec(), None),
         };
-        self.push(span, FactKind::Import(Import { path, name, public }));
+        self.push(span, FactKind::Import(Import { path, name }));
     }
 
     /// Finds paths, macro calls and method calls in unparsed tokens, as in `vec![…]`.
@@ -217,7 +214,7 @@ impl<'ast> Visit<'ast> for Reader {
     }
 
     fn visit_item_use(&mut self, item: &'ast syn::ItemUse) {
-        self.import(&item.tree, &[], is_public(&item.vis));
+        self.import(&item.tree, &[]);
     }
 
     fn visit_path(&mut self, path: &'ast syn::Path) {

@@ -7,7 +7,6 @@ use super::facts::{self, Fact};
 /// Folders without source code, at any depth.
 const SKIPPED: [&str; 3] = ["target", "demo", "node_modules"];
 
-/// One `.rs` file.
 pub struct SourceFile {
     /// From the workspace root, with `/`.
     pub path: String,
@@ -40,7 +39,6 @@ impl SourceFile {
         self.facts().iter().filter(|fact| !fact.test && self.role == Role::Source)
     }
 
-    /// Whether the file lies in one of these folders.
     pub fn is_in(&self, folders: &[&str]) -> bool {
         folders
             .iter()
@@ -54,7 +52,6 @@ impl SourceFile {
     }
 }
 
-/// One `.md` file.
 pub struct Document {
     pub path: String,
     pub text: String,
@@ -92,7 +89,6 @@ pub fn read_text(root: &Path, path: &str) -> Result<String, String> {
     std::fs::read_to_string(root.join(path)).map_err(|e| format!("{path}: {e}"))
 }
 
-/// Reads and parses every `.rs` file among the paths.
 pub fn read_sources(root: &Path, paths: &[String]) -> Result<Vec<SourceFile>, String> {
     let sources = paths.iter().filter(|path| path.ends_with(".rs"));
     let parse = |path: &String| {
@@ -106,7 +102,6 @@ pub fn read_sources(root: &Path, paths: &[String]) -> Result<Vec<SourceFile>, St
     sources.map(parse).collect()
 }
 
-/// Reads every `.md` file among the paths.
 pub fn read_documents(root: &Path, paths: &[String]) -> Result<Vec<Document>, String> {
     let documents = paths.iter().filter(|path| path.ends_with(".md"));
     documents

@@ -7,7 +7,6 @@ use toml::de::{DeTable, DeValue};
 
 use super::files::read_text;
 
-/// One package's Cargo.toml.
 pub struct Manifest {
     pub path: String,
     /// The package's folder: `crates/core`.
@@ -24,7 +23,6 @@ pub struct Dependency {
     pub dev: bool,
 }
 
-/// Reads the Cargo.toml of every package among the paths.
 pub fn read(root: &Path, paths: &[String]) -> Result<Vec<Manifest>, String> {
     let packages = paths.iter().filter(|path| path.ends_with("/Cargo.toml"));
     packages.map(|path| read_one(root, path)).collect()

@@ -11,21 +11,17 @@ use files::{Document, SourceFile};
 use manifest::Manifest;
 use modules::Crate;
 
-/// The parsed workspace.
 pub struct Tree {
     pub root: PathBuf,
     /// Every `.rs` file, sorted by path.
     pub files: Vec<SourceFile>,
     /// Every library and binary.
     pub crates: Vec<Crate>,
-    /// The Cargo.toml of every package.
     pub manifests: Vec<Manifest>,
-    /// Every Markdown file.
     pub documents: Vec<Document>,
 }
 
 impl Tree {
-    /// Reads and parses everything under `root`.
     pub fn read(root: &Path) -> Result<Self, String> {
         let paths = files::find(root)?;
         let mut files = files::read_sources(root, &paths)?;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::facts::DefinitionKind::{Trait, Type, Value};
-use super::facts::{Definition, Fact, FactKind};
+use super::facts::{Definition, Fact, FactKind, Import};
 use super::files::{Role, SourceFile};
 
 /// Imports followed for one name before resolution gives up.
@@ -50,8 +50,6 @@ pub struct Reference {
     pub from: usize,
     pub to: Target,
     pub line: usize,
-    /// A `pub use`.
-    pub reexport: bool,
 }
 
 /// Builds the module tree of every crate, and marks files declared under `#[cfg(test)]` as tests.
@@ -183,13 +181,10 @@ impl<'a> Resolver<'a> {
         let facts = outside_tests
             .flat_map(|from| self.bodies[from].facts.iter().map(move |fact| (from, *fact)));
         let reference = |(from, fact): (usize, &Fact)| {
-            let (path, reexport) = match &fact.kind {
-                FactKind::Path(path) => (path, false),
-                FactKind::Import(import) => (&import.path, import.public),
-                _ => return None,
+            let (FactKind::Path(path) | FactKind::Import(Import { path, .. })) = &fact.kind else {
+                return None;
             };
-            let to = self.resolve(from, path, MAX_IMPORTS);
-            Some(Reference { from, to, line: fact.line, reexport })
+            Some(Reference { from, to: self.resolve(from, path, MAX_IMPORTS), line: fact.line })
         };
         facts.filter(|(_, fact)| !fact.test).filter_map(reference).collect()
     }

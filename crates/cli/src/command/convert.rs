@@ -7,10 +7,10 @@ use clap::Args;
 use serde_json::json;
 use stitch_core::format::count;
 use stitch_engine::files::{FileError, write_whole};
-use stitch_lab::suite::annotations::detours::{self, DetourProcedure};
+use stitch_lab::suite::annotations::detours;
 use stitch_lab::suite::annotations::{self, Annotations};
 use stitch_lab::suite::plain::DataIssue;
-use stitch_lab::suite::plain::set::Set;
+use stitch_lab::suite::plain::set::{MixedLine, Set};
 
 use crate::failure::Failure;
 use crate::setup::Setup;
@@ -37,7 +37,7 @@ pub struct ConvertArguments {
 
 /// The procedures of detours.
 struct Mixed {
-    procedures: Vec<DetourProcedure>,
+    procedures: Vec<MixedLine>,
     /// How many detours gave no procedure, by reason.
     lost: BTreeMap<&'static str, usize>,
     odd: Vec<DataIssue>,
@@ -92,10 +92,9 @@ fn read_detours(path: &Path, found: &Annotations) -> Result<Mixed, Failure> {
 fn print(arguments: &ConvertArguments, found: &Annotations, mixed: Option<&Mixed>, setup: &Setup) {
     let of_detours = mixed.iter().flat_map(|mixed| &mixed.odd);
     let odd: Vec<&DataIssue> = found.issues.iter().chain(of_detours).collect();
-    let listed = odd.iter().map(|odd| json!({"place": odd.place, "reason": odd.reason}));
     let json = json!({"videos": found.videos.len(), "steps": found.steps(),
         "procedures": mixed.map(|mixed| mixed.procedures.len()),
-        "odd": listed.collect::<Vec<_>>(), "folder": arguments.output});
+        "odd": odd, "folder": arguments.output});
     setup.print(json, || {
         println!("{}, {}", count(found.videos.len(), "video"), count(found.steps(), "step"));
         if let Some(mixed) = mixed {

@@ -166,17 +166,12 @@ fn print_methods(found: &Comparison) {
 }
 
 fn row(method: &Method) -> Vec<String> {
-    let (figures, ends) = (&method.figures, &method.intervals);
-    let share = |value: f64, [low, high]: [f64; 2]| format!("{value:.3} ({low:.3}-{high:.3})");
-    let [low, high] = ends.medr;
-    vec![
-        method.name.clone(),
-        format!("{:.1} ({low:.1}-{high:.1})", figures.medr),
-        share(figures.r1, ends.r1),
-        share(figures.r5, ends.r5),
-        share(figures.r50, ends.r50),
-        share(figures.mrr, ends.mrr),
-    ]
+    let values = method.figures.array().into_iter().zip(method.intervals.array()).take(5);
+    let cell = |(at, (value, [low, high])): (usize, (f64, [f64; 2]))| {
+        let digits = if at == 0 { 1 } else { 3 }; // a median rank, then shares
+        format!("{value:.digits$} ({low:.digits$}-{high:.digits$})")
+    };
+    std::iter::once(method.name.clone()).chain(values.enumerate().map(cell)).collect()
 }
 
 fn print_distractors(found: &Comparison) {

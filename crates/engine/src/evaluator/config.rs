@@ -160,6 +160,7 @@ impl Config {
             norm_first: self.norm_first,
             activation: self.activation,
             max_steps: self.max_steps,
+            outputs: 1,
         }
     }
 

@@ -53,11 +53,10 @@ fn question(domain: PromptDomain, recipes: &[&Recipe], pool: &Pool) -> Vec<Messa
     let text = |clip: &ClipId| pool.clip(*clip).text.as_str();
     let recipe = |r: &&Recipe| (r.title.clone(), r.steps.iter().map(text).collect::<Vec<_>>());
     let own: Vec<(String, Vec<&str>)> = recipes.iter().map(recipe).collect();
-    let example = EXAMPLE.map(|(title, steps)| (title.to_owned(), steps.to_vec()));
     vec![
         Message::system(system(domain)),
-        Message::user(listing(&example)),
-        Message::assistant(example_answer()),
+        Message::user(EXAMPLE),
+        Message::assistant(EXAMPLE_ANSWER.trim_end()),
         Message::user(listing(&own)),
     ]
 }
@@ -71,58 +70,14 @@ fn system(domain: PromptDomain) -> String {
         PromptDomain::Gardening => ("job in the garden", "plants, soils and tools"),
         PromptDomain::Any => ("result", "materials and tools"),
     };
-    format!(
-        "You get two to four recipes for a similar {thing}. You write one new recipe out of their \
-         steps, one that a person could really follow.\n\
-         Every step you get ends with its place, such as (Step 3 in Recipe 2). Answer with one \
-         step a line and nothing else, each numbered, in the words you got and with the place it \
-         came from:\n\
-         {FORM}\n\
-         Rules:\n\
-         - Stay with one recipe as long as it serves. Go over to another only where the {things} \
-         call for it.\n\
-         - Use at least one step of every recipe. Leave out what the new recipe does not need.\n\
-         - Keep the steps of each recipe in their order, and use none twice. Add nothing of your \
-         own.\n\
-         - Only if the recipes have nothing in common, so that no person could follow a mixture, \
-         answer instead: NOT POSSIBLE"
-    )
+    let prompt = include_str!("mixing.txt").trim_end().replace("{form}", FORM);
+    prompt.replace("{things}", things).replace("{thing}", thing)
 }
 
-/// Of no domain that has a prompt of its own.
-const EXAMPLE: [(&str, [&str; 5]); 2] = [
-    (
-        "A Newspaper Kite",
-        [
-            "Lay two thin rods across each other",
-            "Bind the rods with string",
-            "Cut a newspaper a hand wider than the frame",
-            "Paste the newspaper around the frame",
-            "Knot the line to the middle of the frame",
-        ],
-    ),
-    (
-        "A Kite From an Old Umbrella",
-        [
-            "Split a cane into two rods",
-            "Cut the cloth off the umbrella",
-            "Iron the cloth flat",
-            "Sew the cloth to the frame",
-            "Hang a tail of ribbons on the lower corner",
-        ],
-    ),
-];
-
-/// Their mixture: the first kite, covered as the second; recipe and step of each line.
-const EXAMPLE_MIX: [(usize, usize); 6] = [(0, 0), (0, 1), (1, 1), (1, 3), (1, 4), (0, 4)];
-
-fn example_answer() -> String {
-    let line = |(at, (recipe, step)): (usize, (usize, usize))| {
-        let place = MixedStep { recipe, step, text: None }.place();
-        format!("Step {}: {} ({place})", at + 1, EXAMPLE[recipe].1[step])
-    };
-    EXAMPLE_MIX.into_iter().enumerate().map(line).collect::<Vec<_>>().join("\n")
-}
+/// Two recipes of no domain that has a prompt of its own, as [`listing`] writes them,
+const EXAMPLE: &str = include_str!("example.txt");
+/// and their mixture: the first kite, covered as the second.
+const EXAMPLE_ANSWER: &str = include_str!("example_answer.txt");
 
 /// Titles and steps in the prompt: each step with its place, which the model has only to copy.
 fn listing(recipes: &[(String, Vec<&str>)]) -> String {
@@ -154,7 +109,7 @@ fn read(answer: &str, recipes: &[&Recipe]) -> Result<Vec<MixedStep>, Fault> {
 
 fn is_repeated(step: &MixedStep) -> bool {
     let words = step.text.as_deref().unwrap_or_default();
-    EXAMPLE.iter().any(|(_, steps)| steps.contains(&words))
+    EXAMPLE.lines().any(|line| line.split_once(" (").is_some_and(|(known, _)| known == words))
 }
 
 /// The steps of an answer. One line that is no step rejects it all: nothing is guessed.
@@ -195,7 +150,7 @@ fn strip<'a>(text: &'a str, beginning: &str) -> Option<&'a str> {
 mod tests {
     use std::cell::RefCell;
 
-    use super::super::mix::tests::{kitchen, step as mixed};
+    use super::super::mix::tests::kitchen;
     use super::*;
 
     const GOOD: &str = "Step 1: A (Step 1 in Recipe 1)\nStep 2: B (Step 2 in Recipe 1)\n\
@@ -255,14 +210,23 @@ mod tests {
 
     #[test]
     fn the_example_is_a_good_answer_to_its_own_question_alone() {
-        let (recipes, _) = kitchen(&[&EXAMPLE[0].1, &EXAMPLE[1].1]);
+        let of_recipe = |recipe: &'static str| {
+            let steps = recipe.lines().filter_map(|line| Some(line.split_once(" (")?.0));
+            steps.collect::<Vec<_>>()
+        };
+        let steps: Vec<Vec<&str>> = EXAMPLE.trim_end().split("\n\n").map(of_recipe).collect();
+        assert_eq!(steps.iter().map(Vec::len).collect::<Vec<_>>(), [5, 5]);
+        let titles = ["A Newspaper Kite", "A Kite From an Old Umbrella"].map(str::to_owned);
+        let listed: Vec<_> = titles.into_iter().zip(steps.clone()).collect();
+        assert_eq!(listing(&listed), EXAMPLE);
+        let (recipes, _) = kitchen(&[&steps[0], &steps[1]]);
         let recipes: Vec<&Recipe> = recipes.iter().collect();
-        let steps = parse(&example_answer()).unwrap();
-        assert_eq!(check(&steps, &recipes), Ok(()));
-        let without_words = steps.iter().map(|s| mixed(s.recipe, s.step));
-        assert!(without_words.eq(EXAMPLE_MIX.map(|(recipe, step)| mixed(recipe, step))));
-        let recited = example_answer();
-        let (why, words) = read(&recited, &recipes).unwrap_err();
+        let mixture = parse(EXAMPLE_ANSWER).unwrap();
+        assert_eq!(check(&mixture, &recipes), Ok(()));
+        for mixed in mixture {
+            assert_eq!(mixed.text.as_deref(), Some(steps[mixed.recipe][mixed.step]));
+        }
+        let (why, words) = read(EXAMPLE_ANSWER, &recipes).unwrap_err();
         assert_eq!(why, Rejected::UnknownStep);
         assert!(words.contains("steps of the example"), "{words}");
     }

@@ -24,7 +24,6 @@ pub use mine::{MineOptions, groups};
 pub use mix::{MixedStep, Mixer, Rejected};
 pub use recipes::Recipe;
 
-/// Why examples cannot be made, read, or found in a library.
 #[derive(Debug, thiserror::Error)]
 pub enum DatasetError {
     #[error("{}: line {line}: {reason}; make it again with `stitch dataset mix`", path.display())]

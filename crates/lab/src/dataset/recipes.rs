@@ -1,10 +1,10 @@
 //! The videos of a library as recipes: their steps in order.
 
-use std::collections::BTreeMap;
-
 use stitch_core::clip::{Clip, ClipId, VideoId};
 use stitch_core::pool::Pool;
 use stitch_engine::library::{Library, LibraryError, VideoRecord};
+
+use crate::rows::grouped;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recipe {
@@ -27,10 +27,8 @@ impl Recipe {
 
 /// The recipes of all videos that name at least two steps. Scenes without words are no steps.
 pub fn recipes(library: &Library, pool: &Pool) -> Result<Vec<Recipe>, LibraryError> {
-    let mut steps: BTreeMap<VideoId, Vec<ClipId>> = BTreeMap::new();
-    for (row, clip) in pool.clips().iter().enumerate().filter(|(_, clip)| has_words(clip)) {
-        steps.entry(clip.video).or_default().push(ClipId(row as u32));
-    }
+    let clips = pool.clips().iter().zip((0..).map(ClipId)).filter(|(clip, _)| has_words(clip));
+    let steps = grouped(clips.map(|(clip, id)| (clip.video, id)));
     let videos = library.videos()?;
     let recipe = |record: &VideoRecord| {
         let mut steps = steps.get(&VideoId(record.id)).filter(|steps| steps.len() >= 2)?.clone();

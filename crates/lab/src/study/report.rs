@@ -6,6 +6,7 @@ use std::fmt;
 use serde::Serialize;
 
 use super::agreement;
+use crate::rows::{first_of_each, grouped};
 use crate::suite::metrics::{Estimate, ratio};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -87,12 +88,7 @@ impl StudyReport {
     pub fn new(judgements: &[Judgement], seed: u64) -> Self {
         let distinct =
             |of: fn(&Judgement) -> &str| judgements.iter().map(of).collect::<BTreeSet<_>>().len();
-        let mut questions: Vec<&str> = Vec::new();
-        for one in judgements {
-            if !questions.contains(&one.question.as_str()) {
-                questions.push(&one.question);
-            }
-        }
+        let questions = first_of_each(judgements.iter().map(|one| one.question.as_str()));
         Self {
             raters: distinct(|one| &one.rater),
             samples: distinct(|one| &one.sample),
@@ -104,10 +100,8 @@ impl StudyReport {
 }
 
 fn wins(judgements: &[Judgement], question: &str, seed: u64) -> Vec<Wins> {
-    let mut duels: BTreeMap<(&str, &str), Vec<&Judgement>> = BTreeMap::new();
-    for one in judgements.iter().filter(|one| one.question == question) {
-        duels.entry((&one.a, &one.b)).or_default().push(one);
-    }
+    let own = judgements.iter().filter(|one| one.question == question);
+    let duels = grouped(own.map(|one| ((one.a.as_str(), one.b.as_str()), one)));
     let row = |((a, b), answers): ((&str, &str), Vec<&Judgement>)| {
         let mut clusters: BTreeMap<&str, (f64, f64)> = BTreeMap::new();
         for one in &answers {
@@ -132,12 +126,10 @@ fn wins(judgements: &[Judgement], question: &str, seed: u64) -> Vec<Wins> {
 fn units<'a>(
     judgements: impl Iterator<Item = &'a Judgement>,
 ) -> BTreeMap<(&'a str, &'a str, &'a str, &'a str), Vec<usize>> {
-    let mut units: BTreeMap<_, Vec<usize>> = BTreeMap::new();
-    for one in judgements {
+    grouped(judgements.map(|one| {
         let unit = (one.sample.as_str(), one.a.as_str(), one.b.as_str(), one.question.as_str());
-        units.entry(unit).or_default().push(one.preference as usize);
-    }
-    units
+        (unit, one.preference as usize)
+    }))
 }
 
 fn agree(judgements: &[Judgement], question: &str) -> Agreement {

@@ -4,7 +4,7 @@
 //! kind can be made, others fill its quota, and the shortage is counted; [`Question::alone`] gives each
 //! kind without what was filled in.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 
 use rand::seq::{IndexedRandom, SliceRandom};
 use rand::{RngExt, SeedableRng};
@@ -21,6 +21,7 @@ use stitch_engine::progress::Progress;
 
 use super::{MeasureError, par_map};
 use crate::collection::{Collection, Instance};
+use crate::rows::grouped;
 
 /// What makes a sequence a distractor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -129,7 +130,7 @@ impl KindCounts {
 
 pub struct Distractors<'a> {
     collection: &'a Collection,
-    tasks: HashMap<&'a str, Vec<VideoId>>,
+    tasks: BTreeMap<&'a str, Vec<VideoId>>,
     belief: Belief,
     costs: KBestOptions,
     seed: u64,
@@ -137,10 +138,7 @@ pub struct Distractors<'a> {
 
 impl<'a> Distractors<'a> {
     pub fn new(collection: &'a Collection, calibration: &Calibration, seed: u64) -> Self {
-        let mut tasks: HashMap<&str, Vec<VideoId>> = HashMap::new();
-        for (id, video) in &collection.videos {
-            tasks.entry(&video.task).or_default().push(*id);
-        }
+        let tasks = grouped(collection.videos.iter().map(|(id, video)| (video.task.as_str(), *id)));
         let (belief, costs) = (calibration.belief(), Options::default().k_best);
         Self { collection, tasks, belief, costs, seed }
     }

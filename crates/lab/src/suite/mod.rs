@@ -42,15 +42,12 @@ use stitch_engine::recipe::RecipeError;
 use stitch_engine::scorer::ScorerError;
 use stitch_engine::transcript::TranscriptError;
 
-/// Why something could not be measured.
 #[derive(Debug, thiserror::Error)]
 pub enum MeasureError {
     #[error("the set has no procedure to measure; videos with two steps or more make one")]
     NoProcedures,
     #[error("{name}: {source}")]
     Method { name: String, source: ScorerError },
-    #[error("a baseline's network failed: {0}")]
-    Network(#[from] candle_core::Error),
     #[error("{}: holds no media file with a .srt beside it", folder.display())]
     NoSubtitles { folder: PathBuf },
     #[error("{}: {source}; give a file or folder of procedures (.jsonl)", path.display())]

@@ -5,14 +5,13 @@
 //! those places, and so does a reciprocal. A scorer that gives all 500 candidates the same score gets a
 //! median rank of 250.5 and R@50 of 0.10.
 
-use std::collections::BTreeMap;
-
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::metrics::{Estimate, interval, median_of};
+use crate::rows::grouped;
 
 /// Bootstrap samples of an interval, unless [`super::compare::CompareOptions`] says otherwise.
 pub const RESAMPLES: usize = 10_000;
@@ -120,11 +119,7 @@ pub struct Clusters(pub Vec<Vec<usize>>);
 impl Clusters {
     /// Row i belongs to video i; in the order of videos.
     pub fn of<T: Ord>(videos: impl IntoIterator<Item = T>) -> Self {
-        let mut clusters: BTreeMap<T, Vec<usize>> = BTreeMap::new();
-        for (at, video) in videos.into_iter().enumerate() {
-            clusters.entry(video).or_default().push(at);
-        }
-        Self(clusters.into_values().collect())
+        Self(grouped(videos.into_iter().zip(0..)).into_values().collect())
     }
 
     /// The metrics of the ranks, and of bootstrap samples of whole clusters. The same seed gives the same

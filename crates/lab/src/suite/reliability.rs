@@ -99,19 +99,19 @@ fn panel(out: &mut String, group: &GroupReliability, (left, top): (f64, f64)) {
     let y = |share: f64| top + SIDE * (1.0 - share);
     let GroupReliability { name, clips, calibration_error, bins } = group;
     let title = format!("{name}: {clips} clips, calibration error {calibration_error:.3}");
-    text(out, left, top - 12.0, "start", &title);
+    *out += &text(left, top - 12.0, "start", &title);
     for tick in [0.0, 0.2, 0.4, 0.6, 0.8, 1.0] {
-        line(out, (x(0.0), y(tick)), (x(1.0), y(tick)), "#ddd");
-        text(out, left - 8.0, y(tick) + 4.0, "end", &tick.to_string());
-        text(out, x(tick), y(0.0) + 16.0, "middle", &tick.to_string());
+        *out += &line((x(0.0), y(tick)), (x(1.0), y(tick)), "#ddd");
+        *out += &text(left - 8.0, y(tick) + 4.0, "end", &tick.to_string());
+        *out += &text(x(tick), y(0.0) + 16.0, "middle", &tick.to_string());
     }
-    line(out, (x(0.0), y(0.0)), (x(1.0), y(1.0)), "#999");
+    *out += &line((x(0.0), y(0.0)), (x(1.0), y(1.0)), "#999");
     for bin in bins {
         let middle = (bin.from + bin.to) / 2.0;
-        text(out, x(middle), y(0.0) + 32.0, "middle", &bin.count.to_string());
+        *out += &text(x(middle), y(0.0) + 32.0, "middle", &bin.count.to_string());
         if bin.count > 0 {
             let ([low, high], at) = (bin.interval(), x(bin.predicted));
-            line(out, (at, y(low)), (at, y(high)), "#1f6f8b");
+            *out += &line((at, y(low)), (at, y(high)), "#1f6f8b");
             let right = y(bin.right);
             let _ = writeln!(
                 out,
@@ -120,7 +120,7 @@ fn panel(out: &mut String, group: &GroupReliability, (left, top): (f64, f64)) {
         }
     }
     let axis = "probability; below it clips; upwards the share that is right";
-    text(out, x(0.5), y(0.0) + 46.0, "middle", axis);
+    *out += &text(x(0.5), y(0.0) + 46.0, "middle", axis);
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The section of a report on one set, with a cache so that an evaluation that was stopped continues.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -16,32 +16,22 @@ use super::experiments::consistency::{Edges, consistency};
 use super::report::Section;
 use super::test_set::TestSet;
 
-/// Finished results in a folder, by a digest of their key.
-pub struct ResultCache {
-    folder: PathBuf,
-}
-
-impl ResultCache {
-    pub fn new(folder: &Path) -> Result<Self, FileError> {
-        std::fs::create_dir_all(folder).map_err(FileError::at(folder))?;
-        Ok(Self { folder: folder.into() })
+/// The result that a folder has under a key; made and kept there where it is missing or cannot be read any more.
+pub fn cached<T: Serialize + DeserializeOwned>(
+    folder: &Path,
+    key: &str,
+    make: impl FnOnce() -> Result<T, MeasureError>,
+) -> Result<T, MeasureError> {
+    let digest = Sha256::digest(key.as_bytes());
+    let path = folder.join(format!("{}.json", hex(&digest[..12])));
+    let known = std::fs::read_to_string(&path).ok();
+    if let Some(known) = known.and_then(|text| serde_json::from_str(&text).ok()) {
+        return Ok(known);
     }
-
-    fn path(&self, key: &str) -> PathBuf {
-        let digest = Sha256::digest(key.as_bytes());
-        self.folder.join(format!("{}.json", hex(&digest[..12])))
-    }
-
-    /// None where it is missing or cannot be read any more.
-    pub fn read<T: DeserializeOwned>(&self, key: &str) -> Option<T> {
-        let text = std::fs::read_to_string(self.path(key)).ok()?;
-        serde_json::from_str(&text).ok()
-    }
-
-    pub fn write<T: Serialize>(&self, key: &str, value: &T) -> Result<(), FileError> {
-        let text = serde_json::to_string(value).unwrap_or_default();
-        write_whole(&self.path(key), text.as_bytes())
-    }
+    let made = make()?;
+    std::fs::create_dir_all(folder).map_err(FileError::at(folder))?;
+    write_whole(&path, serde_json::to_string(&made).unwrap_or_default().as_bytes())?;
+    Ok(made)
 }
 
 /// What a section is called and measured with.
@@ -77,7 +67,7 @@ pub fn section(
     })
 }
 
-/// A key for [`ResultCache`]: the clips, features and procedures of a set, the calibration of its encoder,
+/// A key for [`cached`]: the clips, features and procedures of a set, the calibration of its encoder,
 /// the program's version, and whatever else matters.
 pub fn fingerprint(set: &TestSet, also: &[&str]) -> String {
     let mut hash = Sha256::new();
@@ -117,10 +107,12 @@ mod tests {
     #[test]
     fn what_is_kept_is_found_by_what_it_was_made_from() {
         let folder = tempfile::tempdir().unwrap();
-        let cache = ResultCache::new(&folder.path().join("parts")).unwrap();
-        cache.write("this", &vec![1, 2]).unwrap();
-        assert_eq!(cache.read::<Vec<u8>>("this"), Some(vec![1, 2]));
-        assert_eq!(cache.read::<Vec<u8>>("that"), None);
-        assert_eq!(cache.read::<String>("this"), None, "of another shape");
+        let of =
+            |key: &str, text: &str| cached(folder.path(), key, || Ok(text.to_owned())).unwrap();
+        assert_eq!(of("this", "made"), "made");
+        assert_eq!(of("this", "made again"), "made");
+        assert_eq!(of("that", "other"), "other");
+        let numbers = cached(folder.path(), "this", || Ok(vec![1, 2])).unwrap();
+        assert_eq!(numbers, [1, 2], "of another shape");
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use serde::Serialize;
-use stitch_core::clip::VideoId;
+use stitch_core::clip::{Clip, VideoId};
 use stitch_core::procedure::Procedure;
 use stitch_engine::demonstrate::{Demonstrator, Options, Step, demonstrate};
 use stitch_engine::library::{Library, LibraryError};
@@ -12,6 +12,7 @@ use stitch_engine::progress::Progress;
 use super::MeasureError;
 use super::made_up::{RESAMPLES, file_name, is_right, same_place};
 use super::metrics::{Estimate, count_ratio, ratio};
+use crate::rows::grouped;
 use stitch_world::library::{MixedProcedure, MixedStep};
 
 /// The answers of two libraries of the same videos. Two clips are the same if they are of the same file
@@ -116,11 +117,8 @@ type Places = BTreeMap<String, Vec<(u64, u64)>>;
 fn places(library: &Library) -> Result<Places, LibraryError> {
     let videos = library.videos()?;
     let files: HashMap<_, _> = videos.iter().map(|v| (VideoId(v.id), file_name(&v.path))).collect();
-    let mut places = Places::new();
-    for clip in library.pool()?.clips() {
-        let spans = places.entry(files[&clip.video].clone()).or_default();
-        spans.push((clip.span.start(), clip.span.end()));
-    }
+    let place = |clip: &Clip| (files[&clip.video].clone(), (clip.span.start(), clip.span.end()));
+    let mut places = grouped(library.pool()?.clips().iter().map(place));
     places.values_mut().for_each(|spans| spans.sort_unstable());
     Ok(places)
 }

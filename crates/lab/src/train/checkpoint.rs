@@ -9,6 +9,7 @@ use safetensors::tensor::{Dtype, TensorView};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
+use stitch_engine::evaluator::AdamWState;
 use stitch_engine::files::{FileError, hex, write_whole};
 use stitch_engine::models::Weights;
 
@@ -36,10 +37,9 @@ pub struct Position {
     pub history: Vec<TrainEvent>,
 }
 
-/// A checkpoint that was read.
 pub struct Checkpoint {
     pub position: Position,
-    pub state: OptimiserState<'static>,
+    pub state: OptimiserState,
     /// The weights of the best epoch; empty before the first.
     pub best: Vec<f32>,
 }
@@ -62,21 +62,21 @@ pub fn write(
     folder: &Path,
     settings: &Value,
     position: &Position,
-    state: &OptimiserState<'_>,
+    state: &OptimiserState,
     best: &[f32],
 ) -> Result<(), TrainError> {
     let path = folder.join(FILE);
     let head = json!({
         "version": VERSION,
-        "steps": state.steps,
+        "steps": state.moments.steps,
         "fingerprint": fingerprint(settings),
         "settings": settings,
         "position": position,
     });
     let rows: [(&str, &[f32]); 4] = [
         ("weights", &state.weights),
-        ("first", &state.first),
-        ("second", &state.second),
+        ("first", &state.moments.first),
+        ("second", &state.moments.second),
         ("best", best),
     ];
     let bytes = rows.map(|(_, row)| row.iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<u8>>());
@@ -115,12 +115,8 @@ pub fn read(
     }
     let row = |name: &str| weights.tensor(name, &[count]);
     let best = if head.position.best.is_some() { row("best")? } else { Vec::new() };
-    let state = OptimiserState {
-        weights: row("weights")?.into(),
-        first: row("first")?.into(),
-        second: row("second")?.into(),
-        steps: head.steps,
-    };
+    let moments = AdamWState { first: row("first")?, second: row("second")?, steps: head.steps };
+    let state = OptimiserState { weights: row("weights")?, moments };
     Ok(Some(Checkpoint { position: head.position, state, best }))
 }
 
@@ -157,12 +153,8 @@ mod tests {
     use super::*;
 
     fn write_numbers(folder: &Path, settings: &Value, numbers: &[f32]) -> Position {
-        let state = OptimiserState {
-            weights: numbers.into(),
-            first: numbers.into(),
-            second: numbers.into(),
-            steps: 7,
-        };
+        let moments = AdamWState { first: numbers.into(), second: numbers.into(), steps: 7 };
+        let state = OptimiserState { weights: numbers.into(), moments };
         let position = Position { epoch: 1, batch: 3, loss: (0.25, 2), ..Position::default() };
         write(folder, settings, &position, &state, &[]).unwrap();
         position
@@ -176,7 +168,7 @@ mod tests {
         let numbers = [1.0 / 3.0, -1e-20, 5.0];
         let position = write_numbers(folder.path(), &settings, &numbers);
         let found = read(folder.path(), &settings, 3).unwrap().unwrap();
-        assert_eq!((&*found.state.weights, found.state.steps), (&numbers[..], 7));
+        assert_eq!((&found.state.weights[..], found.state.moments.steps), (&numbers[..], 7));
         assert_eq!(found.position, position);
     }
 

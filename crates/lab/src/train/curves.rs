@@ -1,8 +1,6 @@
 //! The curves of a training as one SVG: the loss, and the median rank and R@50 on held-out procedures, each in
 //! a panel over the epochs.
 
-use std::fmt::Write;
-
 use super::history::{Epoch, TrainEvent};
 use crate::svg::{self, line, text};
 
@@ -47,22 +45,19 @@ pub fn svg(events: &[TrainEvent]) -> String {
 }
 
 fn draw(panels: &[Panel]) -> String {
-    let height = TOP + panels.len() as f64 * (PANEL + GAP) + 20.0;
+    let bottom = TOP + panels.len() as f64 * (PANEL + GAP) - GAP;
+    let height = bottom + GAP + 20.0;
     let last = panels.iter().flat_map(|panel| &panel.points).map(|point| point.0);
     let last = last.fold(1.0, f64::max);
     let mut out = svg::begin(WIDTH, height);
     for (number, panel) in panels.iter().enumerate() {
-        let top = TOP + number as f64 * (PANEL + GAP);
-        panel.draw(top, last, &mut out);
+        out += &panel.draw(TOP + number as f64 * (PANEL + GAP), last);
     }
-    let bottom = TOP + panels.len() as f64 * (PANEL + GAP) - GAP;
     for epoch in ticks(0.0, last, 10) {
-        let x = across(epoch, last);
-        text(&mut out, x, bottom + 16.0, "middle", &number(epoch));
+        out += &text(across(epoch, last), bottom + 16.0, "middle", &number(epoch));
     }
-    text(&mut out, (LEFT + WIDTH - RIGHT) / 2.0, bottom + 34.0, "middle", "epoch");
-    out.push_str("</svg>\n");
-    out
+    out += &text((LEFT + WIDTH - RIGHT) / 2.0, bottom + 34.0, "middle", "epoch");
+    out + "</svg>\n"
 }
 
 fn across(epoch: f64, last: f64) -> f64 {
@@ -70,42 +65,39 @@ fn across(epoch: f64, last: f64) -> f64 {
 }
 
 impl Panel {
-    fn draw(&self, top: f64, last: f64, out: &mut String) {
+    fn draw(&self, top: f64, last: f64) -> String {
         let (low, high) = self.bounds();
         let scale = |value: f64| if self.logarithmic { value.max(1e-9).log10() } else { value };
         let down = |value: f64| {
             let share = (scale(value) - scale(low)) / (scale(high) - scale(low));
             top + PANEL * (1.0 - share)
         };
-        text(out, LEFT, top - 10.0, "start", self.title);
+        let mut out = text(LEFT, top - 10.0, "start", self.title);
         for tick in self.ticks(low, high) {
             let y = down(tick);
-            line(out, (LEFT, y), (WIDTH - RIGHT, y), "#ddd");
-            text(out, LEFT - 8.0, y + 4.0, "end", &number(tick));
+            out += &line((LEFT, y), (WIDTH - RIGHT, y), "#ddd");
+            out += &text(LEFT - 8.0, y + 4.0, "end", &number(tick));
         }
         for epoch in ticks(0.0, last, 10) {
-            line(out, (across(epoch, last), top), (across(epoch, last), top + PANEL), "#eee");
+            let x = across(epoch, last);
+            out += &line((x, top), (x, top + PANEL), "#eee");
         }
-        let points: Vec<(f64, f64)> =
-            self.points.iter().map(|(x, y)| (across(*x, last), down(*y))).collect();
-        let path: Vec<String> = points.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
+        let (mut path, mut dots) = (Vec::new(), String::new());
         let colour = self.colour;
-        let _ = writeln!(
-            out,
-            "<polyline points=\"{}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\"/>",
-            path.join(" ")
-        );
-        for ((epoch, _), (x, y)) in self.points.iter().zip(&points) {
+        for (epoch, value) in &self.points {
+            let (x, y) = (across(*epoch, last), down(*value));
+            path.push(format!("{x:.1},{y:.1}"));
             let kept = self.best == Some(*epoch);
             let size = if kept { 5.0 } else { 2.0 };
-            let _ = writeln!(
-                out,
-                "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{size}\" fill=\"{colour}\"/>"
-            );
+            dots +=
+                &format!("<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{size}\" fill=\"{colour}\"/>\n");
             if kept {
-                text(out, *x, y - 8.0, "middle", "kept");
+                dots += &text(x, y - 8.0, "middle", "kept");
             }
         }
+        let path = path.join(" ");
+        let style = format!("fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\"");
+        out + &format!("<polyline points=\"{path}\" {style}/>\n{dots}")
     }
 
     /// The range of the vertical axis, never empty.

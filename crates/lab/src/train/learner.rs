@@ -1,7 +1,5 @@
 //! An evaluator with its optimiser, AdamW, on CPU or on a GPU.
 
-use std::borrow::Cow;
-
 #[cfg(feature = "cuda")]
 use stitch_engine::evaluator::gpu::{Arithmetic, GpuNetwork};
 use stitch_engine::evaluator::{
@@ -11,20 +9,9 @@ use stitch_engine::evaluator::{
 use stitch_engine::models::NnError;
 
 /// Everything that a step changes.
-pub struct OptimiserState<'a> {
-    pub weights: Cow<'a, [f32]>,
-    /// Adam's first moment, the running mean of gradients.
-    pub first: Cow<'a, [f32]>,
-    /// Adam's second moment, the running mean of their squares.
-    pub second: Cow<'a, [f32]>,
-    pub steps: u64,
-}
-
-impl OptimiserState<'_> {
-    fn moments(self) -> AdamWState {
-        let (first, second) = (self.first.into_owned(), self.second.into_owned());
-        AdamWState { first, second, steps: self.steps }
-    }
+pub struct OptimiserState {
+    pub weights: Vec<f32>,
+    pub moments: AdamWState,
 }
 
 pub trait Learner {
@@ -37,7 +24,7 @@ pub trait Learner {
         dropout: Dropout,
     ) -> Result<f32, EvaluatorError>;
 
-    fn state(&self) -> Result<OptimiserState<'_>, EvaluatorError>;
+    fn state(&self) -> Result<OptimiserState, EvaluatorError>;
 }
 
 /// On CPU: parameters, gradient and moments are one flat buffer each.
@@ -50,13 +37,13 @@ pub struct CpuLearner {
 
 impl CpuLearner {
     /// From the beginning, or from a state of this evaluator.
-    pub fn new(mut evaluator: Evaluator, state: Option<OptimiserState<'_>>) -> Self {
+    pub fn new(mut evaluator: Evaluator, state: Option<OptimiserState>) -> Self {
         let count = evaluator.network.parameters.len();
         let optimiser = match state {
             None => AdamWState::new(count),
             Some(state) => {
                 evaluator.network.parameters.copy_from_slice(&state.weights);
-                state.moments()
+                state.moments
             }
         };
         let activations = Activations::new(&evaluator.network.config);
@@ -78,13 +65,9 @@ impl Learner for CpuLearner {
         Ok(loss)
     }
 
-    fn state(&self) -> Result<OptimiserState<'_>, EvaluatorError> {
-        Ok(OptimiserState {
-            weights: self.evaluator.network.parameters.as_slice().into(),
-            first: self.optimiser.first.as_slice().into(),
-            second: self.optimiser.second.as_slice().into(),
-            steps: self.optimiser.steps,
-        })
+    fn state(&self) -> Result<OptimiserState, EvaluatorError> {
+        let weights = self.evaluator.network.parameters.clone();
+        Ok(OptimiserState { weights, moments: self.optimiser.clone() })
     }
 }
 
@@ -99,18 +82,13 @@ impl GpuLearner {
     /// From the beginning, or from a state of this evaluator.
     pub fn new(
         evaluator: &Evaluator,
-        state: Option<OptimiserState<'_>>,
+        state: Option<OptimiserState>,
         arithmetic: Arithmetic,
     ) -> Result<Self, NnError> {
-        let config = &evaluator.network.config;
-        let network = match state {
-            None => GpuNetwork::new(config, &evaluator.network.parameters, None, arithmetic)?,
-            Some(state) => {
-                let weights = state.weights.clone();
-                GpuNetwork::new(config, &weights, Some(&state.moments()), arithmetic)?
-            }
-        };
-        Ok(Self { network })
+        let Evaluator { network, .. } = evaluator;
+        let moments = state.as_ref().map(|state| &state.moments);
+        let weights = state.as_ref().map_or(&network.parameters[..], |state| &state.weights[..]);
+        Ok(Self { network: GpuNetwork::new(&network.config, weights, moments, arithmetic)? })
     }
 }
 
@@ -126,10 +104,8 @@ impl Learner for GpuLearner {
         Ok(self.network.step(batch, labels, dropout, adamw)?)
     }
 
-    fn state(&self) -> Result<OptimiserState<'_>, EvaluatorError> {
-        let AdamWState { first, second, steps } = self.network.state()?;
-        let weights = self.network.parameters()?.into();
-        Ok(OptimiserState { weights, first: first.into(), second: second.into(), steps })
+    fn state(&self) -> Result<OptimiserState, EvaluatorError> {
+        Ok(OptimiserState { weights: self.network.parameters()?, moments: self.network.state()? })
     }
 }
 

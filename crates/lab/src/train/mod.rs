@@ -14,7 +14,7 @@ mod run;
 
 use std::path::PathBuf;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::{Value, json};
 use stitch_engine::evaluator::{Config, EvaluatorError, Precision};
 use stitch_engine::files::FileError;
@@ -34,7 +34,7 @@ use run::{Plan, Run};
 pub use sampler::NegativeRates;
 use sampler::{Sampler, Windows};
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TrainOptions {
     pub seed: u64,
     pub epochs: usize,
@@ -53,15 +53,10 @@ pub struct TrainOptions {
     pub held_out: usize,
     /// Whether weights of similarity, source changes and steps back are searched and added to the
     /// network's logit.
-    #[serde(default = "default_prior")]
     pub prior: bool,
 }
 
-fn default_prior() -> bool {
-    true
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Schedule {
     Constant,
@@ -108,7 +103,6 @@ pub enum TrainDevice {
     CudaBf16,
 }
 
-/// Why training failed.
 #[derive(Debug, thiserror::Error)]
 pub enum TrainError {
     #[error(

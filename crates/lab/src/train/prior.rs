@@ -5,6 +5,7 @@ use stitch_engine::evaluator::{Evaluator, Prior, SequenceStats};
 use stitch_engine::scorer::ScorerError;
 
 use super::held_out::HeldOut;
+use crate::rows::mean;
 use crate::suite::ranks::Rank;
 
 /// Weights that are tried, in units of the logit's spread; chosen by hand.
@@ -61,12 +62,6 @@ fn units(all: &[Vec<Candidates>]) -> [f32; 3] {
 fn deviation(numbers: impl Iterator<Item = f32> + Clone) -> f32 {
     let middle = mean(numbers.clone());
     mean(numbers.map(|x| (x - middle).powi(2))).sqrt()
-}
-
-/// 0 of none.
-fn mean(numbers: impl Iterator<Item = f32>) -> f32 {
-    let (sum, count) = numbers.fold((0.0, 0), |(sum, count), x| (sum + x, count + 1));
-    sum / count.max(1) as f32
 }
 
 /// The mean logarithm of the truth's rank, over each collection and then over all: one truth that comes

@@ -57,7 +57,7 @@ impl<'a> Plan<'a> {
 fn learner(
     device: TrainDevice,
     evaluator: Evaluator,
-    state: Option<OptimiserState<'_>>,
+    state: Option<OptimiserState>,
 ) -> Result<Box<dyn Learner>, TrainError> {
     if device == TrainDevice::Cpu {
         return Ok(Box::new(CpuLearner::new(evaluator, state)));
@@ -108,7 +108,7 @@ impl<'a> Run<'a> {
             None => (Position::default(), None, Vec::new()),
             Some(found) => (found.position, Some(found.state), found.best),
         };
-        let steps = state.as_ref().map_or(0, |state| state.steps);
+        let steps = state.as_ref().map_or(0, |state| state.moments.steps);
         let learner = learner(output.device, fresh.clone(), state)?;
         let [saved, epoch_began] = [Instant::now(); 2];
         Ok(Self {
@@ -190,7 +190,7 @@ impl<'a> Run<'a> {
         self.epoch_began = Instant::now();
         if self.position.best.is_none_or(|best| epoch.is_better(&best)) {
             self.position.best = Some(epoch);
-            self.best = self.learner.state()?.weights.into_owned();
+            self.best = self.learner.state()?.weights;
         }
         self.record(TrainEvent::Epoch(epoch));
         self.save()

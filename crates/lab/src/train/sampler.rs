@@ -8,7 +8,7 @@ use rand::seq::{IndexedRandom, SliceRandom};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 use rayon::prelude::*;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use stitch_core::clip::{ClipId, VideoId};
 use stitch_core::features::{Features, similarity};
 use stitch_core::pool::Pool;
@@ -17,7 +17,7 @@ use stitch_engine::evaluator::{Batch, Channels, Inputs};
 use crate::collection::{Collection, Instance};
 use crate::dataset::Split;
 use crate::negatives::{Constraint, NegativeContext};
-use crate::rows::select_rows;
+use crate::rows::{grouped, select_rows};
 
 /// Clips that show a step, from which its negatives are made; chosen by hand.
 const MAX_SHOWING: usize = 24;
@@ -26,7 +26,7 @@ const MAX_SHOWING: usize = 24;
 const MAX_DRAWS: usize = 3;
 
 /// Negatives for each positive by kind, and how positives vary.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct NegativeRates {
     /// Negatives that break correctness only,
     pub correctness: f64,
@@ -47,11 +47,9 @@ pub struct NegativeRates {
     /// The share of steps whose text is replaced by that of another clip that shows them.
     pub reword: f64,
     /// The least share of whole videos among the positives; they are repeated up to it.
-    #[serde(default)]
     pub whole: f64,
     /// The share of whole videos of which only some steps are used, so that clips are left for
     /// negatives.
-    #[serde(default)]
     pub shortened: f64,
 }
 
@@ -135,10 +133,8 @@ impl<'a> Windows<'a> {
         let table = StepTable::of(instances);
         let showing = table.showing(pool, &clips, rates.shows);
         let others = table.others(pool, &showing);
-        let mut tasks: BTreeMap<&str, Vec<VideoId>> = BTreeMap::new();
-        for (id, video) in collection.videos.iter().filter(|(id, _)| videos.contains_key(id)) {
-            tasks.entry(&video.task).or_default().push(*id);
-        }
+        let known = collection.videos.iter().filter(|(id, _)| videos.contains_key(id));
+        let tasks = grouped(known.map(|(id, video)| (video.task.as_str(), *id)));
         let instances = balanced(instances, collection, rates.whole);
         let window = |instance: &'a Instance, places: &[usize]| {
             let step = |place: &usize| table.rows[instance.texts[*place].as_str()];

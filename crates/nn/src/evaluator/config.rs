@@ -17,4 +17,6 @@ pub struct EvaluatorConfig {
     pub activation: Activation,
     /// The most steps of one pass.
     pub max_steps: usize,
+    /// Values that come out for a sequence: 1, its logit, for an evaluator.
+    pub outputs: usize,
 }

@@ -270,7 +270,7 @@ impl Network<'_> {
         }
     }
 
-    /// From the CLS tokens to the logits. \[B, d\] -> \[B\]
+    /// From the CLS tokens to the outputs. \[B, d\] -> \[B, outputs\]
     fn head(&self, saved: &mut Activations) -> Vec<f32> {
         let top = &mut saved.top;
         match &self.layout.norm {
@@ -285,9 +285,9 @@ impl Network<'_> {
         self.product(first, &top.hidden_in, &mut top.hidden);
         let (bias, activation) = (self.at(&first.bias), self.config.activation);
         activate(&mut top.hidden, bias, &mut top.pre, activation, None, self.cores);
-        let (weight, bias) = (self.at(&second.weight), self.at(&second.bias)[0]);
-        let rows = top.hidden.chunks_exact(self.config.width);
-        rows.map(|row| dot(row, weight) + bias).collect()
+        let (d, weight, bias) = (self.config.width, self.at(&second.weight), self.at(&second.bias));
+        let outputs = |row| weight.chunks_exact(d).zip(bias).map(move |(w, b)| dot(row, w) + b);
+        top.hidden.chunks_exact(d).flat_map(outputs).collect()
     }
 }
 

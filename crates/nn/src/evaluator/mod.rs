@@ -92,16 +92,30 @@ impl EvaluatorNetwork {
         activations: &mut Activations,
         gradient: &mut [f32],
     ) -> f32 {
-        let network = Network { dropout, ..self.network(Cores::All) };
-        let logits = network.forward(batch, activations);
         let count = labels.right.len().max(1) as f32;
         let slope = |(logit, right): (&f32, &bool)| {
             let probability = 1.0 / (1.0 + (-logit).exp());
             (probability - f32::from(u8::from(*right))) * labels.weight(*right) / count
         };
-        let slopes: Vec<f32> = logits.iter().zip(&labels.right).map(slope).collect();
-        network.backward(&slopes, batch, activations, gradient);
+        let slopes = |logits: &[f32]| logits.iter().zip(&labels.right).map(slope).collect();
+        let logits = self.gradient(batch, dropout, slopes, activations, gradient);
         cross_entropy(&logits, labels)
+    }
+
+    /// The outputs of a batch. `slopes` makes of them the gradient of a loss, from which that of every
+    /// parameter is written to `gradient`.
+    pub fn gradient(
+        &self,
+        batch: &Batch,
+        dropout: Dropout,
+        slopes: impl FnOnce(&[f32]) -> Vec<f32>,
+        activations: &mut Activations,
+        gradient: &mut [f32],
+    ) -> Vec<f32> {
+        let network = Network { dropout, ..self.network(Cores::All) };
+        let outputs = network.forward(batch, activations);
+        network.backward(&slopes(&outputs), batch, activations, gradient);
+        outputs
     }
 
     /// All tensors as the bytes of a safetensors file.

@@ -79,7 +79,7 @@ pub(super) struct ParameterLayout {
     pub position: Range<usize>, // [1 + max_steps, d]; row 0 is the CLS token's
     pub layers: Vec<LayerRange>,
     pub norm: Option<NormRange>,
-    pub head: (LinearRange, LinearRange), // [d, d], [1, d]
+    pub head: (LinearRange, LinearRange), // [d, d], [outputs, d]
 }
 
 impl ParameterLayout {
@@ -91,7 +91,7 @@ impl ParameterLayout {
         let position = builder.tensor("position.weight", &[1 + config.max_steps, d]);
         let layers = (0..config.layers).map(|number| builder.layer(config, number)).collect();
         let norm = config.norm_first.then(|| builder.norm("encoder.norm", d));
-        let head = (builder.linear("head.0", d, d), builder.linear("head.2", 1, d));
+        let head = (builder.linear("head.0", d, d), builder.linear("head.2", config.outputs, d));
         Self { all: builder.0, project, cls, position, layers, norm, head }
     }
 

@@ -5,12 +5,12 @@
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
-use serde::Serialize;
 use serde_json::{Map, Value, json};
 use stitch_core::clip::Span;
 
 use super::json::{pair, read_json};
 use super::{AnnotatedVideo, Annotations, AnnotationsError, wrong};
+use crate::suite::plain::set::{MixedLine, MixedLineStep};
 use crate::suite::plain::{DataIssue, milliseconds, name, span_of_seconds};
 
 const KIND: &str = "a list of detours";
@@ -84,27 +84,11 @@ fn question(record: &Map<String, Value>) -> Option<String> {
     Some(text.trim().to_owned()).filter(|text| !text.is_empty())
 }
 
-/// A procedure from a detour; a line of `mixed.jsonl` beside a list in the plain format.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct DetourProcedure {
-    pub title: String,
-    builder: &'static str,
-    pub steps: Vec<DetourStep>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct DetourStep {
-    pub text: String,
-    pub video: String,
-    /// Its number among the video's steps, from 0.
-    pub step: usize,
-}
-
 /// The procedures of detours between annotated videos, and how many gave none, by reason.
 pub fn procedures(
     detours: &[Detour],
     annotations: &Annotations,
-) -> (Vec<DetourProcedure>, BTreeMap<&'static str, usize>) {
+) -> (Vec<MixedLine>, BTreeMap<&'static str, usize>) {
     let videos: HashMap<&str, &AnnotatedVideo> =
         annotations.videos.iter().map(|video| (video.id.as_str(), video)).collect();
     let (mut made, mut lost) = (Vec::new(), BTreeMap::new());
@@ -120,7 +104,7 @@ pub fn procedures(
 fn procedure(
     detour: &Detour,
     videos: &HashMap<&str, &AnnotatedVideo>,
-) -> Result<DetourProcedure, &'static str> {
+) -> Result<MixedLine, &'static str> {
     let find = |id: &String| videos.get(id.as_str()).copied().ok_or("a video is not annotated");
     let (from, to) = (find(&detour.from)?, find(&detour.to)?);
     let before = (0..from.steps.len()).filter(|at| from.steps[*at].span.start() < detour.time_ms);
@@ -131,18 +115,18 @@ fn procedure(
     let answer = answer.ok_or("no step of the other video is in the window")?;
     let step = |from: &AnnotatedVideo, step: usize| {
         let (text, video) = (from.steps[step].text.clone(), from.id.clone());
-        DetourStep { text, video, step }
+        MixedLineStep { text, video, step }
     };
     let mut steps: Vec<_> = before.map(|at| step(from, at)).collect();
     if steps.is_empty() {
         return Err("nothing was shown before the question");
     }
     steps.extend((answer..to.steps.len()).map(|at| step(to, at)));
-    Ok(DetourProcedure { title: detour.question.clone(), builder: "detours", steps })
+    Ok(MixedLine { title: detour.question.clone(), builder: "detours".into(), steps })
 }
 
 /// The lines of `mixed.jsonl`.
-pub fn to_plain(procedures: &[DetourProcedure]) -> String {
+pub fn to_plain(procedures: &[MixedLine]) -> String {
     procedures.iter().map(|procedure| format!("{}\n", json!(procedure))).collect()
 }
 

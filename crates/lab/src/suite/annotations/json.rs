@@ -17,25 +17,8 @@ struct Keys {
     length: &'static str,
     steps: &'static str,
     text: &'static str,
-    span: Span,
-}
-
-/// Where a step has its times in seconds.
-enum Span {
-    /// Both in a list under this key.
-    Pair(&'static str),
-    /// Under `start` and `end`.
-    StartEnd,
-}
-
-impl Span {
-    fn read(&self, step: &Value) -> Option<(f64, f64)> {
-        let seconds = |key: &str| step.get(key)?.as_f64();
-        match *self {
-            Self::Pair(key) => pair(step.get(key)),
-            Self::StartEnd => seconds("start").zip(seconds("end")),
-        }
-    }
+    /// Of a step's two times in seconds; where there is none, they are under `start` and `end`.
+    span: Option<&'static str>,
 }
 
 /// COIN: an object of videos under `database` as its authors give them, or a list of objects with one
@@ -46,7 +29,7 @@ pub fn coin(path: &Path) -> Read {
         length: "duration",
         steps: "annotation",
         text: "label",
-        span: Span::Pair("segment"),
+        span: Some("segment"),
     };
     let root = read_json(path, KEYS.kind)?;
     let records: Vec<(&String, &Value)> = match (&root, root.get("database")) {
@@ -58,10 +41,7 @@ pub fn coin(path: &Path) -> Read {
     };
     let mut read = Annotations::default();
     for (id, record) in records {
-        match record.is_object() {
-            true => read_video(id, text(record, "class"), None, record, &KEYS, &mut read),
-            false => read.report(id.clone(), "it is no object"),
-        }
+        read_video(id, text(record, "class"), None, record, &KEYS, &mut read);
     }
     Ok(read)
 }
@@ -73,7 +53,7 @@ pub fn crosstask(path: &Path) -> Read {
         length: "duration",
         steps: "steps",
         text: "step",
-        span: Span::StartEnd,
+        span: None,
     };
     if path.is_dir() {
         return tables::crosstask(path);
@@ -82,11 +62,9 @@ pub fn crosstask(path: &Path) -> Read {
     let list = root.as_array().ok_or_else(|| wrong(path, KEYS.kind, "it is no list"))?;
     let mut read = Annotations::default();
     for (number, record) in list.iter().enumerate() {
-        let (id, task) = (text(record, "video_id"), text(record, "task"));
-        match record.is_object() {
-            true => read_video(id, task, None, record, &KEYS, &mut read),
-            false => read.report(format!("record {}", number + 1), "it is no object"),
-        }
+        let id = record.get("video_id").and_then(name);
+        let id = id.unwrap_or_else(|| format!("record {}", number + 1));
+        read_video(&id, text(record, "task"), None, record, &KEYS, &mut read);
     }
     Ok(read)
 }
@@ -99,7 +77,7 @@ pub fn hirest(path: &Path) -> Read {
         length: "v_duration",
         steps: "steps",
         text: "heading",
-        span: Span::Pair("absolute_bounds"),
+        span: Some("absolute_bounds"),
     };
     let root = read_json(path, KEYS.kind)?;
     let prompts = root.as_object().ok_or_else(|| wrong(path, KEYS.kind, "it is no object"))?;
@@ -130,7 +108,7 @@ pub fn youcook2(path: &Path) -> Read {
         length: "duration",
         steps: "annotations",
         text: "sentence",
-        span: Span::Pair("segment"),
+        span: Some("segment"),
     };
     let root = read_json(path, KEYS.kind)?;
     let videos = root.get("database").and_then(Value::as_object);
@@ -151,6 +129,9 @@ fn read_video(
     keys: &Keys,
     read: &mut Annotations,
 ) {
+    if !record.is_object() {
+        return read.report(id, "it is no object");
+    }
     let mut video = AnnotatedVideo {
         id: id.into(),
         task: task.into(),
@@ -160,7 +141,12 @@ fn read_video(
     };
     for step in record.get(keys.steps).and_then(Value::as_array).into_iter().flatten() {
         let text = text(step, keys.text);
-        match keys.span.read(step) {
+        let seconds = |key: &str| step.get(key)?.as_f64();
+        let times = match keys.span {
+            Some(key) => pair(step.get(key)),
+            None => seconds("start").zip(seconds("end")),
+        };
+        match times {
             Some((from, to)) => read.add_step(&mut video, text, from, to),
             None => read.report(id, format!("`{text}` has no times")),
         }

@@ -43,7 +43,6 @@ pub struct Annotations {
     seen: HashSet<(String, String)>,
 }
 
-/// Why a set cannot be read at all.
 #[derive(Debug, thiserror::Error)]
 pub enum AnnotationsError {
     #[error(transparent)]

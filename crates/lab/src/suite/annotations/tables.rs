@@ -79,36 +79,24 @@ fn read_file(
     Ok(())
 }
 
-/// The taxonomy of HT-Step.
-#[derive(Clone, Debug, Default)]
-pub struct Taxonomy {
-    /// The steps of each activity, in order: their number among all steps, and what is done.
-    pub activities: BTreeMap<String, Vec<(u64, String)>>,
-    /// Rows that are no step.
-    pub unusable: Vec<String>,
-}
+/// The activity and the words of each step of HT-Step, by number.
+pub type Taxonomy = BTreeMap<u64, (String, String)>;
 
-impl Taxonomy {
-    pub fn read(path: &Path) -> Result<Self, AnnotationsError> {
-        let table = NamedColumns::read(path)?;
-        let columns =
-            [&["global_step_index"][..], &["activity"], &["headline"]].map(|n| table.column(n));
-        let [Some(number), Some(activity), Some(headline)] = columns else {
-            return Err(wrong(path, "the taxonomy of HT-Step", "a column is missing"));
-        };
-        let mut taxonomy = Self::default();
-        for row in &table.rows {
-            let at = |column: usize| value(row, column);
-            match at(number).parse::<u64>() {
-                Ok(number) if !at(headline).is_empty() && !at(activity).is_empty() => {
-                    let step = (number, at(headline).to_owned());
-                    taxonomy.activities.entry(at(activity).into()).or_default().push(step);
-                }
-                _ => taxonomy.unusable.push(line(row).chars().take(80).collect()),
+/// The taxonomy in a file, and the rows that are no step.
+pub fn taxonomy(path: &Path) -> Result<(Taxonomy, Vec<String>), AnnotationsError> {
+    let columns = [&["global_step_index"][..], &["activity"], &["headline"]];
+    let (columns, rows) = table(path, "the taxonomy of HT-Step", columns)?;
+    let (mut steps, mut unusable) = (BTreeMap::new(), Vec::new());
+    for row in &rows {
+        let [number, activity, headline] = columns.map(|column| value(row, column));
+        match number.parse() {
+            Ok(number) if !headline.is_empty() && !activity.is_empty() => {
+                steps.insert(number, (activity.to_owned(), headline.to_owned()));
             }
+            _ => unusable.push(line(row).chars().take(80).collect()),
         }
-        Ok(taxonomy)
     }
+    Ok((steps, unusable))
 }
 
 /// HT-Step: the steps of activities (`taxonomy.csv`) and, where they are there, where videos show them:
@@ -116,9 +104,9 @@ impl Taxonomy {
 /// latter no video has a step, and that is reported.
 pub fn htstep(path: &Path) -> Read {
     let folder = if path.is_dir() { path } else { path.parent().unwrap_or(path) };
-    let taxonomy = Taxonomy::read(&folder.join("taxonomy.csv"))?;
+    let (steps, unusable) = taxonomy(&folder.join("taxonomy.csv"))?;
     let mut read = Annotations::default();
-    for row in &taxonomy.unusable {
+    for row in unusable {
         read.report("taxonomy.csv", format!("`{row}` is no step"));
     }
     let file = folder.join("annotations.csv");
@@ -126,25 +114,17 @@ pub fn htstep(path: &Path) -> Read {
         read.report("annotations.csv", "there is none, so that no step has a time");
         return Ok(read);
     }
-    let table = NamedColumns::read(&file)?;
     let columns =
         [&["video_id", "video"][..], &["global_step_index", "step"], &["start"], &["end"]];
-    let [Some(id), Some(step), Some(from), Some(to)] = columns.map(|names| table.column(names))
-    else {
-        return Err(wrong(&file, "annotations of HT-Step", "a column is missing"));
-    };
-    let mut known: HashMap<u64, (&str, &str)> = HashMap::new();
-    for (activity, steps) in &taxonomy.activities {
-        known.extend(steps.iter().map(|(number, text)| (*number, (activity.as_str(), &text[..]))));
-    }
+    let ([id, step, from, to], rows) = table(&file, "annotations of HT-Step", columns)?;
     /// From, to, text.
     type Shown<'a> = (f64, f64, &'a str);
     // By video and activity.
     let mut videos: BTreeMap<(&str, &str), Vec<Shown>> = BTreeMap::new();
-    for row in &table.rows {
-        let step = value(row, step).parse().ok().and_then(|number: u64| known.get(&number));
+    for row in &rows {
+        let step = value(row, step).parse().ok().and_then(|number: u64| steps.get(&number));
         match (step, number(row, from), number(row, to)) {
-            (Some(&(activity, text)), Some(from), Some(to)) => {
+            (Some((activity, text)), Some(from), Some(to)) => {
                 videos.entry((value(row, id), activity)).or_default().push((from, to, text));
             }
             _ => read.report(value(row, id), format!("`{}` is no step", line(row))),
@@ -161,26 +141,22 @@ pub fn htstep(path: &Path) -> Read {
     Ok(read)
 }
 
-/// A table whose first row names the columns.
-struct NamedColumns {
-    header: StringRecord,
-    rows: Vec<StringRecord>,
-}
-
-impl NamedColumns {
-    fn read(path: &Path) -> Result<Self, AnnotationsError> {
-        Ok(Self::new(&read_text(path)?))
-    }
-
-    fn new(text: &str) -> Self {
-        let mut rows = rows(text);
-        Self { header: rows.next().unwrap_or_default(), rows: rows.collect() }
-    }
-
-    /// The number of the first of these columns that is there.
-    fn column(&self, names: &[&str]) -> Option<usize> {
-        names.iter().find_map(|name| self.header.iter().position(|head| head.trim() == *name))
-    }
+/// The rows of a table whose first one names the columns, and where those are that are wanted, each under one
+/// of its names.
+fn table<const N: usize>(
+    path: &Path,
+    kind: &'static str,
+    wanted: [&[&str]; N],
+) -> Result<([usize; N], Vec<StringRecord>), AnnotationsError> {
+    let text = read_text(path)?;
+    let mut rows = rows(&text);
+    let header = rows.next().unwrap_or_default();
+    let place = |name: &&str| header.iter().position(|head| head.trim() == *name);
+    let columns: Option<Vec<usize>> =
+        wanted.iter().map(|names| names.iter().find_map(place)).collect();
+    let columns = columns.and_then(|columns| columns.try_into().ok());
+    let columns = columns.ok_or_else(|| wrong(path, kind, "a column is missing"))?;
+    Ok((columns, rows.collect()))
 }
 
 fn read_text(path: &Path) -> Result<String, FileError> {
@@ -238,8 +214,13 @@ mod tests {
         assert_eq!(found, [vec!["a", "b"], vec!["x, y", "say \"hi\"\nthere"], vec!["", "last"]]);
         assert!(rows("").is_empty());
         assert_eq!(rows("\"open"), [vec!["open"]]);
-        let table = NamedColumns::new("id,text\n1,boil");
-        assert_eq!((table.column(&["word", "text"]), table.column(&["none"])), (Some(1), None));
+        let folder = folder(&[("t.csv", "id,text\n1,boil")]);
+        let columns = |names: &[&str]| table(&folder.path().join("t.csv"), "x", [names]);
+        assert_eq!(
+            columns(&["word", "text"]).unwrap(),
+            ([1], vec![StringRecord::from(vec!["1", "boil"])])
+        );
+        assert!(columns(&["none"]).is_err());
     }
 
     #[test]

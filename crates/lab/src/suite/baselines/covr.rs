@@ -1,11 +1,11 @@
 //! CoVR (Ventura et al., AAAI 2024): composed retrieval, from a clip and a text to the clip that comes.
 //!
-//! Faithful: one fused embedding of the previous clip and the text, by cross-attention of the text on
-//! the clip; a contrastive loss over the batch in which hard negatives weigh more (their HN-NCE). A
+//! Faithful: one fused embedding of the previous clip and the text, by attention of the two to each
+//! other; a contrastive loss over the batch in which hard negatives weigh more (their HN-NCE). A
 //! sequence scores the mean cosine of predictions and clips. Adapted: their fusion is BLIP's, trained
 //! on millions of triplets; ours is a small one over the frozen features that every method here gets,
-//! which starts from the step's own text. Before the first clip stands a learnt start. The pairs are
-//! the consecutive clips of the training procedures.
+//! which starts from the step's own text. Beside the first step stands a learnt token alone. The pairs
+//! are the consecutive clips of the training procedures.
 
 use super::fusion::Form;
 

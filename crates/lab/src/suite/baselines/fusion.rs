@@ -1,37 +1,42 @@
-//! A small cross-attention transformer: the text of a step attends to the clips before it and predicts the
-//! next clip's embedding. CoVR and VidDetours are forms of it.
+//! A small transformer over the text of a step and the clips before it, which predicts the next clip's
+//! embedding, and where in its video that clip is. CoVR and VidDetours are forms of it.
 
 use std::collections::HashMap;
+use std::hash::Hash;
 
-use candle_core::{D, DType, Device, Result, Tensor, Var};
-use candle_nn::optim::{AdamW, Optimizer, ParamsAdamW};
+use rand::SeedableRng;
 use rand::seq::SliceRandom;
-use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use stitch_core::clip::{Clip, ClipId, VideoId};
 use stitch_core::cover::Sequence;
-use stitch_core::features::{Features, similarity};
+use stitch_core::features::{Features, normalise, similarity};
 use stitch_core::pool::Pool;
 use stitch_engine::scorer::{Query, Scorer, ScorerError};
+use stitch_nn::evaluator::{
+    Activations, AdamW, AdamWState, Batch, Dropout, EvaluatorConfig, EvaluatorNetwork,
+};
+use stitch_nn::kernels::Activation;
 
 use super::{Training, shown};
-use crate::suite::MeasureError;
+use crate::collection::Instance;
 
 // All chosen by hand.
 /// The length of a token.
 const WIDTH: usize = 128;
+/// In the second, the learnt token sees what text and clips made of each other in the first.
+const LAYERS: usize = 2;
 const HEADS: usize = 4;
+/// Parts of a video that the window head distinguishes.
+const PLACES: usize = 10;
 const BATCH: usize = 64;
 /// Smaller batches have too few negatives.
 const MIN_BATCH: usize = 4;
-const EPOCHS: usize = 12;
+const EPOCHS: usize = 24;
 /// Limits the time that a large set takes.
 const MAX_TRAINING_STEPS: usize = 210;
-const LEARNING_RATE: f64 = 1e-3;
+const LEARNING_RATE: f64 = 2e-3;
 /// Of the contrastive softmax.
-pub const TEMPERATURE: f64 = 0.07;
-/// Parts of a video that the window head distinguishes.
-const PLACES: usize = 10;
+pub const TEMPERATURE: f32 = 0.07;
 /// Added to logits that must not count.
 const MASKED: f32 = -1e9;
 
@@ -42,276 +47,276 @@ pub struct Form {
     /// Clips before the step that it attends to.
     pub past: usize,
     /// HN-NCE's β: how much more similar negatives weigh in the loss.
-    pub hard_negatives: Option<f64>,
+    pub hard_negatives: Option<f32>,
     /// Whether it also predicts where in its video the next clip is.
     pub window: bool,
     /// The score of a candidate from its mean cosine and the mean log-probability of its places.
     pub score: fn(f32, f32) -> f32,
 }
 
-struct Linear {
-    weight: Tensor, // [in, out]
-    bias: Tensor,   // [1, out]
-}
-
-impl Linear {
-    fn forward(&self, x: &Tensor) -> Result<Tensor> {
-        x.matmul(&self.weight)?.broadcast_add(&self.bias)
-    }
-}
-
-struct Fusion {
-    form: Form,
-    dim: usize,
-    clip: Linear,   // e -> d
-    text: Linear,   // e -> d
-    start: Tensor,  // [1, d]: stands before the first clip
-    place: Tensor,  // [past, d]: position embedding, the latest clip first
-    query: Linear,  // d -> d
-    key: Linear,    // d -> d
-    value: Linear,  // d -> d
-    out: Linear,    // d -> d
-    up: Linear,     // d -> 2d
-    down: Linear,   // 2d -> d
-    last: Linear,   // d -> e
-    window: Linear, // d -> PLACES
-    variables: Vec<Var>,
-}
-
-struct Initialiser {
-    random: ChaCha8Rng,
-    variables: Vec<Var>,
-}
-
-impl Initialiser {
-    fn tensor(&mut self, shape: (usize, usize), bound: f32) -> Result<Tensor> {
-        let mut number = || bound * self.random.random_range(-1.0..1.0f32);
-        let numbers: Vec<f32> = (0..shape.0 * shape.1).map(|_| number()).collect();
-        let variable = Var::from_vec(numbers, shape, &Device::Cpu)?;
-        self.variables.push(variable.clone());
-        Ok(variable.as_tensor().clone())
-    }
-
-    fn linear(&mut self, into: usize, out: usize, scale: f32) -> Result<Linear> {
-        let weight = self.tensor((into, out), scale / (into as f32).sqrt())?;
-        Ok(Linear { weight, bias: self.tensor((1, out), 0.0)? })
-    }
-}
-
-/// What the network sees: a step, and the clips before it, by row, the latest first; none where there are
-/// fewer.
-struct Input<'a> {
-    text: &'a [f32],
-    past: Vec<Option<usize>>,
-}
-
-/// An input with the clip that comes next.
+/// A step, the clips before it by row in the pool, the latest first, and the clip that comes next.
 struct Sample<'a> {
-    input: Input<'a>,
+    text: &'a [f32],
     words: &'a str,
+    past: Vec<usize>,
     clip: usize,
     place: usize,
 }
 
-impl Fusion {
-    fn init(dim: usize, form: Form, seed: u64) -> Result<Self> {
-        let random = ChaCha8Rng::seed_from_u64(seed);
-        let mut fresh = Initialiser { random, variables: Vec::new() };
-        let d = WIDTH;
-        let network = Self {
-            form,
-            dim,
-            clip: fresh.linear(dim, d, 1.0)?,
-            text: fresh.linear(dim, d, 1.0)?,
-            start: fresh.tensor((1, d), 0.1)?,
-            place: fresh.tensor((form.past, d), 0.1)?,
-            query: fresh.linear(d, d, 1.0)?,
-            key: fresh.linear(d, d, 1.0)?,
-            value: fresh.linear(d, d, 1.0)?,
-            out: fresh.linear(d, d, 1.0)?,
-            up: fresh.linear(d, 2 * d, 1.0)?,
-            down: fresh.linear(2 * d, d, 1.0)?,
-            // Small at first, so that training begins at the step's own text.
-            last: fresh.linear(d, dim, 0.1)?,
-            window: fresh.linear(d, PLACES, 0.1)?,
-            variables: Vec::new(),
+impl Form {
+    /// An untrained network: the first outputs are added to the text, the others are logits of places.
+    fn init(&self, dim: usize, seed: u64) -> EvaluatorNetwork {
+        let config = EvaluatorConfig {
+            inputs: dim,
+            width: WIDTH,
+            layers: LAYERS,
+            heads: HEADS,
+            hidden: 2 * WIDTH,
+            norm_first: true,
+            activation: Activation::Gelu,
+            max_steps: 1 + self.past,
+            outputs: dim + PLACES,
         };
-        Ok(Self { variables: fresh.variables, ..network })
+        let mut network = EvaluatorNetwork::init(config, seed);
+        // The last layer is small at first, so that training begins at the step's own text.
+        let parameters = &mut network.parameters;
+        let last = parameters.len() - (WIDTH + 1) * (dim + PLACES);
+        parameters[last..].iter_mut().for_each(|x| *x *= 0.1);
+        network
     }
 
-    /// Clips, projected, and the start: \[N + 1, d\].
-    fn tokens(&self, clips: Tensor) -> Result<Tensor> {
-        Tensor::cat(&[&self.clip.forward(&clips)?, &self.start], 0)
-    }
-
-    /// Predictions of length 1 \[B, e\] and logits of places \[B, PLACES\]. `row` gives the row of a past
-    /// clip among the tokens from its place among all \[B·P\] and its row in the pool.
-    fn forward(
-        &self,
-        inputs: &[&Input<'_>],
-        tokens: &Tensor,
-        row: impl Fn(usize, usize) -> usize,
-    ) -> Result<(Tensor, Tensor)> {
-        let (b, p, d, size) = (inputs.len(), self.form.past, WIDTH, WIDTH / HEADS);
-        let text = rows(inputs.iter().map(|input| input.text), self.dim)?;
-        let (start, mut chosen, mut mask) = (tokens.dim(0)? - 1, Vec::new(), Vec::new());
-        for input in inputs {
-            // The latest comes first, so the start is at the first that is missing.
-            let first = input.past.iter().position(Option::is_none).unwrap_or(p);
-            for (at, clip) in input.past.iter().enumerate() {
-                let number = chosen.len();
-                chosen.push(clip.map_or(start, |clip| row(number, clip)) as u32);
-                mask.push(if at > first { MASKED } else { 0.0 });
-            }
-        }
-        let past = tokens.index_select(&Tensor::new(chosen, &Device::Cpu)?, 0)?;
-        let past = past.reshape((b, p, d))?.broadcast_add(&self.place)?.reshape((b * p, d))?;
-        let step = self.text.forward(&text)?; // [B, d]
-        let heads = |x: Tensor, n: usize| {
-            x.reshape((b, n, HEADS, size))?.transpose(1, 2)?.contiguous() // [B, H, n, s]
-        };
-        let q = heads(self.query.forward(&step)?, 1)?;
-        let k = heads(self.key.forward(&past)?, p)?;
-        let v = heads(self.value.forward(&past)?, p)?;
-        let scores = (q.matmul(&k.t()?)? / (size as f64).sqrt())?; // [B, H, 1, P]
-        let scores = scores.broadcast_add(&Tensor::from_vec(mask, (b, 1, 1, p), &Device::Cpu)?)?;
-        let shares = candle_nn::ops::softmax(&scores, D::Minus1)?;
-        let seen = shares.matmul(&v)?.transpose(1, 2)?.reshape((b, d))?;
-        let x = (step + self.out.forward(&seen)?)?;
-        let x = (&x + self.down.forward(&self.up.forward(&standard(&x)?)?.gelu()?)?)?; // [B, d]
-        let x = standard(&x)?;
-        Ok((unit(&(text + self.last.forward(&x)?)?)?, self.window.forward(&x)?))
-    }
-
-    fn train(training: &Training<'_>, form: Form) -> Result<Self> {
-        let pool = training.pool;
-        let network = Self::init(pool.clip_features().dim(), form, training.seed)?;
-        let mut samples = samples(training, &places(pool), form.past);
+    fn train(&self, training: &Training<'_>) -> EvaluatorNetwork {
+        let clips = training.pool.clip_features();
+        let mut network = self.init(clips.dim(), training.seed);
+        let mut samples = samples(training, &places(training.pool), self.past);
         if samples.len() < MIN_BATCH {
-            return Ok(network);
+            return network;
         }
-        let params =
-            ParamsAdamW { lr: LEARNING_RATE, weight_decay: 0.01, ..ParamsAdamW::default() };
-        let mut optimiser = AdamW::new(network.variables.clone(), params)?;
+        let mut gradient = vec![0.0; network.parameters.len()];
+        let mut state = AdamWState::new(gradient.len());
+        let mut activations = Activations::new(&network.config);
         let mut random = ChaCha8Rng::seed_from_u64(training.seed ^ 1);
         let steps = (EPOCHS * samples.len().div_ceil(BATCH)).min(MAX_TRAINING_STEPS);
         let mut done = 0;
         while done < steps {
             samples.shuffle(&mut random);
             for batch in samples.chunks(BATCH).filter(|batch| batch.len() >= MIN_BATCH) {
-                let loss = network.loss(batch, pool.clip_features())?;
+                let slopes = |outputs: &[f32]| self.loss(batch, outputs, clips).1;
+                let inputs = inputs(batch, clips);
+                let none = Dropout::none();
+                network.gradient(&inputs, none, slopes, &mut activations, &mut gradient);
                 let share = done as f64 / steps as f64; // cosine schedule
                 let factor = 0.5 * (1.0 + (share * std::f64::consts::PI).cos());
-                optimiser.set_learning_rate(LEARNING_RATE * factor);
-                optimiser.backward_step(&loss)?;
+                let learning_rate = LEARNING_RATE * factor;
+                let adamw = AdamW { learning_rate, weight_decay: 0.01, max_gradient_norm: 1.0 };
+                adamw.step(&mut network.parameters, &mut state, &gradient);
                 done += 1;
             }
         }
-        Ok(network)
+        network
     }
 
-    fn loss(&self, batch: &[Sample<'_>], clips: &Features) -> Result<Tensor> {
-        let wanted = rows(batch.iter().map(|sample| clips.row(sample.clip)), self.dim)?;
-        let inputs: Vec<&Input> = batch.iter().map(|sample| &sample.input).collect();
-        let zeros = vec![0.0; self.dim];
-        let past = inputs.iter().flat_map(|input| &input.past);
-        let past = past.map(|clip| clip.map_or(&zeros[..], |row| clips.row(row)));
-        let tokens = self.tokens(rows(past, self.dim)?)?;
-        let (found, window) = self.forward(&inputs, &tokens, |at, _| at)?;
-        let cosines = (found.matmul(&wanted.t()?)? / TEMPERATURE)?; // [B, B]
-        let cosines = cosines.add(&same_mask(batch)?)?;
-        let loss =
-            (self.contrastive(&cosines)? + self.contrastive(&cosines.t()?.contiguous()?)?)?;
-        if !self.form.window {
-            return Ok(loss);
-        }
-        let places: Vec<u32> = batch.iter().map(|sample| sample.place as u32).collect();
-        loss + candle_nn::loss::cross_entropy(&window, &Tensor::new(places, &Device::Cpu)?)?
-    }
-
-    /// The contrastive loss of rows against the diagonal, HN-NCE where hard negatives weigh more.
-    fn contrastive(&self, cosines: &Tensor) -> Result<Tensor> {
-        let b = cosines.dim(0)?;
-        let eye = Tensor::eye(b, DType::F32, &Device::Cpu)?;
-        let own = (cosines * &eye)?.sum(1)?; // [B]
-        let weighed = match self.form.hard_negatives {
-            None => cosines.clone(),
-            Some(beta) => {
-                // log of (B - 1) · softmax(β s) over the negatives; the positive keeps its weight.
-                let others = ((cosines.detach() * beta)? - (&eye * 1e9)?)?;
-                let all = others.log_sum_exp(1)?.unsqueeze(1)?;
-                let weights = (others.broadcast_sub(&all)? + ((b - 1) as f64).ln())?;
-                (cosines + weights.clamp(-30.0, 30.0)?.mul(&(1.0 - &eye)?)?)?
+    /// The loss of a batch, and its gradient by the network's outputs.
+    fn loss(&self, batch: &[Sample<'_>], outputs: &[f32], clips: &Features) -> (f32, Vec<f32>) {
+        let (b, dim) = (batch.len(), clips.dim());
+        let rows = || batch.iter().zip(outputs.chunks_exact(dim + PLACES));
+        let found: Vec<_> = rows().map(|(sample, output)| predict(sample.text, output)).collect();
+        let cosines = cosines(batch, &found, clips);
+        let mut d_cosines = vec![0.0; b * b];
+        let mut loss = self.contrastive(&cosines, &mut d_cosines, |own, other| own * b + other);
+        loss += self.contrastive(&cosines, &mut d_cosines, |own, other| other * b + own);
+        let mut slopes = vec![0.0; outputs.len()];
+        for (own, (sample, output)) in rows().enumerate() {
+            let slopes = &mut slopes[own * output.len()..][..output.len()];
+            let (d_sum, d_window) = slopes.split_at_mut(dim);
+            for (other, slope) in batch.iter().zip(&d_cosines[own * b..]) {
+                let clip = clips.row(other.clip).iter();
+                d_sum.iter_mut().zip(clip).for_each(|(sum, x)| *sum += slope / TEMPERATURE * x);
             }
+            // Of the sum of text and output, from that of its direction.
+            let (direction, length) = &found[own];
+            let along = similarity(direction, d_sum);
+            d_sum.iter_mut().zip(direction).for_each(|(d, x)| *d = (*d - along * x) / length);
+            if self.window {
+                loss += cross_entropy(&output[dim..], sample.place, b, |at| at, d_window);
+            }
+        }
+        (loss, slopes)
+    }
+
+    /// The contrastive loss of each own cosine against the others, HN-NCE where hard negatives weigh more;
+    /// `at` gives the place of a pair.
+    fn contrastive(
+        &self,
+        cosines: &[f32],
+        slopes: &mut [f32],
+        at: impl Fn(usize, usize) -> usize,
+    ) -> f32 {
+        let b = cosines.len().isqrt();
+        let of_row = |own: usize| {
+            let mut row: Vec<f32> = (0..b).map(|other| cosines[at(own, other)]).collect();
+            if let Some(beta) = self.hard_negatives {
+                // log of (B - 1) · softmax(β s) over the negatives; the positive keeps its weight.
+                let mut others: Vec<f32> = row.iter().map(|cosine| cosine * beta).collect();
+                others[own] = MASKED;
+                let all = log_sum_exp(&others) - ((b - 1) as f32).ln();
+                let weights = others.iter().map(|x| (x - all).clamp(-30.0, 30.0)).enumerate();
+                weights.filter(|(at, _)| *at != own).for_each(|(at, weight)| row[at] += weight);
+            }
+            cross_entropy(&row, own, b, |other| at(own, other), slopes)
         };
-        (weighed.log_sum_exp(1)? - own)?.mean_all()
+        (0..b).map(of_row).sum()
     }
 }
 
-/// A trained network with the clips of a pool.
+/// Sequences of a step's text and the clips before it.
+fn inputs(batch: &[Sample<'_>], clips: &Features) -> Batch {
+    let mut inputs = Batch::default();
+    for sample in batch {
+        inputs.inputs.extend_from_slice(sample.text);
+        sample.past.iter().for_each(|clip| inputs.inputs.extend_from_slice(clips.row(*clip)));
+        inputs.lengths.push(1 + sample.past.len());
+    }
+    inputs
+}
+
+/// The predicted embedding, of length 1, and the length that it had.
+fn predict(text: &[f32], output: &[f32]) -> (Vec<f32>, f32) {
+    let mut sum: Vec<f32> = text.iter().zip(output).map(|(a, b)| a + b).collect();
+    let length = similarity(&sum, &sum).sqrt().max(1e-6);
+    normalise(&mut sum);
+    (sum, length)
+}
+
+/// The cross entropy of logits of which one is right, in a batch of `b`; adds its slopes.
+fn cross_entropy(
+    logits: &[f32],
+    right: usize,
+    b: usize,
+    at: impl Fn(usize) -> usize,
+    slopes: &mut [f32],
+) -> f32 {
+    let all = log_sum_exp(logits);
+    for (number, logit) in logits.iter().enumerate() {
+        let wanted = f32::from(u8::from(number == right));
+        slopes[at(number)] += ((logit - all).exp() - wanted) / b as f32;
+    }
+    (all - logits[right]) / b as f32
+}
+
+fn log_sum_exp(numbers: &[f32]) -> f32 {
+    let most = numbers.iter().copied().fold(f32::MIN, f32::max);
+    most + numbers.iter().map(|x| (x - most).exp()).sum::<f32>().ln()
+}
+
+/// Cosines of predictions and clips over the temperature \\[B, B\\]. Pairs of samples of the same clip or the
+/// same words are no negatives, and are masked.
+fn cosines(batch: &[Sample<'_>], found: &[(Vec<f32>, f32)], clips: &Features) -> Vec<f32> {
+    let mut cosines = Vec::with_capacity(batch.len() * batch.len());
+    for (own, (found, _)) in batch.iter().zip(found) {
+        cosines.extend(batch.iter().map(|other| {
+            let same = own.clip == other.clip || own.words == other.words;
+            let mask = if same && !std::ptr::eq(own, other) { MASKED } else { 0.0 };
+            similarity(found, clips.row(other.clip)) / TEMPERATURE + mask
+        }));
+    }
+    cosines
+}
+
+/// Distinct values, numbered in the order in which they come.
+struct Numbered<T> {
+    values: Vec<T>,
+    numbers: HashMap<T, usize>,
+}
+
+impl<T: Clone + Eq + Hash> Numbered<T> {
+    fn new() -> Self {
+        Self { values: Vec::new(), numbers: HashMap::new() }
+    }
+
+    fn number(&mut self, value: T) -> usize {
+        *self.numbers.entry(value.clone()).or_insert_with(|| {
+            self.values.push(value);
+            self.values.len() - 1
+        })
+    }
+}
+
+/// A trained network with the places of a pool's clips.
 pub struct Predictor {
-    network: Fusion,
-    /// Of every clip.
-    tokens: Tensor,
+    form: Form,
+    network: EvaluatorNetwork,
     places: Vec<usize>,
 }
 
 impl Predictor {
-    pub fn train(training: &Training<'_>, form: Form) -> Result<Self> {
-        Self::new(Fusion::train(training, form)?, training.pool)
-    }
-
-    fn new(network: Fusion, pool: &Pool) -> Result<Self> {
-        let tokens = network.tokens(rows(pool.clip_features().rows(), network.dim)?)?.detach();
-        Ok(Self { network, tokens, places: places(pool) })
+    pub fn train(training: &Training<'_>, form: Form) -> Self {
+        Self { form, network: form.train(training), places: places(training.pool) }
     }
 
     /// For each candidate the mean cosine of predictions and clips, and the mean log-probability of
     /// their places. A step after the same clips is predicted once.
-    fn predict(
-        &self,
-        query: &Query,
-        pool: &Pool,
-        candidates: &[Sequence],
-    ) -> Result<Vec<(f32, f32)>> {
-        let (mut known, mut inputs) = (HashMap::new(), Vec::new());
-        let mut number = |step: usize, before: &[usize]| {
-            let past = latest(before, self.network.form.past);
-            *known.entry((step, past.clone())).or_insert_with(|| {
-                inputs.push(Input { text: query.clip.row(step), past });
-                inputs.len() - 1
-            })
-        };
+    fn predict(&self, query: &Query, pool: &Pool, candidates: &[Sequence]) -> Vec<(f32, f32)> {
+        let clips = pool.clip_features();
+        // A token is a place in a sequence and a row: of the step at 0, of a clip behind it.
+        let (mut tokens, mut sequences) = (Numbered::new(), Numbered::new());
         let mut steps = |candidate: &Sequence| -> Vec<(usize, ClipId)> {
             let mut before = Vec::new();
             let step = |(step, clip): (usize, ClipId)| {
-                let number = number(step, &before);
+                let rows = std::iter::once(step).chain(latest(&before, self.form.past));
+                // The network's own token has the number 0.
+                let sequence = rows.enumerate().map(|token| 1 + tokens.number(token)).collect();
                 before.push(clip.row());
-                (number, clip)
+                (sequences.number(sequence), clip)
             };
             shown(candidate).map(step).collect()
         };
         let candidates: Vec<_> = candidates.iter().map(&mut steps).collect();
-        let inputs: Vec<&Input> = inputs.iter().collect();
-        let (found, window) = self.network.forward(&inputs, &self.tokens, |_, clip| clip)?;
-        let found: Vec<Vec<f32>> = found.to_vec2()?;
-        let window: Vec<Vec<f32>> = candle_nn::ops::log_softmax(&window, D::Minus1)?.to_vec2()?;
+        let predicted = self.predictions(query, clips, &tokens.values, &sequences.values);
         let mean = |steps: Vec<(usize, ClipId)>| {
             let (mut cosines, mut places) = (0.0, 0.0);
             for (at, clip) in &steps {
-                cosines += similarity(&found[*at], pool.clip_features().row(clip.row()));
-                places += window[*at][self.places[clip.row()]];
+                let (found, window) = &predicted[*at];
+                cosines += similarity(found, clips.row(clip.row()));
+                places += window[self.places[clip.row()]];
             }
             let count = steps.len().max(1) as f32;
             (cosines / count, places / count)
         };
-        Ok(candidates.into_iter().map(mean).collect())
+        candidates.into_iter().map(mean).collect()
+    }
+
+    /// For each sequence of tokens the embedding of the next clip and the log-probability of each place.
+    fn predictions(
+        &self,
+        query: &Query,
+        clips: &Features,
+        tokens: &[(usize, usize)],
+        sequences: &[Vec<usize>],
+    ) -> Vec<(Vec<f32>, Vec<f32>)> {
+        if sequences.is_empty() {
+            return Vec::new();
+        }
+        let row = |(place, row): &(usize, usize)| match place {
+            0 => query.clip.row(*row),
+            _ => clips.row(*row),
+        };
+        let inputs: Vec<f32> = tokens.iter().flat_map(row).copied().collect();
+        let embedded = self.network.tokens(&inputs, tokens.iter().map(|(place, _)| 1 + place));
+        let outputs = self.network.logits_of_tokens(sequences, &embedded);
+        let one = |(output, sequence): (&[f32], &Vec<usize>)| {
+            let text = row(&tokens[sequence[0] - 1]);
+            let window = &output[clips.dim()..];
+            let all = log_sum_exp(window);
+            (predict(text, output).0, window.iter().map(|logit| logit - all).collect())
+        };
+        outputs.chunks_exact(clips.dim() + PLACES).zip(sequences).map(one).collect()
     }
 }
 
 impl Scorer for Predictor {
     fn name(&self) -> &str {
-        self.network.form.name
+        self.form.name
     }
 
     fn score(
@@ -319,28 +324,25 @@ impl Scorer for Predictor {
         query: &Query,
         pool: &Pool,
         candidates: &[Sequence],
-    ) -> std::result::Result<Vec<f32>, ScorerError> {
-        query.check(pool, candidates, self.network.dim)?;
-        let predicted = self.predict(query, pool, candidates);
-        let predicted =
-            predicted.map_err(|e| ScorerError::Failed(Box::new(MeasureError::Network(e))))?;
-        let score = self.network.form.score;
-        Ok(predicted.into_iter().map(|(cosine, place)| score(cosine, place)).collect())
+    ) -> Result<Vec<f32>, ScorerError> {
+        query.check(pool, candidates, self.network.config.inputs)?;
+        let predicted = self.predict(query, pool, candidates).into_iter();
+        Ok(predicted.map(|(cosine, place)| (self.form.score)(cosine, place)).collect())
     }
 }
 
-/// The last of these, the latest first, padded with none.
-fn latest(before: &[usize], past: usize) -> Vec<Option<usize>> {
-    let found = before.iter().rev().map(|row| Some(*row));
-    found.chain(std::iter::repeat(None)).take(past).collect()
+/// The last of these, the latest first.
+fn latest(before: &[usize], past: usize) -> Vec<usize> {
+    before.iter().rev().take(past).copied().collect()
 }
 
 fn samples<'a>(training: &Training<'a>, places: &[usize], past: usize) -> Vec<Sample<'a>> {
-    let of_instance = |instance: &'a crate::collection::Instance| {
+    let of_instance = |instance: &'a Instance| {
         let rows: Vec<usize> = instance.truth.iter().map(|clip| clip.row()).collect();
         (0..rows.len()).map(move |step| Sample {
-            input: Input { past: latest(&rows[..step], past), text: instance.clip.row(step) },
+            text: instance.clip.row(step),
             words: &instance.texts[step],
+            past: latest(&rows[..step], past),
             clip: rows[step],
             place: places[rows[step]],
         })
@@ -359,35 +361,6 @@ fn places(pool: &Pool) -> Vec<usize> {
         ((clip.span.start() as usize * PLACES) / ends[&clip.video] as usize).min(PLACES - 1)
     };
     pool.clips().iter().map(place).collect()
-}
-
-/// Masks pairs of samples of the same clip or the same words, which are no negatives.
-fn same_mask(batch: &[Sample<'_>]) -> Result<Tensor> {
-    let b = batch.len();
-    let pair = |at: usize| {
-        let (one, other) = (&batch[at / b], &batch[at % b]);
-        let same = one.clip == other.clip || one.words == other.words;
-        if same && at / b != at % b { MASKED } else { 0.0 }
-    };
-    Tensor::from_vec((0..b * b).map(pair).collect(), (b, b), &Device::Cpu)
-}
-
-fn rows<'a>(rows: impl Iterator<Item = &'a [f32]>, dim: usize) -> Result<Tensor> {
-    let numbers: Vec<f32> = rows.flatten().copied().collect();
-    let count = numbers.len() / dim;
-    Tensor::from_vec(numbers, (count, dim), &Device::Cpu)
-}
-
-/// Rows of mean 0 and variance 1, in operations that have a gradient.
-fn standard(x: &Tensor) -> Result<Tensor> {
-    let x = x.broadcast_sub(&x.mean_keepdim(D::Minus1)?)?;
-    let variance = x.sqr()?.mean_keepdim(D::Minus1)?;
-    x.broadcast_div(&(variance + 1e-5)?.sqrt()?)
-}
-
-/// Rows of length 1.
-fn unit(x: &Tensor) -> Result<Tensor> {
-    x.broadcast_div(&(x.sqr()?.sum_keepdim(D::Minus1)? + 1e-12)?.sqrt()?)
 }
 
 #[cfg(test)]
@@ -419,30 +392,90 @@ mod tests {
         };
         // On so few videos it learns these; what it does on others is what `stitch eval` measures.
         let learnt = &training.instances;
-        let fit = |network: Fusion| {
-            let predictor = Predictor::new(network, &made.pool).unwrap();
-            let one = |instance: &&crate::collection::Instance| {
+        let fit = |network: EvaluatorNetwork| {
+            let predictor = Predictor { form, network, places: places(&made.pool) };
+            let one = |instance: &&Instance| {
                 let truth: Vec<_> = instance.truth.iter().copied().map(Some).collect();
                 let turned: Vec<_> = truth.iter().rev().copied().collect();
                 let asked = crate::suite::test_set::query(instance);
                 let both = [Sequence(truth), Sequence(turned)];
-                let said = predictor.predict(&asked, &made.pool, &both).unwrap();
+                let said = predictor.predict(&asked, &made.pool, &both);
                 // How much better the truth fits than the same clips the other way round.
                 (said[0].0 - said[1].0, said[0].1)
             };
             let sums = learnt.iter().map(one).fold((0.0, 0.0), |a, b| (a.0 + b.0, a.1 + b.1));
             (sums.0 / learnt.len() as f32, sums.1 / learnt.len() as f32)
         };
-        let before = fit(Fusion::init(16, form, 1).unwrap());
-        let after = fit(Fusion::train(&training, form).unwrap());
+        let before = fit(form.init(16, 1));
+        let after = fit(form.train(&training));
         assert!(after.0 > before.0, "{before:?} {after:?}");
         assert!(after.1 > before.1 + 0.5, "{before:?} {after:?}");
-        assert_eq!(after, fit(Fusion::train(&training, form).unwrap()), "the seed decides");
+        assert_eq!(after, fit(form.train(&training)), "the seed decides");
     }
 
     #[test]
     fn what_came_before_is_the_latest_first() {
-        assert_eq!(latest(&[1, 2, 3], 2), [Some(3), Some(2)]);
-        assert_eq!(latest(&[1], 3), [Some(1), None, None]);
+        assert_eq!(latest(&[1, 2, 3], 2), [3, 2]);
+        assert_eq!(latest(&[1], 3), [1]);
+    }
+
+    #[test]
+    fn slopes_are_those_of_the_loss() {
+        let made = collection(&Made { tasks: 2, videos: 2, steps: 3, seed: 5 });
+        let (instances, questions) = (made.instances.iter().collect(), Vec::new());
+        let training = Training { pool: &made.pool, instances, questions, seed: 1 };
+        let clips = made.pool.clip_features();
+        // The weights of hard negatives have no slope, so that β is 0 here.
+        for (hard_negatives, window) in [(None, true), (Some(0.0), false)] {
+            let score = |cosine, _| cosine;
+            let form = Form { name: "test", past: 2, hard_negatives, window, score };
+            let samples = samples(&training, &places(&made.pool), form.past);
+            let count = samples.len() * (clips.dim() + PLACES);
+            let mut outputs: Vec<f32> = (0..count).map(|at| (at as f32 * 0.7).sin()).collect();
+            let (_, slopes) = form.loss(&samples, &outputs, clips);
+            for at in 0..count {
+                let mut loss = |by: f32| {
+                    let before = outputs[at];
+                    outputs[at] += by;
+                    let loss = form.loss(&samples, &outputs, clips).0;
+                    outputs[at] = before;
+                    loss
+                };
+                let found = (loss(0.01) - loss(-0.01)) / 0.02;
+                assert!((found - slopes[at]).abs() < 0.01, "{at}: {found} {}", slopes[at]);
+            }
+        }
+    }
+
+    #[test]
+    fn gradients_are_those_of_the_loss() {
+        let made = collection(&Made { tasks: 2, videos: 2, steps: 3, seed: 5 });
+        let (instances, questions) = (made.instances.iter().collect(), Vec::new());
+        let training = Training { pool: &made.pool, instances, questions, seed: 1 };
+        let clips = made.pool.clip_features();
+        let score = |cosine, _| cosine;
+        let form = Form { name: "test", past: 2, hard_negatives: None, window: true, score };
+        let samples = samples(&training, &places(&made.pool), form.past);
+        let batch = inputs(&samples, clips);
+        let mut network = form.init(16, 2);
+        let mut gradient = vec![0.0; network.parameters.len()];
+        let slopes = |outputs: &[f32]| form.loss(&samples, outputs, clips).1;
+        let mut activations = Activations::new(&network.config);
+        network.gradient(&batch, Dropout::none(), slopes, &mut activations, &mut gradient);
+        // Steps along the gradient of every 37th parameter, so that every tensor is in each.
+        for first in 0..37 {
+            let along: Vec<usize> = (first..gradient.len()).step_by(37).collect();
+            let slope: f32 = along.iter().map(|at| gradient[*at].powi(2)).sum();
+            let by = 0.005 / slope.sqrt();
+            let mut loss = |by: f32| {
+                let before = network.parameters.to_vec();
+                along.iter().for_each(|at| network.parameters[*at] += by * gradient[*at]);
+                let loss = form.loss(&samples, &network.logits(&batch), clips).0;
+                network.parameters.copy_from_slice(&before);
+                loss
+            };
+            let found = (loss(by) - loss(-by)) / (2.0 * by);
+            assert!((found / slope - 1.0).abs() < 0.05, "{first}: {found} {slope}");
+        }
     }
 }

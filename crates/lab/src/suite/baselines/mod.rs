@@ -25,6 +25,7 @@ use self::weighted::Weighted;
 use super::MeasureError;
 use super::distractors::Question;
 use crate::collection::Instance;
+pub use crate::rows::mean;
 
 /// What a baseline is trained on: never what it is measured on.
 pub struct Training<'a> {
@@ -48,8 +49,8 @@ pub fn untrained() -> [Box<dyn Scorer>; 2] {
 pub fn trained(training: &Training<'_>) -> Result<Vec<Box<dyn Scorer>>, MeasureError> {
     Ok(vec![
         Box::new(Weighted::fit(Recipe2Video::new(training), training)?),
-        Box::new(Predictor::train(training, covr::FORM)?),
-        Box::new(Predictor::train(training, viddetours::FORM)?),
+        Box::new(Predictor::train(training, covr::FORM)),
+        Box::new(Predictor::train(training, viddetours::FORM)),
         Box::new(Weighted::fit(Hirest::new(training.pool), training)?),
         Box::new(Weighted::fit(KBest, training)?),
     ])
@@ -58,15 +59,6 @@ pub fn trained(training: &Training<'_>) -> Result<Vec<Box<dyn Scorer>>, MeasureE
 /// The shown steps of a sequence with their clips.
 pub fn shown(sequence: &Sequence) -> impl Iterator<Item = (usize, ClipId)> + Clone {
     sequence.0.iter().enumerate().filter_map(|(step, clip)| clip.map(|clip| (step, clip)))
-}
-
-pub fn mean(numbers: impl Iterator<Item = f32>) -> f32 {
-    let (mut sum, mut count) = (0.0, 0);
-    numbers.for_each(|number| {
-        sum += number;
-        count += 1;
-    });
-    sum / count.max(1) as f32
 }
 
 /// The mean of cos(F_M(r_i), F_M(v_i)).

@@ -17,5 +17,5 @@ pub const FORM: Form = Form {
     past: 6,
     hard_negatives: None,
     window: true,
-    score: |cosine, place| cosine / TEMPERATURE as f32 + place,
+    score: |cosine, place| cosine / TEMPERATURE + place,
 };

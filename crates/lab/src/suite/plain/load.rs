@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::iter::zip;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use stitch_core::clip::{Clip, ClipId, Span, VideoId};
 use stitch_core::features::Features;
 use stitch_core::pool::Pool;
@@ -14,11 +14,11 @@ use stitch_engine::sentence::{SentenceEncoder, SentenceError};
 
 use super::features::{StepRows, StoredFeatures};
 use super::pictures::encode_pictures;
-use super::set::{PlainStep, Set, VideoSteps};
+use super::set::{MixedLine, MixedLineStep, PlainStep, Set, VideoSteps};
 use super::{DataIssue, SetError};
 use crate::collection::{Collection, Instance, VideoInfo};
 use crate::dataset::{Split, mine};
-use crate::rows::{TextIndex, distinct, mean_row, select_rows};
+use crate::rows::{TextIndex, distinct, grouped, mean_row, select_rows};
 use crate::suite::test_set::TestSet;
 
 /// From this similarity on two videos have the same task, where the set does not name tasks. Chosen by
@@ -220,10 +220,7 @@ fn collection(
         text: clip.step.text.clone(),
     };
     let pool = Pool::new(clips.iter().map(clip).collect(), text, rows)?;
-    let mut own: BTreeMap<usize, Vec<ClipId>> = BTreeMap::new();
-    for (row, clip) in clips.iter().enumerate() {
-        own.entry(clip.video).or_default().push(ClipId(row as u32));
-    }
+    let own = grouped(clips.iter().map(|clip| clip.video).zip((0..).map(ClipId)));
     let tasks = tasks(set, &own, &pool);
     let (mut videos, mut instances) = (BTreeMap::new(), Vec::new());
     for (at, mut own) in own {
@@ -298,21 +295,6 @@ fn add_mixed(
         instances.push(Instance { builder: mixed.builder, ..instance });
     }
     unusable
-}
-
-#[derive(Deserialize)]
-struct MixedLine {
-    #[serde(default)]
-    title: String,
-    #[serde(default)]
-    builder: String,
-    steps: Vec<MixedLineStep>,
-}
-
-#[derive(Deserialize)]
-struct MixedLineStep {
-    video: String,
-    step: usize,
 }
 
 /// Texts with their sentence features; a zero row for an empty one.

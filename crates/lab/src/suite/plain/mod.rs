@@ -30,7 +30,6 @@ pub struct DataIssue {
     pub reason: String,
 }
 
-/// Why a set in the plain format cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum SetError {
     #[error(transparent)]

@@ -4,6 +4,7 @@
 use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use stitch_core::clip::Span;
 use stitch_engine::files::FileError;
@@ -74,6 +75,25 @@ pub struct PlainStep {
     pub narration: Option<String>,
     /// What the step is called in every video that shows it.
     pub label: Option<String>,
+}
+
+/// A procedure of clips of several videos; a line of `mixed.jsonl`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MixedLine {
+    #[serde(default)]
+    pub title: String,
+    #[serde(default)]
+    pub builder: String,
+    pub steps: Vec<MixedLineStep>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MixedLineStep {
+    #[serde(default)]
+    pub text: String,
+    pub video: String,
+    /// Its number among the video's steps, from 0.
+    pub step: usize,
 }
 
 impl Set {

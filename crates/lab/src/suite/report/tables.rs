@@ -1,8 +1,9 @@
 //! The tables of a report: values with intervals, and which of a column is best.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 
 use super::{Ablation, AblationRow, EvaluationReport, Section};
+use crate::rows::first_of_each;
 use crate::suite::compare::Method;
 use crate::suite::distractors::Kind;
 use crate::suite::experiments::capture::Capture;
@@ -139,12 +140,6 @@ fn all_sections(report: &EvaluationReport) -> Table {
         metric_column(&mut table, "", R50, rows());
     }
     table
-}
-
-/// The distinct names, in the order of their first.
-fn first_of_each<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
-    let mut seen = HashSet::new();
-    names.filter(|name| seen.insert(*name)).collect()
 }
 
 fn methods(section: &Section) -> Table {
