@@ -8,7 +8,7 @@ use super::clauses::{
 };
 use crate::lexicon::clause::takes_thing;
 use crate::lexicon::words::*;
-use crate::lexicon::{self, Strength, Tense};
+use crate::lexicon::{self, Strength, Tense, is_plain_verb};
 
 /// For every step, what it may ask for, the likeliest first; nothing where it refers to nothing.
 pub fn readings(procedure: &Procedure) -> Vec<Vec<String>> {
@@ -82,7 +82,7 @@ impl Discourse {
                 let things = self.things.iter().rev().chain(&self.title);
                 return things.map(|thing| with(at, reference.means(action, thing))).collect();
             }
-            if names_something(action) {
+            if names_something(&action.words) {
                 break; // later pronouns mean that
             }
         }
@@ -150,22 +150,22 @@ impl Reference {
     }
 }
 
-/// The first word that refers back, or the place of the object that the first action of a step omits.
+/// The first word that refers back and means nothing that its own action names before it, or the place of the
+/// object that the first action of a step omits.
 fn reference(action: &SubAction, is_first: bool) -> Option<Reference> {
     let words = &action.words;
-    let named = action.verb.map_or(0, |verb| verb + 1);
-    let found = (0..words.len()).find_map(|at| anaphor(words, at)).filter(|found| {
-        let between = words.get(named..found.at).unwrap_or_default();
-        between.iter().all(|word| !is_content(&word.low) || is_manner(&word.low))
-    });
-    found.or_else(|| {
-        let omits = is_first && action.verb == Some(0) && omits_object(words);
-        omits.then(|| Reference { at: 1, length: 0, before: String::new() })
-    })
+    let found = (0..words.len()).find_map(|at| anaphor(words, at));
+    let omits = || is_first && action.verb == Some(0) && omits_object(words);
+    match found {
+        Some(found) => (!names_something(&words[..found.at])).then_some(found),
+        None => omits().then(|| Reference { at: 1, length: 0, before: String::new() }),
+    }
 }
 
-fn names_something(SubAction { words, verb }: &SubAction) -> bool {
-    verb.is_some_and(|verb| bare_noun(&words[object_range(words, verb)]).is_some())
+/// Whether a determiner and a noun are among the words.
+fn names_something(words: &[Word]) -> bool {
+    let noun = |pair: &[Word]| is_determiner(&pair[0].low) && is_content(&pair[1].low);
+    words.windows(2).any(noun)
 }
 
 /// What follows a word that orders to repeat.
@@ -311,7 +311,11 @@ fn bare_noun(words: &[Word]) -> Option<&[Word]> {
         let odd = |c: char| !c.is_alphanumeric() && !"-'/.%°".contains(c);
         word.text.len() <= MAX_WORD_BYTES && !word.text.contains(odd)
     };
+    // "the children scoop soil"
+    let clause =
+        noun.len() > 2 && noun[1..noun.len() - 1].iter().any(|word| is_plain_verb(&word.low));
     let sound = !broken
+        && !clause
         && noun.len() <= MAX_THING_WORDS
         && noun.iter().any(|word| word.low.len() > 1 && word.low.starts_with(char::is_alphabetic))
         && noun.iter().all(|word| plain(word) && !vague(word));
