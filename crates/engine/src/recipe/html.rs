@@ -1,7 +1,9 @@
 //! A recipe page: its JSON-LD, else its microdata, else the list under a heading that names the
 //! method.
 
-use scraper::{ElementRef, Html, Selector};
+use html5ever::driver::parse_document;
+use html5ever::tendril::TendrilSink;
+use scraper::{ElementRef, Html, HtmlTreeSink, Selector};
 use serde_json::Value;
 
 use super::json;
@@ -10,44 +12,53 @@ use crate::transcript::text::fold;
 
 /// The procedure on a page; none if nothing on it is one.
 pub fn page(text: &str) -> Option<Draft> {
-    if depth(text) > DEEPEST {
-        return None; // the standard's way to read tags takes time by the square of their depth
-    }
-    let page = Html::parse_document(text);
+    let page = parse(text)?;
     let found = linked_data(&page).or_else(|| microdata(&page)).or_else(|| headed(&page))?;
     let title = if found.title.is_empty() { title(&page) } else { found.title };
     Some(Draft { title, steps: found.steps })
 }
 
-/// Every element that the selector matches, less those nested deeper than any page a person
-/// reads: their texts hold each other, and reading all would take as long as depth times size.
-fn all<'a>(page: &'a Html, selector: &str) -> Vec<ElementRef<'a>> {
-    let Ok(selector) = Selector::parse(selector) else { return Vec::new() };
-    page.select(&selector).filter(|element| element.ancestors().nth(DEEPEST).is_none()).collect()
+/// How deep a page may nest: deeper than any that a person reads.
+const MAX_DEPTH: usize = 300;
+/// Bytes that are parsed between two looks at the depth.
+const CHUNK_BYTES: usize = 1024;
+
+/// The page; none if it nests too deep. The HTML standard's algorithm takes time by the product of size and depth,
+/// so the parser is stopped at the first node that is too deep, whichever tags are closed or not.
+fn parse(text: &str) -> Option<Html> {
+    let sink = HtmlTreeSink::new(Html::new_document());
+    let mut parser = parse_document(sink, Default::default());
+    let (mut rest, mut seen) = (text, 0);
+    while !rest.is_empty() {
+        let (chunk, after) = rest.split_at(rest.ceil_char_boundary(CHUNK_BYTES));
+        rest = after;
+        parser.process(chunk.into());
+        let page = parser.tokenizer.sink.sink.0.borrow();
+        let new = page.tree.nodes().len() - seen;
+        let mut nodes = page.tree.nodes().rev().take(new);
+        if nodes.any(|node| node.ancestors().nth(MAX_DEPTH).is_some()) {
+            return None;
+        }
+        seen += new;
+    }
+    Some(parser.finish())
 }
 
-/// How deep a page may nest.
-const DEEPEST: usize = 300;
+fn all<'a>(page: &'a Html, selector: &str) -> Vec<ElementRef<'a>> {
+    let Ok(selector) = Selector::parse(selector) else { return Vec::new() };
+    page.select(&selector).collect()
+}
 
-/// How deep the tags nest, about: tags that close by themselves are not counted.
-fn depth(text: &str) -> usize {
-    const CLOSE_THEMSELVES: [&str; 20] = [
-        "p", "li", "br", "img", "hr", "meta", "link", "input", "source", "td", "tr", "th", "dt",
-        "dd", "option", "col", "wbr", "base", "area", "path",
-    ];
-    let (mut now, mut most) = (0_usize, 0);
-    for part in text.split('<').skip(1) {
-        let end = part.find(|c: char| !c.is_ascii_alphanumeric() && c != '/').unwrap_or(part.len());
-        let name = part[..end].to_ascii_lowercase();
-        let itself = part.split('>').next().is_some_and(|tag| tag.ends_with('/'));
-        match name.strip_prefix('/') {
-            Some(_) => now = now.saturating_sub(1),
-            None if name.is_empty() || itself || CLOSE_THEMSELVES.contains(&name.as_str()) => {}
-            None => now += 1,
+/// Those of the elements, given in reading order, that lie in no other: the text of one is read once.
+fn outermost<'a>(elements: impl IntoIterator<Item = ElementRef<'a>>) -> Vec<ElementRef<'a>> {
+    let mut outer: Vec<ElementRef> = Vec::new();
+    for element in elements {
+        let holds = |last: &ElementRef| element.ancestors().any(|above| above.id() == last.id());
+        if !outer.last().is_some_and(holds) {
+            outer.push(element);
         }
-        most = most.max(now);
     }
-    most
+    outer
 }
 
 fn linked_data(page: &Html) -> Option<Draft> {
@@ -70,8 +81,8 @@ fn lenient(text: &str) -> Option<Value> {
 }
 
 fn microdata(page: &Html) -> Option<Draft> {
-    let parts = all(page, "[itemprop~='recipeInstructions'], [itemprop~='step']");
-    let mut steps: Vec<String> = parts.iter().flat_map(|part| parts_of(*part)).collect();
+    let parts = outermost(all(page, "[itemprop~='recipeInstructions'], [itemprop~='step']"));
+    let mut steps: Vec<String> = parts.into_iter().flat_map(parts_of).collect();
     steps.dedup();
     let name =
         all(page, "[itemtype*='Recipe'] [itemprop='name'], [itemtype*='HowTo'] [itemprop='name']");
@@ -83,8 +94,8 @@ fn microdata(page: &Html) -> Option<Draft> {
 fn parts_of(element: ElementRef) -> Vec<String> {
     for selector in ["li", "p"] {
         let Ok(parts) = Selector::parse(selector) else { continue };
-        let texts: Vec<String> =
-            element.select(&parts).map(text_of).filter(|t| !t.is_empty()).collect();
+        let items = outermost(element.select(&parts)).into_iter().map(text_of);
+        let texts: Vec<String> = items.filter(|text| !text.is_empty()).collect();
         if !texts.is_empty() {
             return texts;
         }

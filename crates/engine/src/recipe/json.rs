@@ -1,5 +1,7 @@
 //! schema.org Recipe and HowTo, and plain `{title, steps}`, out of JSON.
 
+use std::collections::HashMap;
+
 use serde_json::Value;
 
 use super::given::{GivenStep, StepList, TimeError, offset};
@@ -168,9 +170,11 @@ fn with_clips(mut steps: Vec<GivenStep>, clips: Vec<GivenStep>) -> Vec<GivenStep
         return clips.into_iter().filter(|clip| !clip.text.is_empty()).collect();
     }
     let paired = steps.len() == clips.len();
+    let named = clips.iter().rev().filter_map(|clip| Some((clip.reference.as_deref()?, clip)));
+    let named: HashMap<&str, &GivenStep> = named.collect(); // the first of each name
     for (i, step) in steps.iter_mut().enumerate().filter(|(_, step)| step.start_ms.is_none()) {
-        let same = |clip: &&GivenStep| clip.reference.is_some() && clip.reference == step.reference;
-        if let Some(clip) = clips.iter().find(same).or(clips.get(i).filter(|_| paired)) {
+        let same = step.reference.as_deref().and_then(|name| named.get(name).copied());
+        if let Some(clip) = same.or(clips.get(i).filter(|_| paired)) {
             (step.start_ms, step.end_ms) = (clip.start_ms, clip.end_ms);
         }
     }

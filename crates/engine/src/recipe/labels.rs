@@ -57,13 +57,16 @@ pub fn draft(lines: &[String], labeller: &dyn Labeller) -> Option<Draft> {
 
 /// The lines whose last sentence only announces a list: `Chop everything small:`.
 fn headings(lines: &[Line]) -> Vec<usize> {
-    let is_heading = |at: &usize| {
-        let (line, mut after) = (&lines[*at], lines[at + 1..].iter());
-        let colon = line.sentences.last().is_some_and(|last| last.ends_with(':'));
-        let next = after.find(|line| !line.sentences.is_empty());
-        colon && line.item.is_none() && next.is_some_and(|next| next.item.is_some())
-    };
-    (0..lines.len()).filter(is_heading).collect()
+    let mut headings = Vec::new();
+    let mut item_follows = false;
+    for (at, line) in lines.iter().enumerate().rev() {
+        let Some(last) = line.sentences.last() else { continue };
+        if item_follows && line.item.is_none() && last.ends_with(':') {
+            headings.push(at);
+        }
+        item_follows = line.item.is_some();
+    }
+    headings
 }
 
 /// The lines of each list: items with the same kind of mark, and lines that go on with them.
@@ -140,7 +143,10 @@ fn steps(lines: &[Line]) -> Vec<String> {
             };
             match steps.last_mut() {
                 _ if !label.is_step() => {}
-                Some(last) if goes_on => *last = format!("{last} {}", inline(text)),
+                Some(last) if goes_on => {
+                    last.push(' ');
+                    last.push_str(&inline(text));
+                }
                 _ => steps.push(inline(text)),
             }
             before = label.is_step().then_some(sentence);

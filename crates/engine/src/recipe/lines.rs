@@ -320,8 +320,9 @@ pub fn inline(line: &str) -> String {
 /// `[text](address)` as text; pictures removed.
 fn links(line: &str) -> String {
     let mut out = String::with_capacity(line.len());
+    let has_links = line.contains("](") || line.contains("][");
     let mut rest = line;
-    while let Some(at) = rest.find('[').filter(|_| line.contains("](") || line.contains("][")) {
+    while let Some(at) = rest.find('[').filter(|_| has_links) {
         let Some((text, length)) = link(&rest[at..]) else {
             out.push_str(&rest[..=at]);
             rest = &rest[at + 1..];

@@ -88,19 +88,25 @@ pub fn read_procedure(
     Ok(Reading { procedure, left_out, language, recipes: outline::recipes(&blocks) })
 }
 
-/// The language's name in English, where it is surely another one.
+/// The language's name in English, where it is surely another one. The beginning of a long text decides.
 pub fn foreign_language(text: &str) -> Option<&'static str> {
+    const MAX_BYTES: usize = 50_000;
+    let text = &text[..text.floor_char_boundary(MAX_BYTES)];
     let found = whatlang::detect(text)?;
     let foreign = found.is_reliable() && found.lang() != whatlang::Lang::Eng;
     foreign.then(|| found.lang().eng_name())
 }
 
-/// At most so many lines are looked at for what was left out: beyond, nobody reads the list.
+/// At most so many lines are looked at for what was left out, and so many letters of each line and step: beyond,
+/// nobody reads the list.
 const MAX_TOLD_LINES: usize = 2000;
+const MAX_TOLD_LETTERS: usize = 2000;
 
 /// The lines of which nothing is in the procedure.
 fn left_out(text: &str, procedure: &Procedure) -> Vec<String> {
-    let letters = |text: &str| -> String { text.chars().filter(|c| c.is_alphanumeric()).collect() };
+    let letters = |text: &str| -> String {
+        text.chars().filter(|c| c.is_alphanumeric()).take(MAX_TOLD_LETTERS).collect()
+    };
     let parts = procedure.steps().iter().map(String::as_str).chain([procedure.title()]);
     let parts: Vec<String> = parts.map(letters).filter(|part| !part.is_empty()).collect();
     let is_used = |line: &str| parts.iter().any(|part| part.contains(line) || line.contains(part));

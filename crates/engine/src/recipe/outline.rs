@@ -158,13 +158,14 @@ fn sections(blocks: &[Block]) -> Vec<Section<'_>> {
     let mut sections = Vec::new();
     let mut above: Vec<(u8, Topic)> = Vec::new();
     let mut from = 0;
+    let first = first(blocks);
     for (i, block) in blocks.iter().enumerate() {
         if let Block::Heading(level, text) = block {
             sections.push(Section { topic: current(&above), blocks: &blocks[from..i] });
             above.retain(|(l, _)| l < level);
             let topic = match topic(text) {
                 Topic::Other => current(&above),
-                Topic::Aside if is_first(blocks, i) => Topic::Other,
+                Topic::Aside if first == Some(i) => Topic::Other,
                 topic => topic,
             };
             above.push((*level, topic));
@@ -175,9 +176,9 @@ fn sections(blocks: &[Block]) -> Vec<Section<'_>> {
     sections
 }
 
-/// Whether nothing stands before the block: "Tomato notes" above everything is a title.
-fn is_first(blocks: &[Block], at: usize) -> bool {
-    blocks[..at].iter().all(|block| *block == Block::Blank)
+/// The block before which nothing stands: "Tomato notes" above everything is a title.
+fn first(blocks: &[Block]) -> Option<usize> {
+    blocks.iter().position(|block| *block != Block::Blank)
 }
 
 fn current(above: &[(u8, Topic)]) -> Topic {
@@ -187,9 +188,10 @@ fn current(above: &[(u8, Topic)]) -> Topic {
 /// The largest heading before the method and the ingredients, which says what is made.
 fn title(blocks: &[Block]) -> String {
     let names_part = |b: &Block| matches!(b, Block::Heading(_, text) if matches!(topic(text), Topic::Method | Topic::Needs));
+    let first = first(blocks);
     let before_parts = blocks.iter().enumerate().take_while(|(_, block)| !names_part(block));
     let headings = before_parts.filter_map(|(at, block)| match block {
-        Block::Heading(level, text) if topic(text) == Topic::Other || is_first(blocks, at) => {
+        Block::Heading(level, text) if topic(text) == Topic::Other || first == Some(at) => {
             Some((level, text))
         }
         _ => None,
@@ -226,7 +228,8 @@ fn list(blocks: &[Block], numbered_only: bool) -> Vec<String> {
             Block::Item { .. } => {}
             Block::More(text) | Block::Text(text) if open => {
                 if let Some(last) = items.last_mut() {
-                    *last = format!("{last} {text}");
+                    last.push(' ');
+                    last.push_str(text);
                 }
             }
             // "Enjoy!" after the list is no part of its last step

@@ -530,6 +530,17 @@ proptest! {
     }
 }
 
+/// As many steps as clips, none of which refers to another.
+fn steps_and_clips(count: usize) -> String {
+    let list = |kind: &str| -> Vec<String> {
+        let step = |i| format!(r#"{{"@type": "HowToStep", "text": "Chop", "url": "{kind}{i}"}}"#);
+        (0..count).map(step).collect()
+    };
+    let (steps, clips) = (list("step").join(","), list("clip").join(","));
+    format!(r#"{{"@type": "HowTo", "step": [{steps}], "video": {{"hasPart": [{clips}]}}}}"#)
+}
+
+/// Sizes at which time by their square would be minutes.
 #[test]
 fn hostile_sizes_take_no_time() {
     let large = [
@@ -541,10 +552,40 @@ fn hostile_sizes_take_no_time() {
         "a.\n".repeat(1 << 18),
         "**[a](".repeat(1 << 17),
         format!("{{\"steps\": {}", "[".repeat(1 << 20)),
+        "<div></x>".repeat(200_000),
+        "<div/>".repeat(200_000),
+        "<span><div></span></div>".repeat(100_000),
+        format!("{}{}", "<i>".repeat(250), "</x>".repeat(200_000)),
+        "<div itemprop=step>".repeat(250) + &"<p>Chop it.</p>".repeat(100_000),
+        format!("1. Chop\n{}", "and on\n".repeat(1_000_000)),
+        format!("{}{}", "\n".repeat(500_000), "Notes:\n".repeat(500_000)),
+        format!("{}](", "[".repeat(1 << 18)),
+        steps_and_clips(100_000),
     ];
     for text in large {
         for name in ["a.txt", "a.md", "a.html"] {
             let _ = read_procedure(name, text.as_bytes());
         }
     }
+    let blank = format!("Chop:\n{}", "\n".repeat(1_000_000));
+    let _ = super::read_procedure("a.txt", blank.as_bytes(), Some(&ByFirstWord));
+}
+
+#[test]
+fn a_page_is_refused_for_its_depth_whatever_it_closes() {
+    let page = |depth: usize| {
+        format!("{}<ol><li>Chop.<li>Fry.<li>Eat.</ol>", "<span><div></span></div>".repeat(depth))
+    };
+    assert_eq!(read("a.html", &page(250)), " | Chop. | Fry. | Eat.");
+    assert!(read("a.html", &page(310)).contains("web page without recipe data"));
+}
+
+#[test]
+fn the_text_of_nested_steps_is_read_once() {
+    let page = "<html><body><div itemprop=recipeInstructions><div itemprop=step><p>Chop.</p></div>\
+        <div itemprop=step><p>Fry.</p></div></div></body></html>";
+    assert_eq!(read("a.html", page), " | Chop. | Fry.");
+    let list =
+        "<html><body><ol itemprop=step><li>Chop <ol><li>onions<li>garlic</ol></ol></body></html>";
+    assert_eq!(read("a.html", list), " | Chop onions garlic");
 }

@@ -43,6 +43,17 @@ fn replaced(text: &str, open: &str, replace: impl Fn(&str) -> Option<(String, us
     out + rest
 }
 
+/// The text with what `replace` says for each part from `open` to the next `close`. Nothing after the last `close`
+/// is looked at: looking for another one at every `open` would take quadratic time.
+fn replaced_pairs(text: &str, open: &str, close: char, replace: impl Fn(&str) -> &str) -> String {
+    let (pairs, rest) = text.split_at(text.rfind(close).map_or(0, |at| at + close.len_utf8()));
+    let pair = |found: &str| {
+        let length = found.find(close)? + close.len_utf8();
+        Some((replace(&found[..length]).to_owned(), length))
+    };
+    replaced(pairs, open, pair) + rest
+}
+
 /// The text with `&amp;`, `&#39;`, `&#x27;` and the other common entities written out.
 pub fn entities(text: &str) -> String {
     replaced(text, "&", entity)
@@ -89,7 +100,7 @@ fn tag_length(text: &str) -> Option<usize> {
 
 /// The text without `{\an8}` and other override blocks, with `\N`, `\n` and `\h` as spaces.
 fn without_overrides(text: &str) -> String {
-    let text = replaced(text, "{\\", |found| Some((String::new(), found.find('}')? + 1)));
+    let text = replaced_pairs(text, "{\\", '}', |_| "");
     text.replace("\\N", " ").replace("\\n", " ").replace("\\h", " ")
 }
 
@@ -116,11 +127,9 @@ fn without_sounds(line: &str) -> String {
 
 /// The line without the bracketed parts of at most 80 bytes that `drop` names.
 fn without_bracketed(line: &str, open: &str, close: char, drop: impl Fn(&str) -> bool) -> String {
-    replaced(line, open, |found| {
-        let end = found.find(close)?;
-        let inside = &found[1..end];
-        let is_dropped = drop(inside) && inside.len() <= 80;
-        Some((if is_dropped { "" } else { &found[..=end] }.to_owned(), end + 1))
+    replaced_pairs(line, open, close, |pair| {
+        let inside = &pair[1..pair.len() - 1];
+        if inside.len() <= 80 && drop(inside) { "" } else { pair }
     })
 }
 
@@ -171,6 +180,15 @@ mod tests {
             assert_eq!(decode(&bytes), text, "{name}");
         }
         assert_eq!(decode(b"a\r\nb\rc"), "a\nb\nc");
+    }
+
+    /// Time by the square of the length would be minutes.
+    #[test]
+    fn brackets_that_nothing_closes_take_no_time() {
+        for open in ["{\\", "[", "(", "<", "&"] {
+            let line = format!("say }} ] ) {}", open.repeat(1 << 21));
+            assert!(spoken(&line).starts_with("say"), "{open}");
+        }
     }
 
     #[test]
