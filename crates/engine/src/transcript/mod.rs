@@ -4,6 +4,7 @@ pub mod text;
 mod caption;
 mod subrip;
 mod substation;
+mod sbv;
 mod whisper;
 mod rolling;
 mod sentences;
@@ -31,8 +32,8 @@ pub struct SubtitleFormat {
 
 /// In order of preference where a video has several files. The content decides the format, not the
 /// extension, and is tried from the last to the first.
-pub const FORMATS: [SubtitleFormat; 4] =
-    [subrip::FORMAT, subrip::WEBVTT, substation::FORMAT, whisper::FORMAT];
+pub const FORMATS: &[SubtitleFormat] =
+    &[subrip::FORMAT, subrip::WEBVTT, substation::FORMAT, sbv::FORMAT, whisper::FORMAT];
 
 /// Why a file is no transcript; `what` is the file, or what else the text is from.
 #[derive(Debug, thiserror::Error)]
@@ -44,7 +45,7 @@ pub enum TranscriptError {
         path.display()
     )]
     TooLarge { path: PathBuf },
-    #[error("{what} is no transcript that can be read; save it as {}", format_names())]
+    #[error("{what} is no transcript that can be read; save it as one of: {}", format_names())]
     Unknown { what: String },
     #[error(
         "all {captions} captions in {what} are at time zero; export the subtitles again with their \
@@ -59,9 +60,8 @@ pub enum TranscriptError {
 }
 
 fn format_names() -> String {
-    let names = FORMATS.map(|format| format.name);
-    let [before @ .., last] = &names;
-    format!("{} or {last}", before.join(", "))
+    let names: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
+    names.join(", ")
 }
 
 /// The size of the largest file that is read.
@@ -158,6 +158,7 @@ mod tests {
             "</c>",
             "<00:00:01.000>",
             "Dialogue:",
+            "0:00:01.000,0:00:02.500\n",
             "[Events]",
             "Format:",
             ",",

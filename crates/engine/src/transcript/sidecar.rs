@@ -92,6 +92,7 @@ mod tests {
             "taco.mp4.srt",
             "taco.vtt",
             "taco.ass",
+            "taco.sbv",
             "taco.json",
             "taco.de.srt",
         ];
