@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
+use clap::builder::PossibleValuesParser;
 use serde::Serialize;
 use stitch_engine::demonstrate::Demonstrator;
 use stitch_engine::encoder::{Encoder, EncoderModels};
@@ -15,7 +16,7 @@ use stitch_engine::models::{ModelError, Store, hash_of, hub};
 use stitch_engine::progress::Progress;
 use stitch_engine::recipe::{self, Labeller, Reading};
 use stitch_engine::scorer::{Scorer, ScorerModels};
-use stitch_engine::scorers::{self, SCORERS};
+use stitch_engine::scorers;
 use stitch_engine::sentence::SentenceEncoder;
 use stitch_engine::summarise::chat::Chat;
 
@@ -46,7 +47,7 @@ pub struct Common {
 pub struct ScorerArguments {
     /// The method that ranks candidates [default: the evaluator if there is one for the library's
     /// encoder]
-    #[arg(long, value_name = "NAME", value_parser = SCORERS.map(|scorer| scorer.name))]
+    #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(scorers::names()))]
     pub scorer: Option<String>,
     /// The domain of the evaluator: cooking, woodworking, gardening, or as given to `stitch train
     /// --domain` [default: the one whose description is most similar to the procedure]

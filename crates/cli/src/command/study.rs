@@ -12,7 +12,7 @@ use stitch_engine::files::FileError;
 use stitch_engine::progress::Progress;
 use stitch_engine::render::{self, RenderOptions};
 use stitch_engine::scorer::AverageSimilarity;
-use stitch_engine::scorers::SCORERS;
+use stitch_engine::scorers;
 use stitch_lab::study::{Judgement, Preference, StudyReport};
 use stitch_server::study::{Answer, Sample, Study, StudyPlan, StudyVideo};
 
@@ -135,7 +135,7 @@ impl NewArguments {
             return results_of(name, folder.into());
         }
         let mut options = Options { seed: self.seed, ..Options::default() };
-        let names = SCORERS.map(|scorer| scorer.name);
+        let names = scorers::names();
         let scorer = match text {
             "most-similar" => {
                 (options.k_best.switch_cost, options.k_best.order_cost) = (0.0, 0.0);

@@ -41,7 +41,7 @@ const VTT: &str = "text/vtt; charset=utf-8";
 const HTML: &str = "text/html; charset=utf-8";
 
 /// Every format; `stitch make` always writes the first.
-pub static FORMATS: [Format; 8] = [
+pub static FORMATS: &[Format] = &[
     format("json", "json", JSON, "the demonstration itself", json::write),
     format("srt", "srt", TEXT, "SubRip subtitles", |export| Ok(srt(&export.captions()))),
     format("vtt", "vtt", VTT, "WebVTT subtitles", |export| Ok(vtt(&export.captions()))),

@@ -350,7 +350,7 @@ fn export(view: &DemonstrationView, render: Option<&Job>) -> Markup {
             }
             div #rendered { @if let Some(job) = render { (rendered(view, job)) } }
             p.downloads {
-                @for format in &FORMATS {
+                @for format in FORMATS {
                     a.button href={ "/api/demonstrations/" (view.id) "/exports/" (format.extension) } download
                         title=(format.about) { (format.name) }
                 }
