@@ -1,9 +1,10 @@
 //! Files that are either whole or not there: written to a temporary name, synced, renamed. Foreign
 //! files: read up to a limit, and identified by their bytes.
 
-use std::fs::File;
+use std::fs::{File, FileTimes};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
+use std::time::SystemTime;
 
 use sha2::{Digest, Sha256};
 use tempfile::NamedTempFile;
@@ -69,6 +70,14 @@ pub fn persist(temporary: NamedTempFile, path: &Path) -> Result<(), FileError> {
             write_whole_with(path, |target| io::copy(&mut source, target).map(drop))
         }
     }
+}
+
+/// Sets a cached file's access time, by which the least recently used ones are evicted: not every disk keeps it. The
+/// modification time stays, which browsers compare.
+pub fn mark_used(path: &Path) {
+    let now = FileTimes::new().set_accessed(SystemTime::now());
+    // A cache on a read-only disk is used, too.
+    let _ = File::open(path).and_then(|file| file.set_times(now));
 }
 
 pub(crate) fn folder_of(path: &Path) -> &Path {

@@ -86,7 +86,7 @@ pub struct Job {
     pub demonstration: Option<i64>,
     /// The folder that it indexes
     pub folder: Option<String>,
-    /// How often it was started; more than once after a restart
+    /// How often it was started, but for runs that stopped with the server; more than once after a crash
     pub runs: i64,
     /// None if another version wrote it in another format.
     #[serde(skip)]
@@ -95,6 +95,12 @@ pub struct Job {
 }
 
 const COLUMNS: &str = "id, kind, work, status, stage, done, total, message, warnings, runs";
+
+/// Runs in which a job may crash the server.
+const MAX_RUNS: i64 = 2;
+const CRASHED: &str = "the server ended twice while this job ran; make sure that there is enough memory and start it again, \
+    or run `stitch index` or `stitch make` to see what happens";
+const EVICTED: &str = "the video was removed to stay within the render budget; render it again";
 
 /// Chosen by hand: a subscriber that falls this far behind reads the job's state instead.
 const EVENT_BUFFER: usize = 256;
@@ -115,9 +121,14 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl JobQueue {
-    /// Opens the queue; jobs that were running when the server last ended are queued again.
+    /// Opens the queue; jobs that were running when the server last ended are queued again, unless that has
+    /// happened to them before: a job that ends the server would end it at every start.
     pub fn open(database: Arc<Database>, max_jobs: usize) -> rusqlite::Result<Self> {
         database.write(|db| {
+            db.execute(
+                "UPDATE jobs SET status = 'failed', message = ? WHERE status = 'running' AND runs >= ?",
+                params![CRASHED, MAX_RUNS],
+            )?;
             db.execute("UPDATE jobs SET status = 'queued' WHERE status = 'running'", [])
         })?;
         Ok(Self {
@@ -196,7 +207,7 @@ impl JobQueue {
         lock(&self.cancelled).remove(&id);
         let ended = self.database.write(|db| {
             db.execute(
-                "UPDATE jobs SET status = ?, message = ? WHERE id = ?",
+                "UPDATE jobs SET status = ?1, message = ?2, runs = runs - (?1 = 'queued') WHERE id = ?3",
                 params![to_name(&status), message, id],
             )?;
             if let Some(Job { stage, done, total, warnings, .. }) = &last {
@@ -208,6 +219,15 @@ impl JobQueue {
             find(db, id)
         })?;
         ended.iter().for_each(|job| self.publish(job));
+        Ok(())
+    }
+
+    /// Records that the video of a render job was removed.
+    pub fn evict(&self, id: i64) -> rusqlite::Result<()> {
+        let update =
+            "UPDATE jobs SET status = 'failed', message = ? WHERE id = ? AND kind = 'render'
+            AND status = 'done'";
+        self.database.write(|db| db.execute(update, params![EVICTED, id]))?;
         Ok(())
     }
 

@@ -41,6 +41,8 @@ pub struct Settings {
     pub study: Option<PathBuf>,
     /// Jobs that may be queued or running.
     pub max_jobs: usize,
+    /// Bytes of rendered videos, cuts and thumbnails; beyond, the least recently used are removed.
+    pub render_budget: u64,
     /// Connections at the same time.
     pub max_connections: usize,
     /// How long a client may take to send a request's headers, and each part of its body.
@@ -56,6 +58,7 @@ impl Default for Settings {
             roots: Vec::new(),
             study: None,
             max_jobs: 100,
+            render_budget: 10_000_000_000,
             max_connections: 1024,
             read_timeout: Duration::from_secs(30),
         }

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use stitch_engine::demonstrate::{Asked, Demonstrator, Stock};
 use stitch_engine::files::FileError;
 use stitch_engine::library::{FileLock, LibraryError, LockError};
+use stitch_engine::render::cache::evict;
 use tokio::sync::Semaphore;
 
 use crate::database::{Database, open_page};
@@ -54,7 +55,7 @@ impl State {
         let jobs = JobQueue::open(database.clone(), settings.max_jobs)
             .map_err(|source| ServerError::Database { file, source })?;
         let study = settings.study.as_deref().map(Study::open).transpose()?;
-        Ok(Arc::new(Self {
+        let state = Arc::new(Self {
             resources,
             settings,
             database,
@@ -65,16 +66,34 @@ impl State {
             _lock: lock,
             pool: RwLock::default(),
             encoded: Mutex::default(),
-        }))
+        });
+        state.keep_render_budget();
+        Ok(state)
+    }
+
+    fn renders_folder(&self) -> PathBuf {
+        self.folder.join("renders")
     }
 
     pub fn render_file(&self, job: i64) -> PathBuf {
-        self.folder.join("renders").join(format!("{job}.mp4"))
+        self.renders_folder().join(format!("{job}.mp4"))
     }
 
     /// The cache of encoded cuts and thumbnails.
     pub fn cuts_folder(&self) -> PathBuf {
         self.resources.cache.join("cuts")
+    }
+
+    /// Removes the least recently used rendered videos, cuts and thumbnails beyond the budget.
+    pub fn keep_render_budget(&self) {
+        let renders = self.renders_folder();
+        for file in evict(&self.cuts_folder(), &renders, self.settings.render_budget) {
+            let name = file.strip_prefix(&renders).ok().and_then(|name| name.to_str());
+            let job = name.and_then(|name| name.strip_suffix(".mp4")?.parse().ok());
+            if let Some(Err(error)) = job.map(|job| self.jobs.evict(job)) {
+                tracing::error!(%error, "a removed video stays listed");
+            }
+        }
     }
 
     pub fn demonstrator(&self) -> Demonstrator<'_> {

@@ -100,6 +100,9 @@ fn render(
     let found = demonstrations::revision(&state.database, id, revision)?;
     let demonstration = found.ok_or_else(|| ApiError::not_found("demonstration"))?.answer;
     let (file, cuts) = (state.render_file(job), state.cuts_folder());
-    render::render(&demonstration, &options.render_options(), &file, &cuts, progress)?;
+    let rendered =
+        render::render(&demonstration, &options.render_options(), &file, &cuts, progress);
+    state.keep_render_budget();
+    rendered?;
     Ok(())
 }

@@ -38,6 +38,9 @@ pub struct ServeArguments {
     /// A folder from which videos may be added, besides those of the library's videos; may be repeated
     #[arg(long, value_name = "DIR")]
     root: Vec<PathBuf>,
+    /// The size of rendered videos and cuts, in gigabytes, beyond which the least recently used are removed
+    #[arg(long, value_name = "GB", default_value_t = 10)]
+    render_budget: u32,
     /// The folder of a preference study, created by `stitch study new`
     #[arg(long, value_name = "DIR")]
     study: Option<PathBuf>,
@@ -110,6 +113,7 @@ impl ServeArguments {
             None => Some(random_token()?),
         };
         settings.roots = self.root.clone();
+        settings.render_budget = u64::from(self.render_budget) * 1_000_000_000;
         Ok(settings)
     }
 

@@ -5,7 +5,7 @@ use std::collections::btree_map::Entry;
 use std::path::{Path, PathBuf};
 
 use crate::demonstrate::{Choice, Demonstration, Step};
-use crate::files::{FileError, write_whole};
+use crate::files::{FileError, mark_used, write_whole};
 use crate::media::{MediaError, thumbnail};
 use crate::progress::Progress;
 use crate::render::cache::{identity, key};
@@ -84,6 +84,7 @@ pub fn picture_at(
     std::fs::create_dir_all(&folder).map_err(FileError::at(&folder))?;
     let kept = folder.join(key(&[&identity(path)?, &at_ms.to_string(), &WIDTH_PX.to_string()]));
     if let Ok(jpeg) = std::fs::read(&kept) {
+        mark_used(&kept);
         return Ok(jpeg);
     }
     let jpeg = thumbnail(path, at_ms, WIDTH_PX, progress)?;

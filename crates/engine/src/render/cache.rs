@@ -63,6 +63,39 @@ impl Cache {
     }
 }
 
+/// What was used since may be in use: the command line and the page share the cache.
+const IN_USE: Duration = Duration::from_secs(3600);
+
+/// Removes the least recently used cuts, thumbnails and `videos` until they have at most `budget` bytes together, but
+/// nothing that may be in use; returns what it removed.
+pub fn evict(cuts: &Path, videos: &Path, budget: u64) -> Vec<PathBuf> {
+    let folders = ["pieces", "sound", "thumbnails"].map(|name| cuts.join(name));
+    let entries =
+        folders.iter().map(PathBuf::as_path).chain([videos]).filter_map(|f| fs::read_dir(f).ok());
+    let mut files: Vec<(SystemTime, u64, PathBuf)> = entries
+        .flat_map(|entries| entries.flatten())
+        .filter(|entry| !entry.file_name().to_string_lossy().starts_with(UNFINISHED))
+        .filter_map(|entry| {
+            let metadata = entry.metadata().ok()?;
+            Some((metadata.accessed().ok()?, metadata.len(), entry.path()))
+        })
+        .collect();
+    files.sort();
+    let mut bytes: u64 = files.iter().map(|(_, bytes, _)| bytes).sum();
+    let in_use = SystemTime::now() - IN_USE;
+    let mut removed = Vec::new();
+    for (used, size, path) in files {
+        if bytes <= budget || used > in_use {
+            break;
+        }
+        if fs::remove_file(&path).is_ok() {
+            bytes -= size;
+            removed.push(path);
+        }
+    }
+    removed
+}
+
 /// The key of what these words describe completely.
 pub fn key(words: &[&str]) -> String {
     let mut hash = Sha256::new();
@@ -83,4 +116,37 @@ pub fn identity(path: &Path) -> Result<String, FileError> {
         Ok(format!("{changed} {}", content_hash(path, metadata.len())?))
     };
     read().map_err(FileError::at(path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::files::mark_used;
+
+    #[test]
+    fn the_least_recently_used_files_are_evicted_until_the_rest_fits() {
+        let folder = tempfile::tempdir().unwrap();
+        let (cuts, videos) = (folder.path().join("cuts"), folder.path().join("renders"));
+        let file = |path: PathBuf, hours: u64| {
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(&path, [0; 100]).unwrap();
+            let used = SystemTime::now() - Duration::from_secs(hours * 3600);
+            let times = fs::FileTimes::new().set_accessed(used);
+            fs::File::options().write(true).open(&path).unwrap().set_times(times).unwrap();
+            path
+        };
+        let oldest = file(videos.join("1.mp4"), 9);
+        let used = file(cuts.join("sound/b.s16"), 8);
+        let old = file(cuts.join("pieces/a.mov"), 7);
+        let newer = file(cuts.join("thumbnails/c"), 6);
+        file(videos.join(format!("{UNFINISHED}x.mp4")), 9);
+        file(cuts.join("fonts/d.ttf"), 9);
+        file(videos.join("2.mp4"), 0);
+        mark_used(&used);
+        assert_eq!(evict(&cuts, &videos, 500), [] as [PathBuf; 0]);
+        assert_eq!(evict(&cuts, &videos, 300), [oldest, old]);
+        assert_eq!(evict(&cuts, &videos, 0), [newer], "what may be in use stays");
+        assert!(used.exists());
+        assert_eq!(evict(&folder.path().join("none"), &folder.path().join("no"), 0).len(), 0);
+    }
 }

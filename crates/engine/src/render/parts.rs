@@ -12,7 +12,7 @@ use super::sound::{AudioCut, level};
 use super::{RenderError, ffmpeg_version};
 use super::{Result, cards};
 use crate::demonstrate::{Choice, Demonstration};
-use crate::files::{FileError, persist, temporary, write_whole};
+use crate::files::{FileError, mark_used, persist, temporary, write_whole};
 use crate::media::audio::RATE;
 use crate::media::cut::{Content, Layer, QUALITY, VideoPart, encode_part};
 use crate::progress::Progress;
@@ -115,6 +115,8 @@ impl<'a> Renderer<'a> {
             let file = temporary(folder, ".mov").map_err(FileError::at(folder))?;
             encode_part(&video, canvas, aspect, folder, file.path(), progress)?;
             persist(file, &path)?;
+        } else {
+            mark_used(&path);
         }
         Ok(EncodedPart { key, frames, is_new })
     }
@@ -184,7 +186,9 @@ impl<'a> Renderer<'a> {
         let pairs = entry.frames * u64::from(RATE / self.plan.canvas.fps);
         let cut = self.describe_cut(path, from_s, speed);
         let target = self.cache.sound(&key(&[&self.ffmpeg, &cut, &pairs.to_string()]));
-        if !target.exists() {
+        if target.exists() {
+            mark_used(&target);
+        } else {
             let folder = &self.cache.folder;
             let mut file = temporary(folder, ".s16").map_err(FileError::at(folder))?;
             let cut = AudioCut { path, from_s, speed, pairs };

@@ -8,6 +8,7 @@ use axum::response::Response;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use futures_util::stream::{Stream, unfold};
 use serde::{Deserialize, Serialize};
+use stitch_engine::files::mark_used;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 use utoipa::ToSchema;
@@ -119,7 +120,7 @@ impl JobEvents {
 
 /// Get the video that a job rendered
 #[utoipa::path(get, path = "/api/jobs/{id}/video", tag = "jobs", params(("id" = i64, Path)),
-    responses(VideoFile, NotFound, (status = 409, description = "it is not rendered yet", body = ApiError)))]
+    responses(VideoFile, NotFound, (status = 409, description = "it is not rendered yet, or was removed", body = ApiError)))]
 pub async fn video(
     State(state): AppState,
     Path(id): Path<i64>,
@@ -128,11 +129,21 @@ pub async fn video(
     let job = get_job(&state, id).await?;
     match (job.kind, job.status) {
         (JobKind::Render, JobStatus::Done) => {}
-        (JobKind::Render, _) => return Err(ApiError::conflict("the video is not rendered yet")),
+        (JobKind::Render, _) => {
+            let unfinished = "the video is not rendered yet".to_owned();
+            return Err(ApiError::conflict(job.message.unwrap_or(unfinished)));
+        }
         _ => return Err(ApiError::not_found("video")),
     }
     let download = request.uri().query() == Some("download");
-    let mut response = send_file(state.render_file(id), request).await?;
+    let file = state.render_file(id);
+    let used = file.clone();
+    blocking(move || {
+        mark_used(&used);
+        Ok(())
+    })
+    .await?;
+    let mut response = send_file(file, request).await?;
     let name = format!("attachment; filename=\"demonstration-{id}.mp4\"");
     if let Some(name) = HeaderValue::from_str(&name).ok().filter(|_| download) {
         response.headers_mut().insert(header::CONTENT_DISPOSITION, name);

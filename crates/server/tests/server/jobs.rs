@@ -1,10 +1,12 @@
 //! Jobs: followed, cancelled, continued after a restart, each run once.
 
+use std::fs::FileTimes;
 use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 
 use serde_json::json;
 use stitch_engine::library::Library;
-use stitch_server::jobs::{JobKind, Task};
+use stitch_server::jobs::{JobKind, JobStatus, Task};
 use stitch_server::worker;
 
 use crate::site::{Site, try_open};
@@ -48,6 +50,57 @@ fn what_was_running_goes_on_after_a_restart() {
     let done = site.get(&path).json();
     assert_eq!((&done["status"], &done["runs"]), (&json!("done"), &json!(2)));
     assert_eq!(site.get(&format!("{path}/video")).status, 200);
+}
+
+#[test]
+fn a_job_that_twice_ended_the_server_fails_and_is_not_run_again() {
+    let mut site = Site::new();
+    let job = site.post("/api/index", &json!({"folder": site.path("videos")})).json();
+    for _ in 0..2 {
+        site.state.jobs.claim(JobKind::Index).unwrap().unwrap();
+        site = site.restarted();
+    }
+    let failed = site.get(&format!("/api/jobs/{}", job["id"])).json();
+    assert_eq!(failed["status"], "failed");
+    assert!(failed["message"].as_str().unwrap().contains("twice"), "{failed}");
+    assert!(!worker::run_next(&site.state, JobKind::Index).unwrap());
+}
+
+#[test]
+fn a_job_may_stop_with_the_server_any_number_of_times() {
+    let mut site = Site::new();
+    let id = site.post("/api/index", &json!({"folder": site.path("videos")})).json()["id"].clone();
+    for _ in 0..3 {
+        site.state.jobs.claim(JobKind::Index).unwrap().unwrap();
+        site.state.jobs.end(id.as_i64().unwrap(), JobStatus::Queued, None).unwrap();
+        site = site.restarted();
+    }
+    let job = site.get(&format!("/api/jobs/{id}")).json();
+    assert_eq!((&job["status"], &job["runs"]), (&json!("queued"), &json!(0)));
+}
+
+#[test]
+fn beyond_the_budget_a_video_that_nobody_watched_is_removed_and_its_job_says_so() {
+    let site = Site::indexed();
+    let id = site.demonstration(&["Chop the onion"]);
+    let render = || {
+        let job = site.post(&format!("/api/demonstrations/{id}/renders"), &json!({})).json();
+        assert!(worker::run_next(&site.state, JobKind::Render).unwrap());
+        job["id"].as_i64().unwrap()
+    };
+    let jobs = [render(), render()];
+    for job in jobs {
+        let file = std::fs::File::open(site.state.render_file(job)).unwrap();
+        let yesterday = SystemTime::now() - Duration::from_secs(24 * 3600);
+        file.set_times(FileTimes::new().set_accessed(yesterday)).unwrap();
+    }
+    let video = |site: &Site, job: i64| site.get(&format!("/api/jobs/{job}/video")).status.as_u16();
+    assert_eq!(video(&site, jobs[1]), 200, "watched now");
+    let site = site.restarted_with(|settings| settings.render_budget = 0);
+    assert!(!site.state.render_file(jobs[0]).exists());
+    assert_eq!([video(&site, jobs[0]), video(&site, jobs[1])], [409, 200]);
+    let removed = site.get(&format!("/api/jobs/{}", jobs[0])).json();
+    assert!(removed["message"].as_str().unwrap().contains("render it again"), "{removed}");
 }
 
 #[test]
