@@ -63,5 +63,5 @@ load: ## 200 readers of video ranges, 20 jobs, and a kill -9 in between
 	@python3 tests/browser/load.py $${CARGO_TARGET_DIR:-target}/release/stitch $${CARGO_TARGET_DIR:-target}/load
 
 docs: ## build the documentation as a book, into docs/book
-	@command -v mdbook >/dev/null || $(CARGO) install mdbook --locked
+	@command -v mdbook >/dev/null || $(CARGO) install mdbook --version 0.4.52 --locked
 	mdbook build docs

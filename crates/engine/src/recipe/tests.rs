@@ -555,11 +555,11 @@ fn hostile_sizes_take_no_time() {
         "<div></x>".repeat(200_000),
         "<div/>".repeat(200_000),
         "<span><div></span></div>".repeat(100_000),
-        format!("{}{}", "<i>".repeat(250), "</x>".repeat(200_000)),
+        format!("{}{}", "<i>".repeat(250), "</x>".repeat(100_000)),
         "<div itemprop=step>".repeat(250) + &"<p>Chop it.</p>".repeat(100_000),
         format!("1. Chop\n{}", "and on\n".repeat(1_000_000)),
         format!("{}{}", "\n".repeat(500_000), "Notes:\n".repeat(500_000)),
-        format!("{}](", "[".repeat(1 << 18)),
+        format!("a{}](", "[".repeat(1 << 19)),
         steps_and_clips(100_000),
     ];
     for text in large {
