@@ -19,7 +19,9 @@ pub fn words(sentence: &str) -> Vec<Word> {
 }
 
 fn split(token: &str) -> Vec<Word> {
-    let mark = token.chars().last().filter(|c| ".,;:!?…—–".contains(*c));
+    // "(gently.)"
+    let said = token.trim_end_matches([')', ']', '"', '”', '\'']);
+    let mark = said.chars().last().filter(|c| ".,;:!?…—–".contains(*c));
     let keep =
         |c: char| c.is_alphanumeric() || matches!(c, '\'' | '%' | '°' | '½' | '¼' | '¾' | '/');
     let bare = token.trim_matches(|c: char| !keep(c));
@@ -108,5 +110,12 @@ mod tests {
         let low: Vec<&str> = words.iter().map(|w| w.low.as_str()).collect();
         assert_eq!(low, ["now", "we", "'re", "going", "to", "chop", "it", "don't", "we"]);
         assert_eq!(join(&words), "Now we're going to chop it, don't we");
+    }
+
+    #[test]
+    fn a_mark_inside_a_bracket_or_quotes_is_the_words() {
+        let marks = |text: &str| words(text).iter().map(|word| word.mark).collect::<Vec<_>>();
+        assert_eq!(marks("(Stir gently.) Add"), [None, Some('.'), None]);
+        assert_eq!(marks("“Stir!” [Add,] 'Mix;' (Serve)"), [Some('!'), Some(','), Some(';'), None]);
     }
 }
