@@ -61,8 +61,9 @@ impl<'a> Clauses<'a> {
     pub fn of(words: &'a [Word]) -> Self {
         let (mut condition, mut times, mut rest) = (None, Vec::new(), Vec::new());
         let (mut at, mut free) = (0, 0); // what stands before `free` is read
+        let leads = leads(words);
         while at < words.len() {
-            let conditional = condition_at(words, at).filter(|span| span.start >= free);
+            let conditional = condition_at(words, at, leads).filter(|span| span.start >= free);
             let is_condition = conditional.is_some();
             let Some(span) = conditional.or_else(|| time_at(words, at, free)) else {
                 at += 1;
@@ -88,6 +89,11 @@ impl<'a> Clauses<'a> {
     }
 }
 
+/// How many words open the sentence without saying anything of it.
+fn leads(words: &[Word]) -> usize {
+    words.iter().take_while(|word| is_lead(&word.low)).count()
+}
+
 fn is_joint(word: &str) -> bool {
     matches!(word, "and" | "or" | "then")
 }
@@ -110,19 +116,22 @@ pub(super) fn phrase(words: &[Word]) -> String {
     join(&words)
 }
 
-/// The condition that opens or closes a sentence and begins at this word.
-fn condition_at(words: &[Word], at: usize) -> Option<Range<usize>> {
+/// The condition that begins at this word and opens the sentence, after its leads, or closes it.
+fn condition_at(words: &[Word], at: usize, leads: usize) -> Option<Range<usize>> {
     let (word, next, before) = (low(words, at), low(words, at + 1), low_before(words, at));
     let is_count =
         word == "once" && matches!(next, "more" | "a" | "again" | "per" | "every" | "or" | "and");
     if !is_conditional(word) || next.is_empty() || words[at].mark.is_some() || is_count {
         return None;
     }
-    if words[..at].iter().all(|word| is_lead(&word.low)) {
+    if at <= leads {
         return Some(at..opening_end(words, at)?);
     }
+    // "turn once during cooking"
+    let clause = is_determiner(next) || is_subject(next) || is_pronoun(next);
     let start = if before == "only" { at - 1 } else { at };
-    (start > 0 && !is_asking(before)).then(|| start..subordinate_end(words, start + 1))
+    (start > 0 && !is_asking(before) && (word != "once" || clause))
+        .then(|| start..subordinate_end(words, start + 1))
 }
 
 /// One past the condition that opens a sentence: at a comma, or where an order begins.
@@ -174,8 +183,12 @@ fn duration_at(words: &[Word], unit: usize, free: usize) -> Option<Range<usize>>
     if !counts(number) && !of_couple {
         return None;
     }
-    let leads = |i: usize| words[i].mark.is_none() && (counts(i) || is_time_lead(&words[i].low));
-    let start = (free..number).rev().take_while(|i| leads(*i)).last().unwrap_or(number);
+    let leads =
+        |i: &usize| words[*i].mark.is_none() && (counts(*i) || is_time_lead(&words[*i].low));
+    // "warm up for 5 minutes"
+    let opens = |i: &usize| matches!(low(words, *i), "for" | "after" | "every" | "within");
+    let leads = (free..number).rev().take_while(leads);
+    let start = leads.clone().find(opens).or_else(|| leads.last()).unwrap_or(number);
     // "a second coat"
     if low(words, unit) == "second" && start == number {
         return None;
@@ -205,8 +218,7 @@ pub(super) fn is_number(word: &str) -> bool {
 fn split(words: &[Word]) -> Vec<SubAction> {
     let after_that = low(words, 0) == "after" && low(words, 1) == "that";
     let words = &words[if after_that { 2 } else { 0 }..];
-    let leads = words.iter().take_while(|word| is_lead(&word.low)).count();
-    let words = &words[leads..];
+    let words = &words[leads(words)..];
     if words.is_empty() {
         return Vec::new();
     }
@@ -214,18 +226,21 @@ fn split(words: &[Word]) -> Vec<SubAction> {
     if starts.len() < 2 {
         return vec![SubAction { words: words.to_vec(), verb: starts.first().copied() }];
     }
-    let mut found: Vec<SubAction> = Vec::new();
+    let (mut found, mut before_then) = (Vec::new(), Vec::new());
     for (number, start) in starts.iter().enumerate() {
         let from = if number == 0 { 0 } else { *start };
         let next = starts.get(number + 1);
         let mut end = next.copied().unwrap_or(words.len());
+        let mut then = false;
         while next.is_some() && end > start + 1 && is_lead(&words[end - 1].low) {
             end -= 1;
+            then |= words[end].low == "then";
         }
         let words = words[from..end].to_vec();
         found.push(SubAction { words, verb: Some(start - from) });
+        before_then.push(then);
     }
-    share_object(&mut found);
+    share_object(&mut found, &before_then);
     found
 }
 
@@ -267,7 +282,25 @@ fn order_starts(words: &[Word]) -> Vec<usize> {
         let last = at + 1 == words.len() || words[at].mark.is_some();
         last && low_before(words, at) == "and" && is_tool(&words[at].low)
     };
-    starts.iter().copied().filter(|at| !compound(*at) && !tool(*at)).collect()
+    let choices = choices(words, &starts);
+    let is_start = |at: &usize| !compound(*at) && !tool(*at) && !choices.contains(at);
+    starts.iter().copied().filter(is_start).collect()
+}
+
+/// The orders that only name another way: of "fry, grill or bake the fish", which is one action, the last two.
+fn choices(words: &[Word], starts: &BTreeSet<usize>) -> BTreeSet<usize> {
+    let mut choices = BTreeSet::new();
+    for at in starts.iter().copied().filter(|at| *at > 0).rev() {
+        let before = &words[at - 1];
+        // A mark stands there where "or until golden," was cut out.
+        let after_or = before.low == "or" && before.mark.is_none();
+        let in_list = before.mark == Some(',') && starts.contains(&(at - 1));
+        let chosen_from = choices.contains(&(at + 1)) || choices.contains(&(at + 2));
+        if after_or || in_list && chosen_from {
+            choices.insert(at);
+        }
+    }
+    choices
 }
 
 /// Whether these words are nothing but verbs: "peel, core and".
@@ -279,11 +312,16 @@ fn is_verb_list(words: &[Word]) -> bool {
         && words.windows(2).all(joined)
 }
 
-/// "Wash and shred the lettuce": a verb alone has the object of the next one that has any.
-fn share_object(actions: &mut [SubAction]) {
+/// A longer object is not repeated.
+const MAX_SHARED_WORDS: usize = 12;
+
+/// "Wash and shred the lettuce": a verb alone has the object of the next one that has any, but not across "then":
+/// "simmer, then add the cream".
+fn share_object(actions: &mut [SubAction], before_then: &[bool]) {
     let mut object: Option<Vec<Word>> = None;
-    for SubAction { words, verb } in actions.iter_mut().rev() {
+    for (SubAction { words, verb }, before_then) in actions.iter_mut().zip(before_then).rev() {
         let Some(verb) = *verb else { continue };
+        object = object.filter(|_| !before_then);
         if words.len() > verb + 1 {
             object = object_of(words, verb);
         } else if let Some(object) = &object {
@@ -294,8 +332,8 @@ fn share_object(actions: &mut [SubAction]) {
 }
 
 fn object_of(words: &[Word], verb: usize) -> Option<Vec<Word>> {
-    let object = words[object_range(words, verb)].to_vec();
-    (!object.is_empty()).then_some(object)
+    let object = &words[object_range(words, verb)];
+    (1..=MAX_SHARED_WORDS).contains(&object.len()).then(|| object.to_vec())
 }
 
 /// Whether the verb's next word belongs to it.
@@ -305,8 +343,23 @@ pub(super) fn has_particle(words: &[Word], verb: usize) -> bool {
     is_particle(next) || matches!(next, "in" | "on") && takes_particle(&words[verb].low) && !place()
 }
 
+/// The last verb that names the action of this one: "bake" in "fry, grill or bake the fish".
+fn last_choice(words: &[Word], verb: usize) -> usize {
+    let (mut last, mut at) = (verb, verb);
+    loop {
+        let or = low(words, at + 1) == "or";
+        let next = if or { at + 2 } else { at + 1 };
+        if !(or || words[at].mark == Some(',')) || !is_plain_verb(low(words, next)) {
+            return last;
+        }
+        at = next;
+        last = if or { at } else { last };
+    }
+}
+
 /// What the action of this verb is done to; empty where it does not say.
 pub(super) fn object_range(words: &[Word], verb: usize) -> Range<usize> {
+    let verb = last_choice(words, verb);
     let after = if has_particle(words, verb) { verb + 2 } else { verb + 1 };
     if words[verb].mark.is_some() {
         return verb + 1..verb + 1;
@@ -601,6 +654,20 @@ mod tests {
                 "",
             ),
             ("Half an hour later, turn the loaf.", "turn the loaf", "", "half an hour later"),
+            ("Fry or bake the fish.", "fry or bake the fish", "", ""),
+            ("Fry, grill or bake the fish.", "fry, grill or bake the fish", "", ""),
+            ("Peel and fry or bake the plums.", "peel the plums | fry or bake the plums", "", ""),
+            ("Grate or chop the cheese.", "grate or chop the cheese", "", ""),
+            (
+                "Fry for 9 minutes or until golden, drain the fish.",
+                "fry the fish | drain the fish",
+                "",
+                "for 9 minutes | until golden",
+            ),
+            ("Simmer, then add the cream.", "simmer | add the cream", "", ""),
+            ("Warm up for 5 minutes.", "warm up", "", "for 5 minutes"),
+            ("Turn once during cooking.", "turn once during cooking", "", ""),
+            ("Add the oil once it is hot.", "add the oil", "once it is hot", ""),
         ];
         for (step, actions, condition, times) in cases {
             let parts = parts(step);
@@ -622,6 +689,8 @@ mod tests {
         for unit in ["if it is so ", "chop and ", "for 2 minutes, ", "until or ", "so "] {
             parts(&unit.repeat(100_000 / unit.len()));
         }
+        parts(&format!("{}chop {}", "chop, ".repeat(50_000), "foo ".repeat(100_000)));
+        parts(&format!("{}{}", "so ".repeat(100_000), "check if ".repeat(100_000)));
         assert!(started.elapsed() < Duration::from_secs(60), "{:?}", started.elapsed());
     }
 
