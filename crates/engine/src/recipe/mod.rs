@@ -38,8 +38,8 @@ impl Reading {
     /// What of the text may not be as the user means it, and what to do about it.
     pub fn warnings(&self) -> Vec<String> {
         let several = format!(
-            "the text seems to hold {} recipes; the steps of all are read as one procedure: keep the one \
-             that you want to see",
+            "the text seems to hold {} recipes; the steps of all are read as one procedure: keep only the \
+             recipe you want",
             self.recipes
         );
         (self.recipes > 1).then_some(several).into_iter().collect()

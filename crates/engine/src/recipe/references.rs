@@ -82,7 +82,7 @@ impl Discourse {
                 let things = self.things.iter().rev().chain(&self.title);
                 return things.map(|thing| with(at, reference.means(action, thing))).collect();
             }
-            if names_something(&action.words) {
+            if names_something(&action.words, action.verb) {
                 break; // later pronouns mean that
             }
         }
@@ -117,8 +117,9 @@ impl Discourse {
         let lists = object.split(|word| matches!(word.low.as_str(), "and" | "or"));
         let items = lists.flat_map(|list| list.split_inclusive(|word| word.mark == Some(',')));
         let items: Vec<String> = items.filter_map(bare_noun).map(phrase).collect();
-        let all = (items.len() > 1).then(|| listed(&items));
-        for thing in items.into_iter().chain(all) {
+        let all = (2..=MAX_THINGS).contains(&items.len()).then(|| listed(&items));
+        let older = items.len().saturating_sub(MAX_THINGS);
+        for thing in items.into_iter().skip(older).chain(all) {
             self.things.retain(|old| *old != thing);
             self.things.push(thing);
         }
@@ -157,15 +158,20 @@ fn reference(action: &SubAction, is_first: bool) -> Option<Reference> {
     let found = (0..words.len()).find_map(|at| anaphor(words, at));
     let omits = || is_first && action.verb == Some(0) && omits_object(words);
     match found {
-        Some(found) => (!names_something(&words[..found.at])).then_some(found),
+        Some(found) => {
+            let named = names_something(&words[..found.at], action.verb);
+            (!named).then_some(found)
+        }
         None => omits().then(|| Reference { at: 1, length: 0, before: String::new() }),
     }
 }
 
-/// Whether a determiner and a noun are among the words.
-fn names_something(words: &[Word]) -> bool {
+/// Whether a determiner and a noun are among the words, or the verb has a thing as its object: "peel onions".
+fn names_something(words: &[Word], verb: Option<usize>) -> bool {
     let noun = |pair: &[Word]| is_determiner(&pair[0].low) && is_content(&pair[1].low);
+    let verb = verb.filter(|verb| *verb < words.len());
     words.windows(2).any(noun)
+        || verb.is_some_and(|verb| bare_noun(&words[object_range(words, verb)]).is_some())
 }
 
 /// What follows a word that orders to repeat.
@@ -343,14 +349,14 @@ mod tests {
 
     #[test]
     fn what_a_step_may_mean_is_among_its_readings() {
-        let cases: [(&str, &[&str], &str); 16] = [
+        let cases: [(&str, &[&str], &str); 17] = [
             ("", &["Sow the lettuce seeds.", "Water them well."], "water the lettuce seeds"),
             ("Potato gratin", &["Bake until bubbly."], "bake the potato gratin"),
             ("", &["Peel the onion.", "Cut it into dice."], "cut the onion into dice"),
             (
                 "",
                 &["Sand the board.", "Turn it over and sand the other side."],
-                "turn the board over, sand the other side",
+                "turn the board over and sand the other side",
             ),
             (
                 "",
@@ -363,6 +369,7 @@ mod tests {
             ("", &["Fry the onion.", "Add the rest."], "add the rest of the onion"),
             ("", &["Saw the plank.", "Sand well."], "sand the plank"),
             ("", &["Wash the beans.", "Drain."], "drain the beans"),
+            ("", &["Fry or bake the fish.", "Serve it."], "serve the fish"),
             ("", &["Roll the dough.", "Chill."], "chill the dough"),
             ("", &["Oil the chain.", "Wipe the frame.", "Let them dry."], "let the chain dry"),
             ("", &["Whisk the eggs.", "Pour them into the pan."], "pour the eggs into the pan"),
@@ -383,6 +390,9 @@ mod tests {
             "Wait ten minutes.",
             "If the wood is rough, sand the wood.",
             "Salt and pepper the steak.",
+            "Fry, grill or bake the fish.",
+            "Beat 2 eggs and add them.",
+            "Peel onions and cut them into dice.",
         ];
         for step in alone {
             assert_eq!(of("", &["Boil the water.", step])[1], [""; 0], "{step}");
@@ -393,6 +403,9 @@ mod tests {
     fn long_texts_cost_no_more_than_their_length() {
         let long = "stir it and fry them, ".repeat(20_000);
         assert!(of("", &["Chop the onion.", &long])[1].len() <= MAX_THINGS + 1);
+        let list = format!("Mix {} and salt.", vec!["flour"; 50_000].join(", "));
+        let found = of("", &[&list, "Stir it."]).remove(1);
+        assert_eq!(found, ["stir the salt", "stir the flour"], "no list of all");
     }
 
     proptest! {
