@@ -15,6 +15,8 @@ use crate::recipe::clauses;
 
 /// How many clips on each side of a step's clip may show its other actions. Chosen by hand.
 const NEAR: usize = 3;
+/// A step of more actions stays whole: each is encoded and searched for. Chosen by hand.
+const MAX_ACTIONS: usize = 8;
 
 /// The actions of a procedure's compound steps as both encoders see them; row i belongs to action i.
 #[derive(Clone, Debug)]
@@ -30,7 +32,8 @@ pub(super) struct Actions {
 pub(super) fn actions(procedure: &Procedure) -> Vec<(usize, String)> {
     let of_step = |(step, text): (usize, &String)| {
         let actions = clauses::parts(text).actions;
-        let actions = if actions.len() > 1 { actions } else { Vec::new() };
+        let compound = (2..=MAX_ACTIONS).contains(&actions.len());
+        let actions = if compound { actions } else { Vec::new() };
         actions.into_iter().map(move |action| (step, action))
     };
     procedure.steps().iter().enumerate().flat_map(of_step).collect()
@@ -227,6 +230,15 @@ mod tests {
         let found = actions.complete(&best, &pool(clips), calibration, options).unwrap();
         let part = |part: &FoundPart| (part.shown, part.clip.map(|found| found.clip.0));
         found.iter().map(|parts| parts.iter().map(part).collect()).collect()
+    }
+
+    #[test]
+    fn a_step_of_one_action_or_of_very_many_stays_whole() {
+        let count = |times: usize| {
+            let step = "Chop the onion. ".repeat(times);
+            actions(&Procedure::new("", [step]).unwrap()).len()
+        };
+        assert_eq!([1, 2, MAX_ACTIONS, MAX_ACTIONS + 1].map(count), [0, 2, MAX_ACTIONS, 0]);
     }
 
     const BOTH: [(usize, About); 2] = [(0, WASH), (0, SHRED)];
