@@ -195,6 +195,7 @@ fn conditions_and_times_of_steps_are_told() {
     assert!(read.contains(told), "{read}");
     let json = home.prints(&["make", "board.json", "--no-video", "--gaps", "never", "--json"]);
     assert!(json.contains(r#""times":["for 5 minutes"]"#), "{json}");
+    assert!(json.contains(r#""condition":"if the wood is dry""#), "{json}");
 }
 
 #[test]
@@ -228,7 +229,7 @@ fn a_step_of_two_actions_is_shown_by_two_clips_and_what_is_missing_is_told() {
     home.write("soup.txt", format!("Soup\n\n1. {}\n2. {}\n", steps[0], steps[1]));
     let arguments = ["make", "soup.txt", "-o", "soup.mp4", "--threshold=0.95", "--size", "160x90"];
     let said = home.prints(&[&arguments[..], &["--with", "chapters,srt"]].concat());
-    assert!(said.contains("2 of 2 steps shown"), "{said}");
+    assert!(said.contains("2 of 2 steps shown (1 only in part), from "), "{said}");
     let missing = "partly shown: nothing shows \"peel the potato\"";
     assert!(said.to_lowercase().contains(missing), "{said}");
     let read = |name: &str| std::fs::read_to_string(home.path(name)).unwrap();

@@ -11,7 +11,7 @@ use common::Home;
 use serde_json::{Value, json};
 
 const GERMAN: &str = "Suppe\n\n1. Die Zwiebeln schälen und in kleine Würfel schneiden.\n\
-    2. Das Öl in einer großen Pfanne erhitzen und die Zwiebeln darin anbraten.\n";
+    2. Das Öl in einer großen Pfanne erhitzen und die Zwiebeln darin 5 min anbraten.\n";
 
 /// A chat endpoint that gives this answer to every question; its address.
 fn endpoint(content: &str) -> String {
@@ -51,8 +51,8 @@ fn make(home: &Home, file: &str, options: &[&str]) -> (Value, String) {
 fn a_translated_procedure_is_asked_in_english_and_shown_as_written() {
     let home = Home::indexed();
     home.write("suppe.txt", GERMAN);
-    home.write("soup.txt", "Soup\n\n1. Chop the onion\n2. Fry the onion in a pan\n");
-    let url = endpoint(r#"["Soup", "Chop the onion", "Fry the onion in a pan"]"#);
+    home.write("soup.txt", "Soup\n\n1. Chop the onion\n2. Fry the onion for 5 minutes\n");
+    let url = endpoint(r#"["Soup", "Chop the onion", "Fry the onion for 5 minutes"]"#);
     let (translated, said) = make(&home, "suppe.txt", &["--llm-url", &url]);
     assert!(!said.contains("seems to be in"), "{said}");
     let (english, _) = make(&home, "soup.txt", &[]);
@@ -62,11 +62,16 @@ fn a_translated_procedure_is_asked_in_english_and_shown_as_written() {
         assert_eq!(translated["understood"], english["text"]);
         assert_eq!(translated["chosen"], english["chosen"]);
     }
+    assert_eq!(translated["steps"][1]["times"], json!(["for 5 minutes"]));
+    let read = home.prints(&["make", "suppe.txt", "--show-reading", "--llm-url", &url]);
+    let told = "     → Fry the onion for 5 minutes\n     time: for 5 minutes\n";
+    assert!(read.contains(told), "{read}");
     let text = translated["steps"][0]["text"].as_str().unwrap();
     assert!(text.starts_with("Die Zwiebeln schälen"), "{text}");
     let (unknown, said) = make(&home, "suppe.txt", &[]);
     assert_ne!(unknown["steps"][0]["chosen"], english["steps"][0]["chosen"]);
     assert!(unknown["steps"][0].get("understood").is_none(), "{unknown}");
+    assert!(unknown["steps"][1].get("times").is_none(), "of English steps only: {unknown}");
     for part in ["German", "STITCH_LLM_URL", "STITCH_SENTENCE_MODEL=FOLDER stitch index"] {
         assert!(said.contains(part), "{said}");
     }

@@ -15,7 +15,7 @@ use stitch_engine::recipe::clauses::{self, StepParts};
 use stitch_engine::render::{self, Aspect, Captions, Plan, RenderOptions};
 use stitch_engine::scorers::SCORERS;
 use stitch_engine::summarise::chat::Chat;
-use stitch_engine::understand::{in_context, language_hint};
+use stitch_engine::understand::{Translated, in_context, translate};
 
 use crate::failure::{Failure, GAPS};
 use crate::options::{Choices, GapArguments, LanguageModelArguments, choice, milliseconds, size};
@@ -40,7 +40,7 @@ pub struct MakeArguments {
     /// Only print the title and steps that were read, and the lines that were left out
     #[arg(long)]
     show_reading: bool,
-    /// Exit with code 3 if a step is a gap
+    /// Exit with code 3 if a step is a gap; a step that is shown in part is none
     #[arg(long)]
     strict: bool,
     #[command(flatten)]
@@ -131,11 +131,7 @@ pub fn run(arguments: &MakeArguments, setup: &Setup) -> Result<u8, Failure> {
     let chat = arguments.chat.chat(setup);
     reading.warnings().iter().for_each(|warning| setup.progress.warn(warning));
     if arguments.show_reading {
-        let sentences = sentences.ok();
-        if let (Some(sentences), None) = (&sentences, &chat) {
-            warn_of(language_hint(&reading.procedure, &sentences.encoder), setup);
-        }
-        let understood = understood(&reading, sentences.as_ref(), chat.as_ref())?;
+        let understood = understood(&reading, sentences.ok().as_ref(), chat.as_ref(), setup)?;
         print_reading(&reading, &understood, setup);
         return Ok(0);
     }
@@ -223,10 +219,16 @@ fn understood(
     Reading { procedure, .. }: &Reading,
     sentences: Option<&Sentences>,
     chat: Option<&Chat>,
+    setup: &Setup,
 ) -> Result<Vec<Option<String>>, Failure> {
     let Some(Sentences { encoder, .. }) = sentences else {
         return Ok(vec![None; procedure.steps().len()]);
     };
+    let Translated { translation, note } = translate(procedure, encoder, chat);
+    warn_of(note, setup);
+    if let Some(english) = translation {
+        return Ok(english.steps().iter().cloned().map(Some).collect());
+    }
     let text = encoder.encode(procedure.steps())?;
     Ok(in_context(procedure, &text, encoder, chat)?.steps)
 }
@@ -234,7 +236,12 @@ fn understood(
 fn print_reading(reading: &Reading, understood: &[Option<String>], setup: &Setup) {
     let Reading { procedure, left_out, language, .. } = reading;
     let (title, steps) = (procedure.title(), procedure.steps());
-    let parts: Vec<StepParts> = steps.iter().map(|step| clauses::parts(step)).collect();
+    // The rules know English; a foreign step is read in its translation.
+    let in_english = |(step, understood): (&String, &Option<String>)| match language {
+        None => clauses::parts(step),
+        Some(_) => understood.as_deref().map(clauses::parts).unwrap_or_default(),
+    };
+    let parts: Vec<StepParts> = steps.iter().zip(understood).map(in_english).collect();
     let conditions: Vec<_> = parts.iter().map(|parts| &parts.condition).collect();
     let times: Vec<_> = parts.iter().map(|parts| &parts.times).collect();
     let json = json!({
@@ -303,12 +310,14 @@ fn step_rows((number, step): (usize, &Step)) -> Vec<Vec<String>> {
 
 fn summary(demonstration: &Demonstration) -> String {
     let shown = demonstration.steps.len() - demonstration.gaps().count();
+    let in_part = demonstration.steps.iter().filter(|step| step.partly_shown().is_some()).count();
+    let in_part = if in_part > 0 { format!(" ({in_part} only in part)") } else { String::new() };
     let mut sources: Vec<u32> =
         demonstration.cuts().map(|(_, choice)| choice.source.video).collect();
     sources.sort_unstable();
     sources.dedup();
     format!(
-        "{} of {} steps shown, from {} with {}; chosen from {} by {}",
+        "{} of {} steps shown{in_part}, from {} with {}; chosen from {} by {}",
         shown,
         demonstration.steps.len(),
         count(sources.len(), "video"),

@@ -41,10 +41,11 @@ pub struct Step {
     /// before name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub understood: Option<String>,
-    /// When it is to be done at all: "if the wood is rough".
+    /// When it is to be done at all, in the words that were searched for: "if the wood is rough". None where these
+    /// are not English.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub condition: Option<String>,
-    /// When and how long, in the words of the step.
+    /// When and how long, likewise: "for ten minutes".
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub times: Vec<String>,
     /// How sure the answer is.
@@ -66,7 +67,7 @@ pub struct Step {
 /// One of several actions of a step.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StepPart {
-    /// The action in the words of the procedure.
+    /// The action in the words that were searched for.
     pub text: String,
     /// Whether it is shown.
     pub shown: bool,
@@ -240,10 +241,10 @@ impl Demonstration {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    fn choice(clip: u32, start_ms: u64) -> Choice {
+    pub fn choice(clip: u32, start_ms: u64) -> Choice {
         let interval = Interval { start_ms, end_ms: start_ms + 1000 };
         Choice {
             clip,
@@ -265,11 +266,11 @@ mod tests {
         }
     }
 
-    fn part(text: &str, shown: bool, clip: Option<Choice>) -> StepPart {
+    pub fn part(text: &str, shown: bool, clip: Option<Choice>) -> StepPart {
         StepPart { text: text.into(), shown, clip }
     }
 
-    fn step(parts: Vec<StepPart>) -> Step {
+    pub fn step(parts: Vec<StepPart>) -> Step {
         let confidence = Confidence::Shown;
         let (text, chosen) = ("Wash and shred the lettuce".into(), Some(choice(7, 5000)));
         Step {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use stitch_core::clip::{ClipId, VideoId};
 use stitch_core::cover::{self, Sequence};
-use stitch_core::features::similarity;
+use stitch_core::features::{Features, similarity};
 use stitch_core::map::Match;
 use stitch_core::timeline::Cut;
 
@@ -17,6 +17,7 @@ use super::{
 };
 use crate::library::{Library, LibraryError};
 use crate::recipe::clauses::{self, StepParts};
+use crate::recipe::foreign_language;
 
 /// What was found for a procedure.
 pub(super) struct Solution<'a> {
@@ -43,6 +44,9 @@ pub(super) fn describe(
     let (best, score) = &ranked[0];
     let clerk =
         Clerk { library: with.library, stock, wishes: &options.wishes, copies: &map.copies };
+    let words = asked.steps().texts;
+    let translated = words != asked.procedure.steps();
+    let in_english = translated || foreign_language(&words.join(" ")).is_none();
     let mut steps = Vec::with_capacity(asked.procedure.steps().len());
     for (number, text) in asked.procedure.steps().iter().enumerate() {
         let found = |clip: ClipId| map.used.steps[number].iter().find(|m| m.clip == clip);
@@ -64,7 +68,8 @@ pub(super) fn describe(
             let clip = clip.as_ref().map(|m| clerk.choice(m, cut(m))).transpose()?;
             Ok(StepPart { text: text.clone(), shown: *shown, clip })
         };
-        let StepParts { condition, times, .. } = clauses::parts(text);
+        let StepParts { condition, times, .. } =
+            if in_english { clauses::parts(&words[number]) } else { StepParts::default() };
         steps.push(Step {
             text: text.clone(),
             understood: asked.understood[number].clone(),
@@ -78,7 +83,7 @@ pub(super) fn describe(
         });
     }
     if with.encoder.sees() {
-        clerk.look_at_joins(&mut steps);
+        look_at_joins(&mut steps, |video| with.library.seconds(video).ok());
     }
     Ok(Demonstration {
         version: Demonstration::VERSION,
@@ -130,6 +135,30 @@ fn models(with: &Demonstrator<'_>) -> BTreeMap<String, String> {
     models
 }
 
+/// Subject consistency: the last second before each cut against the first one after it. `seconds` gives the features
+/// of a video's seconds.
+fn look_at_joins(steps: &mut [Step], seconds: impl Fn(VideoId) -> Option<Features>) {
+    let mut before: Option<Vec<f32>> = None;
+    for step in steps {
+        let clips = step.clips();
+        let Some((first, last)) = clips.first().zip(clips.last()) else {
+            before = None;
+            continue;
+        };
+        // Several clips of a step are of one video.
+        let seconds = seconds(VideoId(first.source.video));
+        let Some(seconds) = seconds.filter(|seconds| !seconds.is_empty()) else {
+            before = None;
+            continue;
+        };
+        let end = seconds.len() - 1;
+        let row = |ms: u64| seconds.row(((ms / 1000) as usize).min(end)).to_vec();
+        let [from, to] = [first.cut.start_ms, last.cut.end_ms.saturating_sub(1)].map(row);
+        step.join = before.as_ref().map(|before| similarity(before, &from).clamp(0.0, 1.0));
+        before = Some(to);
+    }
+}
+
 /// Writes choices out of what the library knows.
 struct Clerk<'a> {
     library: &'a Library,
@@ -139,29 +168,6 @@ struct Clerk<'a> {
 }
 
 impl Clerk<'_> {
-    /// Subject consistency: the last second before each cut against the first one after it.
-    fn look_at_joins(&self, steps: &mut [Step]) {
-        let mut before: Option<Vec<f32>> = None;
-        for step in steps {
-            let clips = step.clips();
-            let Some((first, last)) = clips.first().zip(clips.last()) else {
-                before = None;
-                continue;
-            };
-            // Several clips of a step are of one video.
-            let seconds = self.library.seconds(VideoId(first.source.video));
-            let Some(seconds) = seconds.ok().filter(|seconds| !seconds.is_empty()) else {
-                before = None;
-                continue;
-            };
-            let end = seconds.len() - 1;
-            let row = |ms: u64| seconds.row(((ms / 1000) as usize).min(end)).to_vec();
-            let [from, to] = [first.cut.start_ms, last.cut.end_ms.saturating_sub(1)].map(row);
-            step.join = before.as_ref().map(|before| similarity(before, &from).clamp(0.0, 1.0));
-            before = Some(to);
-        }
-    }
-
     /// The clip of a step, cut as the person wants it where they have said so.
     fn chosen(&self, step: usize, m: &Match, cut: Option<&Cut>) -> Result<Choice, LibraryError> {
         let mut choice = self.choice(m, cut)?;
@@ -228,5 +234,28 @@ impl Clerk<'_> {
         let sentences = self.library.sentences(video)?;
         let said = sentences.iter().filter(|s| heard(s.start_ms, s.end_ms));
         Ok(said.map(|s| s.text.as_str()).collect::<Vec<_>>().join(" "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::demonstrate::demonstration::tests::{choice, part, step};
+
+    #[test]
+    fn joins_are_between_the_last_clip_of_a_step_and_the_first_of_the_next() {
+        // Ten seconds, none like another; the own clip of each step is the sixth.
+        let rows = (0..10).flat_map(|row| (0..10).map(move |at| if at == row { 1.0 } else { 0.0 }));
+        let seconds = Features::new(10, rows.collect()).unwrap();
+        let (before, after) = (choice(6, 2000), choice(8, 8000));
+        let [alone, before, after] = [None, Some(before), Some(after)].map(|further| {
+            step(further.map(|clip| part("wash", true, Some(clip))).into_iter().collect())
+        });
+        let cases = [(&alone, &alone, 1.0), (&after, &alone, 0.0), (&alone, &before, 0.0)];
+        for (first, second, alike) in cases {
+            let mut steps = [first.clone(), second.clone()];
+            look_at_joins(&mut steps, |_| Some(seconds.clone()));
+            assert_eq!(steps.map(|step| step.join), [None, Some(alike)]);
+        }
     }
 }

@@ -88,7 +88,7 @@ pub struct Wish {
 pub type Wishes = BTreeMap<usize, Wish>;
 
 impl Wish {
-    /// Whether this clip of the step is shown as it is, without others beside it.
+    /// Whether this clip is played alone.
     pub(super) fn shows_alone(&self, clip: Place) -> bool {
         let trimmed = self.trim.is_some_and(|trim| trim.of == clip);
         trimmed || self.fixed.is_some() && !self.completed
