@@ -7,7 +7,7 @@ use serde_json::json;
 use stitch_core::clip::VideoId;
 use stitch_core::procedure::Procedure;
 use stitch_engine::demonstrate::{
-    Asked, Choice, Demonstration, Fixed, Interval, Options, Place, Trim, Wish, Wishes, solve,
+    Asked, Choice, Demonstration, Fixed, Interval, Options, Place, Step, Trim, Wish, Wishes, solve,
 };
 use stitch_engine::progress::Progress;
 
@@ -119,13 +119,12 @@ fn decide(
     match *change {
         Change::Swap { clip, .. } => {
             let clip = known_clip(state, clip.into())?;
-            wish.fixed = Some(Fixed::Clip(clip));
-            wish.completed = false;
+            (wish.fixed, wish.completed) = (Some(Fixed::Clip(clip)), false);
             wish.banned.remove(&clip);
             wish.source = wish.source.filter(|only| *only == clip.video);
         }
-        Change::Lock { .. } => fix(wish, current),
-        Change::Unlock { .. } => (wish.fixed, wish.completed) = (None, false),
+        Change::Lock { .. } => fix(wish, shown),
+        Change::Unlock { .. } => wish.fixed = None,
         Change::Ban { clip, .. } => {
             let clip = clip.map(Place::from).or(current).ok_or_else(gap)?;
             wish.banned.insert(known_clip(state, clip)?);
@@ -140,12 +139,13 @@ fn decide(
             let of = current.ok_or_else(gap)?;
             wish.trim = Some(trim(state, of, start_ms, end_ms)?);
             // A trim belongs to its clip, so the clip is locked.
-            wish.fixed = wish.fixed.or(Some(Fixed::Clip(of)));
+            fix(wish, shown);
         }
         Change::Untrim { .. } => wish.trim = None,
         Change::Leave { .. } => wish.fixed = Some(Fixed::Gap),
         Change::Solve | Change::Undo | Change::Redo => {}
     }
+    wish.completed &= wish.fixed.is_some();
     wishes.retain(|_, wish| *wish != Wish::default());
     let keeps_clip = matches!(change, Change::Lock { .. } | Change::Unlock { .. });
     Ok(if keeps_clip { Scope::None } else { Scope::Step(step) })
@@ -183,16 +183,18 @@ fn trim(state: &State, of: Place, start_ms: u64, end_ms: u64) -> Result<Trim> {
 fn others_fixed(wishes: &Wishes, answer: &Demonstration, step: usize) -> Wishes {
     let mut fixed = wishes.clone();
     for (other, shown) in answer.steps.iter().enumerate().filter(|(other, _)| *other != step) {
-        fix(fixed.entry(other).or_default(), shown.chosen.as_ref().map(Place::from));
+        fix(fixed.entry(other).or_default(), shown);
     }
     fixed.entry(step).or_default();
     fixed
 }
 
 /// Fixes a step as it is shown, with the further clips that it has.
-fn fix(wish: &mut Wish, clip: Option<Place>) {
-    wish.completed |= wish.fixed.is_none();
-    wish.fixed = Some(clip.map_or(Fixed::Gap, Fixed::Clip));
+fn fix(wish: &mut Wish, shown: &Step) {
+    if wish.fixed.is_none() {
+        wish.completed = !shown.parts.is_empty();
+    }
+    wish.fixed = Some(shown.chosen.as_ref().map_or(Fixed::Gap, |clip| Fixed::Clip(clip.into())));
 }
 
 fn action(change: &Change) -> String {

@@ -55,7 +55,7 @@ pub struct ReadProcedure {
     pub steps: Vec<String>,
     /// Lines that are neither title nor step, in order; only for text and Markdown
     pub left_out: Vec<String>,
-    /// What may be misunderstood, as a language that is not English
+    /// What may be misunderstood, such as a language that is not English
     pub warnings: Vec<String>,
 }
 

@@ -1,6 +1,7 @@
 //! Demonstrations: parsed, searched, changed, undone, rendered, exported.
 
 use serde_json::{Value, json};
+use stitch_server::demonstrations;
 use stitch_server::jobs::JobKind;
 use stitch_server::worker;
 
@@ -85,6 +86,21 @@ fn it_is_found_and_shown() {
     assert!(site.get("/").text().contains("Soup"));
 }
 
+#[test]
+fn a_step_is_shown_as_it_was_understood() {
+    let site = Site::indexed();
+    let id = site.demonstration(&["Peel the carrot", "Chop it"]);
+    let database = &site.state.database;
+    let (_, mut revision) = demonstrations::current(database, id).unwrap();
+    revision.number += 1;
+    revision.answer.steps[1].understood = Some("chop the orange carrot".into());
+    assert!(demonstrations::add(database, id, &revision, None).unwrap());
+    let page = site.get(&format!("/demonstrations/{id}")).text();
+    assert!(page.contains("→ chop the orange carrot"), "{page}");
+    let found = site.get(&format!("/api/demonstrations/{id}")).json();
+    assert_eq!(found["steps"][1]["understood"], "chop the orange carrot");
+}
+
 fn clip(step: &Value) -> Value {
     step["chosen"]["clip"].clone()
 }
@@ -153,6 +169,10 @@ fn a_step_of_two_actions_is_played_by_two_clips_until_a_person_puts_one_there() 
 
     let trim = json!({"kind": "trim", "step": 1, "start_ms": 4000, "end_ms": 5000});
     assert_eq!(clips(&site.change(id, &trim)), 2, "other steps stay as they are");
+    let trim = json!({"kind": "trim", "step": 0, "start_ms": 500, "end_ms": 1500});
+    assert_eq!(clips(&site.change(id, &trim)), 1, "a trimmed clip is played alone");
+    assert_eq!(clips(&site.change(id, &json!({"kind": "untrim", "step": 0}))), 2);
+    site.change(id, &json!({"kind": "unlock", "step": 0}));
     site.change(id, &json!({"kind": "lock", "step": 0}));
     assert_eq!(clips(&site.change(id, &json!({"kind": "solve"}))), 2, "locked as it is");
     let swap = json!({"kind": "swap", "step": 0, "clip": clip(&found["steps"][0])});
