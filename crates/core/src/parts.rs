@@ -4,7 +4,7 @@ use std::ops::Range;
 
 // All in log-odds, chosen by hand.
 
-/// How much likelier one must be to be clearly so.
+/// The margin that counts as clearly likelier.
 const CLEARLY: f32 = 2.0;
 /// How much more than for each other action of the step a clip must speak for an action to be added for it: clips of
 /// one thing ("shred the lettuce") are likely for all that is done to it.
