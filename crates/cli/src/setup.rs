@@ -7,7 +7,7 @@ use std::sync::Arc;
 use clap::Args;
 use serde::Serialize;
 use stitch_engine::demonstrate::Demonstrator;
-use stitch_engine::encoder::{Encoder, EncoderModels};
+use stitch_engine::encoder::{Encoder, EncoderModels, onnx_fallback};
 use stitch_engine::files::FileError;
 use stitch_engine::library::Library;
 use stitch_engine::media::Decode;
@@ -177,7 +177,11 @@ impl Setup {
         sentences: &Sentences,
         decode: Decode,
     ) -> Result<Box<dyn Encoder>, Failure> {
-        Ok(sentences.encoder_models(&self.store(), decode).load(name)?)
+        let loaded = sentences.encoder_models(&self.store(), decode).load(name)?;
+        if let Some(reason) = onnx_fallback() {
+            self.progress.warn(&reason);
+        }
+        Ok(loaded)
     }
 
     /// The name of the encoder that the library was made with, if it exists.

@@ -92,6 +92,7 @@ impl Setup {
             chat: None,
             speech: None,
             list: None,
+            from: None,
         };
         indexer.run(&[folder.into()], &Silent).unwrap()
     }
