@@ -2,10 +2,12 @@
 
 - onnx-pictures: pictures of 8 x 8, bilinear squash, normalised colours;
 - onnx-clips: clips of 8 pictures, time before colours, so that their order matters;
-- onnx-hub: the layout of the model hub, without an encoder.toml: graphs in `onnx/`, what they take in JSON files;
+- onnx-hub: the layout of the model hub, without an encoder.toml: graphs in `onnx/`, one with its weights in a file
+  beside it, what they take in JSON files;
 - onnx-unknown: a graph with an operator that nobody knows;
 
-each with a tokenizer, an encoder.toml and what ONNX Runtime makes of some pictures and texts.
+each with a tokenizer, an encoder.toml and what ONNX Runtime makes of some pictures and texts; and the smallest graph, which
+crates/nn tries providers with.
 
     python recipes/golden/onnx_pairs.py
 
@@ -75,6 +77,11 @@ def texts(path, random, words):
 def unknown(path):
     node = helper.make_node("Frobnicate", ["pixels"], ["image_embeds"])
     save(path, [node], [floats("pixels", ["n", 3, SIDE, SIDE])], [floats("image_embeds", ["n", DIM])], {})
+
+
+def probe(path):
+    """The graph by which crates/nn finds out whether a provider starts."""
+    save(path, [helper.make_node("Identity", ["x"], ["y"])], [floats("x", [1])], [floats("y", [1])], {})
 
 
 def tokenizer(folder):
@@ -174,7 +181,10 @@ def hub(name, seed):
              "tokenizer_config": dict(pad_token=dict(content="fry"), model_max_length=77)}
     for file, content in files.items():
         (folder / f"{file}.json").write_text(json.dumps(content, indent=1) + "\n")
-    pictures(folder / "onnx/vision_model.onnx", random, "pixel_values", ["flat", "image_embeds"])
+    path = folder / "onnx/vision_model.onnx"
+    pictures(path, random, "pixel_values", ["flat", "image_embeds"])
+    (folder / "onnx/vision_model.onnx_data").unlink(missing_ok=True)
+    onnx.save_model(onnx.load(path), path, save_as_external_data=True, location="vision_model.onnx_data", size_threshold=0)
     texts(folder / "onnx/text_model.onnx", random, count)
     image, text = (onnxruntime.InferenceSession(folder / "onnx" / f"{f}_model.onnx") for f in ("vision", "text"))
     pad = words.token_to_id("fry")
@@ -197,3 +207,4 @@ if __name__ == "__main__":
     hub("onnx-hub", 3)
     (DATA / "onnx-unknown").mkdir(exist_ok=True)
     unknown(DATA / "onnx-unknown/image.onnx")
+    probe(DATA.parents[2] / "nn/src/probe.onnx")

@@ -150,6 +150,8 @@ fn stronger_encoders_are_listed_and_recommended() {
         let line = listed.lines().find(|line| line.split(' ').next() == Some(name)).unwrap();
         assert!(line.contains(" MB  not measured  not measured"), "{line}");
     }
+    // A library of the same name in the working folder is no model.
+    std::fs::create_dir(home.path("siglip2")).unwrap();
     let said = home.fails(&["index", "videos", "--encoder", "siglip2"], 1);
     assert!(said.contains("stitch models pull siglip2"), "{said}");
     let done = home.command(&["doctor"]).output().unwrap();

@@ -144,6 +144,7 @@ fn broken_export(store: &Store, changes: &[Change]) -> String {
     std::fs::create_dir(folder.path().join("onnx")).unwrap();
     let files = [
         "onnx/vision_model.onnx",
+        "onnx/vision_model.onnx_data",
         "onnx/text_model.onnx",
         "config.json",
         "preprocessor_config.json",
@@ -201,7 +202,7 @@ fn a_size_of_an_export_lies_in_a_folder_of_its_own() {
     let folder = tempfile::tempdir().unwrap();
     let size = folder.path().join("onnx/s0");
     std::fs::create_dir_all(&size).unwrap();
-    for name in ["vision_model.onnx", "text_model.onnx"] {
+    for name in ["vision_model.onnx", "vision_model.onnx_data", "text_model.onnx"] {
         std::fs::copy(data("onnx-hub/onnx").join(name), size.join(name)).unwrap();
     }
     for name in ["config.json", "preprocessor_config.json"] {

@@ -12,6 +12,9 @@ use ort::value::{Outlet, TensorRef};
 
 use crate::error::{NnError, Result};
 
+/// A graph that copies one number; made by recipes/golden/onnx_pairs.py.
+const PROBE: &[u8] = include_bytes!("probe.onnx");
+
 /// What graphs are computed on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Provider {
@@ -46,8 +49,10 @@ impl Provider {
             Self::Cuda => CUDA::is_available(),
             Self::CoreMl => CoreML::is_available(),
         };
+        // A missing device or driver shows only when a session is made.
+        let start = || builder(environment, self)?.commit_from_memory(PROBE).map(drop);
         match is_built_in {
-            Ok(true) => builder(environment, self).map(drop).map_err(|error| error.to_string()),
+            Ok(true) => start().map_err(|error: ort::Error| error.to_string()),
             Ok(false) => Err("it was built without it".into()),
             Err(error) => Err(error.to_string()),
         }

@@ -71,6 +71,7 @@ const DECODE: Choices<Decode, 3> = [
 ];
 
 pub fn run(arguments: &IndexArguments, setup: &Setup) -> Result<u8, Failure> {
+    let from = arguments.from.as_deref().map(Library::open).transpose()?;
     let sentences = setup.load_sentences()?;
     let features = arguments.features()?;
     let encoder = arguments.load_encoder(features.clone(), setup, &sentences)?;
@@ -84,7 +85,6 @@ pub fn run(arguments: &IndexArguments, setup: &Setup) -> Result<u8, Failure> {
     if let Some(language) = &arguments.language {
         speech = speech.map(|speech| speech.in_language(language)).transpose()?;
     }
-    let from = arguments.from.as_deref().map(Library::open).transpose()?;
     let paths = match &from {
         Some(from) if arguments.paths.is_empty() => index::files_of(from, &setup.progress)?,
         _ => arguments.paths.clone(),

@@ -98,7 +98,9 @@ impl EncoderModels<'_> {
 
     fn folder_of(&self, wanted: &str) -> Result<(String, PathBuf)> {
         let path = Path::new(wanted);
-        if path.is_dir() {
+        // A folder that happens to have the short name of an encoder is named as `./clip`.
+        let is_short = !hub::is_name(wanted) && self.store.is_of_hub(wanted);
+        if path.is_dir() && !is_short {
             let folder = path.canonicalize().unwrap_or_else(|_| path.to_owned());
             return Ok((folder.display().to_string(), folder));
         }

@@ -468,3 +468,21 @@ impl TextTower for Texts {
         Ok(Features::new(dim, data)?)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::models::Manifest;
+
+    #[test]
+    fn descriptions_of_the_manifest_are_read() {
+        let encoders = Manifest::shipped().encoders.iter();
+        let descriptions: Vec<&String> = encoders.filter_map(|e| e.description.as_ref()).collect();
+        assert!(!descriptions.is_empty());
+        for text in descriptions {
+            let read: PairDescription = toml::from_str(text).unwrap();
+            let image = read.image.unwrap();
+            image.check((image.width.unwrap(), image.height.unwrap())).unwrap();
+        }
+    }
+}
