@@ -2,9 +2,12 @@
 
 - onnx-pictures: pictures of 8 x 8, bilinear squash, normalised colours;
 - onnx-clips: clips of 8 pictures, time before colours, so that their order matters;
+- onnx-hub: the layout of the model hub, without an encoder.toml: graphs in `onnx/`, one with its weights in a file
+  beside it, what they take in JSON files;
 - onnx-unknown: a graph with an operator that nobody knows;
 
-each with a tokenizer, an encoder.toml and what ONNX Runtime makes of some pictures and texts.
+each with a tokenizer, an encoder.toml and what ONNX Runtime makes of some pictures and texts; and the smallest graph, which
+crates/nn tries providers with.
 
     python recipes/golden/onnx_pairs.py
 
@@ -38,13 +41,15 @@ def floats(name, shape):
     return helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
 
 
-def pictures(path, random):
+def pictures(path, random, input="pixels", outputs=("image_embeds",)):
     weights = {"w": random.normal(size=(3 * 4, DIM)).astype(np.float32)}
     nodes = [
-        helper.make_node("AveragePool", ["pixels"], ["pooled"], kernel_shape=[4, 4], strides=[4, 4]),
+        helper.make_node("AveragePool", [input], ["pooled"], kernel_shape=[4, 4], strides=[4, 4]),
         helper.make_node("Flatten", ["pooled"], ["flat"], axis=1),
         helper.make_node("MatMul", ["flat", "w"], ["image_embeds"])]
-    save(path, nodes, [floats("pixels", ["n", 3, SIDE, SIDE])], [floats("image_embeds", ["n", DIM])], weights)
+    shapes = {"flat": ["n", 12], "image_embeds": ["n", DIM]}
+    side = SIDE if input == "pixels" else "side"
+    save(path, nodes, [floats(input, ["n", 3, side, side])], [floats(o, shapes[o]) for o in outputs], weights)
 
 
 def clips(path, random):
@@ -72,6 +77,11 @@ def texts(path, random, words):
 def unknown(path):
     node = helper.make_node("Frobnicate", ["pixels"], ["image_embeds"])
     save(path, [node], [floats("pixels", ["n", 3, SIDE, SIDE])], [floats("image_embeds", ["n", DIM])], {})
+
+
+def probe(path):
+    """The graph by which crates/nn finds out whether a provider starts."""
+    save(path, [helper.make_node("Identity", ["x"], ["y"])], [floats("x", [1])], [floats("y", [1])], {})
 
 
 def tokenizer(folder):
@@ -138,6 +148,10 @@ def pair(name, make, input, output, frames, layout, seed):
         ids = (words.encode(t).ids + [0] * 6)[:6]
         return unit(text.run(None, {"input_ids": [ids], "attention_mask": [[int(i != 0) for i in ids]]})[0][0])
 
+    write_golden(folder, see, read, frames)
+
+
+def write_golden(folder, see, read, frames):
     one = [[n] for n in PICTURES]
     several = [(PICTURES * 3)[i:i + 8] for i in range(2)]
     golden = dict(pictures=[dict(pictures=p, row=see(p)) for p in (one if frames == 1 else several)],
@@ -145,8 +159,52 @@ def pair(name, make, input, output, frames, layout, seed):
     (folder / "golden.json").write_text(json.dumps(golden) + "\n")
 
 
+def cropped(name, crop):
+    """As CLIP's image processor: the shorter side scaled, bicubic, the middle cut out."""
+    picture = Image.open(DATA / "pictures" / name).convert("RGB")
+    short = min(picture.size)
+    width, height = (int(SIDE * s / short) for s in picture.size)
+    picture = picture.resize((width, height), Image.BICUBIC)
+    left, top = (width - SIDE) // 2, (height - SIDE) // 2
+    picture = picture.crop((left, top, left + SIDE, top + SIDE))
+    return ((np.asarray(picture) / 255 - crop["image_mean"]) / crop["image_std"]).transpose(2, 0, 1).astype(np.float32)
+
+
+def hub(name, seed):
+    """Two outputs, the wanted one second; texts of a fixed length, padded with a token that tokenizer_config names."""
+    random, folder, length = np.random.default_rng(seed), DATA / name, 5
+    (folder / "onnx").mkdir(parents=True, exist_ok=True)
+    words, count = tokenizer(folder)
+    prepared = dict(crop_size=dict(height=SIDE, width=SIDE), do_center_crop=True, do_normalize=True, do_resize=True,
+                    image_mean=MEAN.tolist(), image_std=STD.tolist(), resample=3, size=dict(shortest_edge=SIDE))
+    files = {"preprocessor_config": prepared, "config": dict(model_type="clip", text_config=dict(max_position_embeddings=length)),
+             "tokenizer_config": dict(pad_token=dict(content="fry"), model_max_length=77)}
+    for file, content in files.items():
+        (folder / f"{file}.json").write_text(json.dumps(content, indent=1) + "\n")
+    path = folder / "onnx/vision_model.onnx"
+    pictures(path, random, "pixel_values", ["flat", "image_embeds"])
+    (folder / "onnx/vision_model.onnx_data").unlink(missing_ok=True)
+    onnx.save_model(onnx.load(path), path, save_as_external_data=True, location="vision_model.onnx_data", size_threshold=0)
+    texts(folder / "onnx/text_model.onnx", random, count)
+    image, text = (onnxruntime.InferenceSession(folder / "onnx" / f"{f}_model.onnx") for f in ("vision", "text"))
+    pad = words.token_to_id("fry")
+
+    def see(names):
+        return unit(image.run(["image_embeds"], {"pixel_values": np.stack([cropped(n, prepared) for n in names])})[0][0])
+
+    def read(t):
+        ids = words.encode(t).ids[:length]
+        missing = length - len(ids)
+        inputs = {"input_ids": [ids + [pad] * missing], "attention_mask": [[1] * len(ids) + [0] * missing]}
+        return unit(text.run(None, inputs)[0][0])
+
+    write_golden(folder, see, read, 1)
+
+
 if __name__ == "__main__":
     pair("onnx-pictures", pictures, "pixels", "image_embeds", 1, "NCHW", 1)
     pair("onnx-clips", clips, "video", "video_embeds", FRAMES, "NTCHW", 2)
+    hub("onnx-hub", 3)
     (DATA / "onnx-unknown").mkdir(exist_ok=True)
     unknown(DATA / "onnx-unknown/image.onnx")
+    probe(DATA.parents[2] / "nn/src/probe.onnx")

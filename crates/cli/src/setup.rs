@@ -8,7 +8,7 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 use serde::Serialize;
 use stitch_engine::demonstrate::Demonstrator;
-use stitch_engine::encoder::{Encoder, EncoderModels};
+use stitch_engine::encoder::{Encoder, EncoderModels, onnx_fallback};
 use stitch_engine::files::FileError;
 use stitch_engine::library::Library;
 use stitch_engine::media::Decode;
@@ -178,7 +178,11 @@ impl Setup {
         sentences: &Sentences,
         decode: Decode,
     ) -> Result<Box<dyn Encoder>, Failure> {
-        Ok(sentences.encoder_models(&self.store(), decode).load(name)?)
+        let loaded = sentences.encoder_models(&self.store(), decode).load(name)?;
+        if let Some(reason) = onnx_fallback() {
+            self.progress.warn(&reason);
+        }
+        Ok(loaded)
     }
 
     /// The name of the encoder that the library was made with, if it exists.

@@ -143,6 +143,24 @@ fn messages_say_what_to_do_next() {
 }
 
 #[test]
+fn stronger_encoders_are_listed_and_recommended() {
+    let home = Home::new();
+    let listed = home.prints(&["models", "list"]);
+    for name in ["clip", "mobileclip2-s0", "mobileclip2-s4", "siglip2"] {
+        let line = listed.lines().find(|line| line.split(' ').next() == Some(name)).unwrap();
+        assert!(line.contains(" MB  not measured  not measured"), "{line}");
+    }
+    // A library of the same name in the working folder is no model.
+    std::fs::create_dir(home.path("siglip2")).unwrap();
+    let said = home.fails(&["index", "videos", "--encoder", "siglip2"], 1);
+    assert!(said.contains("stitch models pull siglip2"), "{said}");
+    let done = home.command(&["doctor"]).output().unwrap();
+    let said = String::from_utf8_lossy(&done.stdout).into_owned();
+    assert!(said.contains("`mini` is weak at single frames"), "{said}");
+    assert!(said.contains("stitch models pull clip"), "{said}");
+}
+
+#[test]
 fn a_missing_program_is_named_with_the_command_that_installs_it() {
     let home = Home::with_videos();
     let mut command = home.command(&["index", "videos"]);

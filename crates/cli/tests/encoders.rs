@@ -1,10 +1,13 @@
-//! Encoders from folders: evaluated on a set, and used with precomputed features.
+//! Encoders from folders: evaluated on a set, used with precomputed features, and exchanged for one another.
+
+#![allow(clippy::print_stderr)] // a skipped test says so
 
 mod common;
 
 use std::path::{Path, PathBuf};
 
 use common::Home;
+use stitch_engine::library::Library;
 
 /// A small random model or picture that the engine is tested with.
 fn engine_data(name: &str) -> PathBuf {
@@ -167,4 +170,63 @@ fn the_same_footage_under_another_name_is_found_once() {
     let copies: Vec<_> = all.filter_map(|choice| choice["copies"].as_array()).flatten().collect();
     assert!(copies.iter().any(|copy| copy["title"] == "part"), "{made:#}");
     assert!(made["steps"][1]["join"].is_number(), "{made:#}");
+}
+
+#[test]
+fn another_encoder_takes_over_narration_steps_and_spans() {
+    let home = Home::indexed();
+    // Neither subtitles nor speech can be read again.
+    for number in 0..3 {
+        std::fs::remove_file(home.path(&format!("videos/video {number}.srt"))).unwrap();
+    }
+    let model = model();
+    let said = home.fails(&["index", "videos", "--encoder", &model], 1);
+    assert!(said.contains("stitch index --from OLD"), "{said}");
+    let arguments = ["index", "--from", "home/library", "--library", "second", "--encoder", &model];
+    let arguments = [&arguments[..], &["--speech", "never", "--json"]].concat();
+    let report: serde_json::Value = serde_json::from_str(&home.prints(&arguments)).unwrap();
+    assert_eq!(report["indexed"].as_u64(), Some(3), "{report}");
+    let open = |folder: &str| Library::open(&home.path(folder)).unwrap();
+    let (old, new) = (open("home/library"), open("second"));
+    assert_ne!(old.encoder(), new.encoder());
+    let (clips, copied) = (old.pool().unwrap(), new.pool().unwrap());
+    assert_eq!(clips.clips(), copied.clips());
+    assert!(clips.clips().len() >= 3, "{:?}", clips.clips());
+    for (video, copy) in old.videos().unwrap().iter().zip(new.videos().unwrap()) {
+        assert_eq!((&video.path, &video.narration_by), (&copy.path, &copy.narration_by));
+        assert_eq!((&video.video, &video.steps_by), (&copy.video, &copy.steps_by));
+        let id = stitch_core::clip::VideoId(video.id);
+        assert_eq!(old.sentences(id).unwrap(), new.sentences(id).unwrap());
+        assert_eq!(new.seconds(id).unwrap().dim(), new.encoder().dim);
+    }
+    let again: serde_json::Value = serde_json::from_str(&home.prints(&arguments)).unwrap();
+    assert_eq!((again["indexed"].as_u64(), again["unchanged"].as_u64()), (Some(0), Some(3)));
+}
+
+#[test]
+fn a_provider_that_is_not_there_is_told_in_one_line() {
+    let home = Home::new();
+    let set = set(&home);
+    let pair = engine_data("onnx-pictures").display().to_string();
+    let measure = |library: &Path, provider: &str| {
+        let mut command = home.command(&["eval", "encoder", "--data", &set, "--encoder", &pair]);
+        command.env("ORT_DYLIB_PATH", library).env("STITCH_ONNX_PROVIDER", provider);
+        let done = command.output().unwrap();
+        (done.status.success(), String::from_utf8_lossy(&done.stderr).into_owned())
+    };
+    let (is_done, said) = measure(Path::new("no library"), "abacus");
+    assert!(!is_done && said.contains("it can be auto, cpu, cuda or coreml"), "{said}");
+    let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
+    let cache = cache.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cache")));
+    let library = cache.unwrap_or_default().join("stitch/models/onnxruntime/libonnxruntime.so");
+    if !library.is_file() {
+        eprintln!("skipped: there is no {}", library.display());
+        return;
+    }
+    // The library that `stitch models pull onnxruntime` brings computes on the CPU only.
+    let (is_done, said) = measure(&library, "cuda");
+    let told: Vec<&str> = said.lines().filter(|line| line.contains("`cuda`")).collect();
+    assert!(is_done && told.len() == 1, "{said}");
+    assert!(told[0].contains("the CPU is used") && told[0].contains("ORT_DYLIB_PATH"), "{said}");
+    assert!(!measure(&library, "auto").1.contains("cannot compute"));
 }

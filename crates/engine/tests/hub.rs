@@ -109,3 +109,72 @@ fn a_name_that_the_hub_does_not_know_is_told() {
     let error = Store::new(folder.path()).pull_from_hub(&hub, "no/body", &Silent).unwrap_err();
     assert!(error.to_string().contains("404"), "{error}");
 }
+
+/// A hub with one repository of these files, all of them with hashes.
+fn repository(name: &str, files: &[&str]) -> String {
+    let sibling = |file: &&str| {
+        let (hash, size) = (sha256(file.as_bytes()), file.len());
+        format!(
+            r#"{{"rfilename": "{file}", "size": {size}, "lfs": {{"sha256": "{hash}", "size": {size}}}}}"#
+        )
+    };
+    let siblings: Vec<String> = files.iter().map(sibling).collect();
+    let listing = format!(r#"{{"sha": "abc123", "siblings": [{}]}}"#, siblings.join(", "));
+    let file = |file: &&str| (format!("/{name}/resolve/abc123/{file}"), file.as_bytes().to_vec());
+    let mut served: HashMap<String, Vec<u8>> = files.iter().map(file).collect();
+    let address = format!("/api/models/{name}/revision/main?blobs=true");
+    served.insert(address, listing.into_bytes());
+    serve(served)
+}
+
+#[test]
+fn a_short_name_pulls_one_size_of_a_repository() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::new(folder.path());
+    let (size, other) = ("onnx/s0/vision_model.onnx", "onnx/s2/vision_model.onnx");
+    let files =
+        [size, "onnx/s0/text_model.onnx", other, "onnx/vision_model.onnx", "tokenizer.json"];
+    let hub = repository("plhery/mobileclip2-onnx", &files);
+    let pulled = store.pull_from_hub(&hub, "mobileclip2-s0", &Silent).unwrap();
+    assert_eq!(pulled, folder.path().join("mobileclip2-s0"));
+    assert_eq!(std::fs::read(pulled.join(size)).unwrap(), size.as_bytes());
+    assert!(pulled.join("tokenizer.json").is_file());
+    assert!(!pulled.join(other).exists() && !pulled.join("onnx/vision_model.onnx").exists());
+    assert_eq!(Card::read(&pulled).unwrap().licence, "LicenseRef-Apple-AMLR");
+    let listed = store.list();
+    let listed: Vec<_> = listed.iter().filter(|model| model.encoder.is_some()).collect();
+    let installed: Vec<_> = listed.iter().filter(|model| model.path.is_some()).collect();
+    assert_eq!((listed.len(), installed.len()), (4, 1));
+    let kept = [size, "onnx/s0/text_model.onnx", "tokenizer.json"];
+    let kept: u64 = kept.iter().map(|file| file.len() as u64).sum();
+    let card = std::fs::metadata(pulled.join("card.json")).unwrap().len();
+    assert_eq!(installed[0].size, kept + card);
+    let error = store.path("clip").unwrap_err().to_string();
+    assert!(error.contains("stitch models pull clip"), "{error}");
+}
+
+#[test]
+fn a_repository_that_says_too_little_gets_a_description() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::new(folder.path());
+    let files =
+        ["visual.onnx", "visual.onnx.data", "text.onnx", "text.onnx.data", "tokenizer.json"];
+    let hub = repository("RuteNL/MobileCLIP2-S4-OpenCLIP-ONNX", &files);
+    let pulled = store.pull_from_hub(&hub, "mobileclip2-s4", &Silent).unwrap();
+    for file in files {
+        assert!(pulled.join(file).is_file(), "{file}");
+    }
+    let text = std::fs::read_to_string(pulled.join("encoder.toml")).unwrap();
+    assert!(text.contains("visual.onnx") && text.contains("longest = 77"), "{text}");
+}
+
+#[test]
+fn weights_that_are_read_here_need_no_graphs() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::new(folder.path());
+    let files = ["config.json", "model.safetensors", "onnx/vision_model.onnx"];
+    let hub = repository("openai/clip-vit-base-patch32", &files);
+    let pulled = store.pull_from_hub(&hub, "clip", &Silent).unwrap();
+    assert_eq!(pulled, folder.path().join("clip"));
+    assert!(pulled.join("model.safetensors").is_file() && !pulled.join("onnx").exists());
+}

@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use common::plain;
+use stitch_core::clip::VideoId;
 use stitch_core::features::Features;
 use stitch_engine::encoder::{Encoder, EncoderError, EncoderId, Seconds, VideoInput};
 use stitch_engine::footage::Footage;
-use stitch_engine::index::{Indexer, Report, discover::discover};
+use stitch_engine::index::{Indexer, Report, discover::discover, files_of};
 use stitch_engine::library::{Library, VideoStatus};
 use stitch_engine::progress::{Progress, Silent};
 use stitch_engine::sentence::SentenceEncoder;
@@ -92,6 +93,7 @@ impl Setup {
             chat: None,
             speech: None,
             list: None,
+            from: None,
         };
         indexer.run(&[folder.into()], &Silent).unwrap()
     }
@@ -199,4 +201,40 @@ fn one_video_does_not_end_the_run() {
     assert!(reasons.len() == 2 && reasons[0].contains("unusable numbers"), "{reasons:?}");
     assert!(reasons[1].contains("playlist"), "{reasons:?}");
     assert_eq!(setup.statuses(), ["bad.mp4 failed", "good.mp4 ready", "list.mp4 failed"]);
+}
+
+#[test]
+fn a_library_for_another_encoder_copies_all_but_the_features() {
+    let setup = Setup::new();
+    setup.video("a.mp4", "red");
+    setup.video("gone.mp4", "blue");
+    let steps = r#"{"steps": [{"text": "chop the onion", "start": 1, "end": 3}]}"#;
+    fs::write(setup.place("a.steps.json"), steps).unwrap();
+    assert_eq!(setup.index().indexed, 2);
+    // Indexed anew, the video would have other clips.
+    fs::write(setup.place("a.steps.json"), steps.replace("chop", "fry")).unwrap();
+    fs::remove_file(setup.place("gone.mp4")).unwrap();
+    let id = EncoderId { name: "other".into(), ..setup.encoder.id.clone() };
+    let folder = tempfile::tempdir().unwrap();
+    let library = Library::open_or_create(folder.path(), &id).unwrap();
+    let indexer = Indexer {
+        library: &library,
+        encoder: &Fake { id, broken: false.into() },
+        sentence: &setup.sentence,
+        chat: None,
+        speech: None,
+        list: None,
+        from: Some(&setup.library),
+    };
+    let files = files_of(&setup.library, &Silent).unwrap();
+    assert_eq!(indexer.run(&files, &Silent).unwrap().indexed, 1);
+    let (old, new) = (setup.library.pool().unwrap(), library.pool().unwrap());
+    let video = VideoId(setup.library.find("a.mp4").unwrap().id);
+    let is_copied = |clip: &&stitch_core::clip::Clip| clip.video == video;
+    let copied: Vec<_> = old.clips().iter().filter(is_copied).map(|c| (c.span, &c.text)).collect();
+    let found: Vec<_> = new.clips().iter().map(|clip| (clip.span, &clip.text)).collect();
+    assert_eq!(copied, found);
+    assert!(found[0].1.to_lowercase().contains("chop"), "{found:?}");
+    assert_eq!(new.clip_features().row(0), old.clip_features().row(0));
+    assert_eq!(library.shots(VideoId(1)).unwrap(), [0]);
 }

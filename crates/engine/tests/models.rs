@@ -112,7 +112,7 @@ fn store(folder: &Path, bases: &[&str]) -> Store {
         files: vec![file(&content())],
         sources: bases.iter().map(source).collect(),
     };
-    Store::with_manifest(folder, Manifest { models: vec![model] })
+    Store::with_manifest(folder, Manifest { models: vec![model], encoders: Vec::new() })
 }
 
 fn assert_installed(store: &Store) {

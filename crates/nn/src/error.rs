@@ -88,7 +88,10 @@ pub enum NnError {
     )]
     Graph { graph: String, reason: String },
     /// The graph has no such input or output; `side` says which of them.
-    #[error("{graph}: there is no {side} `{name}`; there is {known}")]
+    #[error(
+        "{graph}: there is no {side} `{name}`; there is {known}; write the right one into \
+        encoder.toml as {side} = \"NAME\""
+    )]
     NoPort { graph: String, side: &'static str, name: String, known: String },
     /// The graph failed on its input.
     #[error("{graph}: the graph failed ({reason})")]

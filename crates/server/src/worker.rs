@@ -79,6 +79,7 @@ fn index(state: &State, folder: &str, progress: &dyn Progress) -> Result<String>
         chat: None,
         speech: state.resources.speech.as_ref(),
         list: None,
+        from: None,
     };
     let report = indexer.run(&[folder], progress);
     state.reload_pool()?; // videos that were indexed before an error count too

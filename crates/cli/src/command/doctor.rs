@@ -8,6 +8,7 @@ use crate::setup::Setup;
 pub fn run(setup: &Setup) -> Result<u8, Failure> {
     let mut findings = examine();
     findings.push(sentence_model(setup));
+    findings.push(encoder(setup));
     setup.print_all(&findings, || findings.iter().for_each(print));
     match findings.iter().all(|finding| finding.well || !finding.needed) {
         true => Ok(0),
@@ -40,5 +41,25 @@ fn sentence_model(setup: &Setup) -> Finding {
             Err(_) => "the sentence encoder is not installed".into(),
         },
         mend: Some(format!("stitch models pull {}", setup.sentence_model)),
+    }
+}
+
+/// Whether there is a stronger encoder than the one inside the program.
+fn encoder(setup: &Setup) -> Finding {
+    let models = setup.store().list().into_iter();
+    let pulled = models.filter(|model| model.encoder.is_some() && model.path.is_some());
+    let pulled: Vec<String> = pulled.map(|model| model.card.name).collect();
+    Finding {
+        what: "stronger encoder".into(),
+        well: !pulled.is_empty(),
+        needed: false,
+        detail: match pulled.is_empty() {
+            true => "none; `mini` is weak at single frames, and at real footage of tools and repair".into(),
+            false => pulled.join(", "),
+        },
+        mend: Some(
+            "stitch models pull clip, then stitch index --from LIBRARY --encoder clip --library NEW"
+                .into(),
+        ),
     }
 }

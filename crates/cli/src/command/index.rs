@@ -6,7 +6,7 @@ use clap::Args;
 use stitch_core::format::count;
 use stitch_engine::encoder::precomputed::{About, Folder};
 use stitch_engine::encoder::{Encoder, Precomputed, mini};
-use stitch_engine::index::{Indexer, VideoList};
+use stitch_engine::index::{self, Indexer, VideoList};
 use stitch_engine::library::Library;
 use stitch_engine::media::Decode;
 
@@ -20,13 +20,17 @@ use crate::setup::{Sentences, Setup};
 #[derive(Args)]
 pub struct IndexArguments {
     /// Video files, or folders to search for them
-    #[arg(required_unless_present = "annotations", value_name = "PATHS")]
+    #[arg(required_unless_present_any = ["annotations", "from"], value_name = "PATHS")]
     paths: Vec<PathBuf>,
     /// The encoder of frames: mini; narration, which uses speech only; or the folder of a CLIP,
-    /// SigLIP or ONNX model, or its owner/name once pulled [default: the library's, or mini for a
-    /// new library]
+    /// SigLIP or ONNX model, or its name or owner/name once pulled [default: the library's, or mini
+    /// for a new library]
     #[arg(long, env = "STITCH_ENCODER", value_name = "NAME")]
     encoder: Option<String>,
+    /// A library of another encoder: narration, steps and spans of the same videos are copied from
+    /// it, and only features are computed; without PATHS all of its videos are taken
+    #[arg(long, value_name = "LIBRARY", conflicts_with = "features")]
+    from: Option<PathBuf>,
     /// Precomputed features instead of an encoder: NAME.npy (npz, h5, safetensors) for the video
     /// NAME.mp4, or one file with an array per video; features.toml in the folder may set rate, dim
     /// and key
@@ -67,6 +71,7 @@ const DECODE: Choices<Decode, 3> = [
 ];
 
 pub fn run(arguments: &IndexArguments, setup: &Setup) -> Result<u8, Failure> {
+    let from = arguments.from.as_deref().map(Library::open).transpose()?;
     let sentences = setup.load_sentences()?;
     let features = arguments.features()?;
     let encoder = arguments.load_encoder(features.clone(), setup, &sentences)?;
@@ -80,6 +85,10 @@ pub fn run(arguments: &IndexArguments, setup: &Setup) -> Result<u8, Failure> {
     if let Some(language) = &arguments.language {
         speech = speech.map(|speech| speech.in_language(language)).transpose()?;
     }
+    let paths = match &from {
+        Some(from) if arguments.paths.is_empty() => index::files_of(from, &setup.progress)?,
+        _ => arguments.paths.clone(),
+    };
     let indexer = Indexer {
         library: &library,
         encoder: encoder.as_ref(),
@@ -87,8 +96,9 @@ pub fn run(arguments: &IndexArguments, setup: &Setup) -> Result<u8, Failure> {
         chat: chat.as_ref().map(|chat| (chat, arguments.domain.domain)),
         speech: speech.as_ref(),
         list: list.as_ref(),
+        from: from.as_ref(),
     };
-    let report = indexer.run(&arguments.paths, &setup.progress)?;
+    let report = indexer.run(&paths, &setup.progress)?;
     setup.print(&report, || {
         println!(
             "{} found: {} indexed now ({}), {} unchanged, {} duplicates, {} failed",

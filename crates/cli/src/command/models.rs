@@ -2,7 +2,7 @@
 
 use clap::Subcommand;
 use serde_json::json;
-use stitch_engine::models::{Card, ModelInfo, hub};
+use stitch_engine::models::{Card, HubEncoder, ModelInfo, hub};
 
 use crate::failure::Failure;
 use crate::setup::Setup;
@@ -14,7 +14,8 @@ pub enum ModelsCommand {
     List,
     /// Download models; checks their content and continues interrupted downloads
     Pull {
-        /// The names; `owner/name` is any CLIP or SigLIP of the model hub
+        /// The names, as in `stitch models list`; `owner/name` is any CLIP or SigLIP of the model hub,
+        /// also as a pair of ONNX graphs
         #[arg(required = true)]
         names: Vec<String>,
     },
@@ -33,22 +34,33 @@ pub fn run(command: &ModelsCommand, setup: &Setup) -> Result<u8, Failure> {
 
 fn list(setup: &Setup) {
     let (mut lines, mut rows) = (Vec::new(), Vec::new());
-    for ModelInfo { card: Card { name, licence, about, .. }, size, path } in setup.store().list() {
+    for ModelInfo { card, size, path, encoder } in setup.store().list() {
+        let Card { name, licence, about, .. } = card;
+        let hub = encoder.as_ref().map(|encoder| &encoder.hub);
+        let unchecked = encoder.as_ref().map(|encoder| &encoder.unchecked);
+        let measured = |of: fn(&HubEncoder) -> &Option<String>| encoder.as_ref().map(of);
+        let (quality, speed) = (measured(|e| &e.quality), measured(|e| &e.speed));
         lines.push(json!({
             "name": name, "size": size, "licence": licence, "about": about, "path": path,
+            "hub": hub, "unchecked": unchecked, "quality": quality, "speed": speed,
         }));
         let installed = if path.is_some() { "yes" } else { "no" };
         let size = format!("{} MB", size / 1_000_000);
-        let row = [&name, installed, &size, &licence, &about];
+        let measured = |value: Option<&Option<String>>| match value {
+            Some(value) => value.clone().unwrap_or_else(|| "not measured".into()),
+            None => String::new(),
+        };
+        let (quality, speed) = (measured(quality), measured(speed));
+        let row = [&name, installed, &size, &quality, &speed, &licence, &about];
         rows.push(row.map(str::to_owned).to_vec());
     }
-    let header = ["model", "installed", ">size", "licence", "purpose"];
+    let header = ["model", "installed", ">size", "quality", "speed", "licence", "purpose"];
     setup.print_all(&lines, || table::print(&header, &rows));
 }
 
 fn pull(names: &[String], setup: &Setup) -> Result<(), Failure> {
     for name in names {
-        let folder = match hub::is_name(name) {
+        let folder = match setup.store().is_of_hub(name) {
             true => setup.store().pull_from_hub(&hub::address(), name, &setup.progress)?,
             false => setup.store().pull(name, &setup.progress)?,
         };

@@ -57,7 +57,20 @@ pub fn load(folder: &Path, name: &str, towers: Towers) -> Result<TwoTowers> {
             let reason = format!("pictures have {} numbers, texts {}", sizes.dim, text.dim);
             return Err(NnError::Config { path: folder.join("config.json"), reason }.into());
         }
-        let (spec, normalize) = preprocessing(folder, family, sizes.image)?;
+        let side = sizes.image;
+        let prepared = preprocessing(folder, family)?;
+        if let Some(found) = prepared.sides.iter().find(|found| **found != side as u64)
+            && family != Family::Siglip2
+        {
+            let reason = format!(
+                "it makes pictures of {found}, but config.json says {side}; pictures are scaled to the \
+                 tower's size only"
+            );
+            return Err(NnError::Config { path: folder.join(PREPROCESSOR), reason }.into());
+        }
+        let Preprocessing { fit, filter, mean, std, .. } = prepared;
+        let spec = FrameSpec::single((side as u32, side as u32), fit, filter, FPS);
+        let normalize = Normalize::new(1.0 / 255.0, mean, std);
         let encoder = ImageEncoder::load(&weights, family, &sizes, normalize)?;
         image = Some(Box::new(Images { spec, dim: sizes.dim, encoder }));
     }
@@ -87,41 +100,40 @@ struct Processors {
     image_processor: Processor,
 }
 
-/// How frames and colours are prepared for a tower that takes square pictures of this size.
-fn preprocessing(
-    folder: &Path,
-    family: Family,
-    size: usize,
-) -> Result<(FrameSpec, Normalize), NnError> {
-    let name = "preprocessor_config.json";
-    let processor: Processor = if folder.join(name).exists() {
-        read_json(folder, name)?
+/// How frames and colours are prepared.
+pub struct Preprocessing {
+    /// Every length that is named: of the scaled picture, and of what is cut out of it.
+    pub sides: Vec<u64>,
+    pub fit: Fit,
+    pub filter: Filter,
+    /// Of colours between 0 and 1.
+    pub mean: [f64; 3],
+    pub std: [f64; 3],
+}
+
+pub const PREPROCESSOR: &str = "preprocessor_config.json";
+
+/// What a folder says of it.
+pub fn preprocessing(folder: &Path, family: Family) -> Result<Preprocessing, NnError> {
+    let processor: Processor = if folder.join(PREPROCESSOR).exists() {
+        read_json(folder, PREPROCESSOR)?
     } else {
         read_json::<Processors>(folder, "processor_config.json")?.image_processor
     };
-    let wrong = |reason: String| NnError::Config { path: folder.join(name), reason };
     let clip = family == Family::Clip;
     let crops = processor.do_center_crop.unwrap_or(clip);
     let found = [processor.size.as_ref(), processor.crop_size.as_ref().filter(|_| crops)];
-    for found in found.into_iter().flatten().flat_map(lengths) {
-        if family != Family::Siglip2 && found != size as u64 {
-            return Err(wrong(format!(
-                "it makes pictures of {found}, but config.json says {size}; pictures are scaled \
-                 to the tower's size only"
-            )));
-        }
-    }
+    let sides = found.into_iter().flatten().flat_map(lengths).collect();
     let filter = match processor.resample.unwrap_or(3) {
         2 => Filter::Bilinear,
         3 => Filter::Bicubic,
         other => {
             let reason = format!("resample {other}; 2 (bilinear) and 3 (bicubic) are known");
-            return Err(wrong(reason));
+            return Err(NnError::Config { path: folder.join(PREPROCESSOR), reason });
         }
     };
     let keeps_shape = processor.size.as_ref().is_some_and(|s| s.get("shortest_edge").is_some());
     let fit = if crops && (keeps_shape || clip) { Fit::Crop } else { Fit::Squash };
-    let spec = FrameSpec::single((size as u32, size as u32), fit, filter, FPS);
     let factor = match processor.do_rescale {
         Some(false) => 1.0,
         _ => processor.rescale_factor.unwrap_or(1.0 / 255.0),
@@ -131,7 +143,9 @@ fn preprocessing(
         Some(false) => ([0.0; 3], [1.0; 3]),
         _ => (processor.image_mean.unwrap_or(usual.0), processor.image_std.unwrap_or(usual.1)),
     };
-    Ok((spec, Normalize::new(factor, mean, std)))
+    // On the scale of 0 to 1 whatever the file scales bytes by.
+    let scaled = |values: [f64; 3]| values.map(|value| value / (255.0 * factor));
+    Ok(Preprocessing { sides, fit, filter, mean: scaled(mean), std: scaled(std) })
 }
 
 /// The lengths in `224`, `{"shortest_edge": 224}` or `{"height": 224, "width": 224}`.

@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use stitch_nn::onnx::Runtime;
+use stitch_nn::onnx::{Provider, Runtime};
 
 use super::{Encoder, EncoderError, Narration, Precomputed, Result, Towers, TwoTowers};
-use super::{clip, mini, onnx_pair};
+use super::{clip, mini, onnx_layout, onnx_pair};
 use crate::media::Decode;
 use crate::models::{ModelError, NnError, Store, Weights, hub};
 use crate::sentence::SentenceEncoder;
@@ -14,13 +14,29 @@ use crate::sentence::SentenceEncoder;
 /// The config of a folder in OpenCLIP's form.
 const OPEN_CLIP: &str = "open_clip_config.json";
 
-/// ONNX Runtime, from where the variable ORT_DYLIB_PATH says, else from the store.
+/// ONNX Runtime, from where the variable ORT_DYLIB_PATH says, else from the store. It computes on what
+/// STITCH_ONNX_PROVIDER says.
 pub fn onnx_runtime(store: &Store) -> Result<Runtime> {
     let library = match std::env::var_os("ORT_DYLIB_PATH").filter(|path| !path.is_empty()) {
         Some(path) => path.into(),
         None => store.path(Runtime::MODEL).map_err(EncoderError::NoRuntime)?.join(Runtime::LIBRARY),
     };
-    Ok(Runtime::load(&library)?)
+    Ok(Runtime::load(&library, provider()?)?)
+}
+
+/// The wanted provider; none if it is left to the library.
+fn provider() -> Result<Option<Provider>> {
+    let given = std::env::var("STITCH_ONNX_PROVIDER").unwrap_or_default();
+    if given.is_empty() || given == "auto" {
+        return Ok(None);
+    }
+    let known = Provider::ALL.into_iter().find(|provider| provider.name() == given);
+    known.map(Some).ok_or(EncoderError::UnknownProvider { given })
+}
+
+/// Why graphs do not run on what STITCH_ONNX_PROVIDER says; none if they do, or none was loaded.
+pub fn onnx_fallback() -> Option<String> {
+    Runtime::fallback()
 }
 
 /// The encoder in a model's folder, called `name`. Its files say which kind it is.
@@ -28,6 +44,8 @@ pub fn load_folder(folder: &Path, name: &str, towers: Towers, store: &Store) -> 
     let has = |file: &str| folder.join(file).is_file();
     if has(onnx_pair::FILE) {
         onnx_pair::load(folder, name, towers, onnx_runtime(store)?)
+    } else if let Some(graphs) = onnx_layout::graphs(folder).filter(|_| !has(Weights::FILE)) {
+        onnx_layout::load(folder, &graphs, name, towers, onnx_runtime(store)?)
     } else if has(OPEN_CLIP) && !has(Weights::FILE) {
         let reason = "models in OpenCLIP's form, such as MobileCLIP, are not read; export both towers \
                       to ONNX and describe them in an encoder.toml beside the graphs";
@@ -80,7 +98,9 @@ impl EncoderModels<'_> {
 
     fn folder_of(&self, wanted: &str) -> Result<(String, PathBuf)> {
         let path = Path::new(wanted);
-        if path.is_dir() {
+        // A folder that happens to have the short name of an encoder is named as `./clip`.
+        let is_short = !hub::is_name(wanted) && self.store.is_of_hub(wanted);
+        if path.is_dir() && !is_short {
             let folder = path.canonicalize().unwrap_or_else(|_| path.to_owned());
             return Ok((folder.display().to_string(), folder));
         }
@@ -88,7 +108,7 @@ impl EncoderModels<'_> {
         match self.store.path(&hub::folder_name(wanted)) {
             Ok(folder) => Ok((name, folder)),
             Err(error @ ModelError::Damaged { .. }) => Err(error.into()),
-            Err(_) if hub::is_name(wanted) => Err(EncoderError::NotPulled { name }),
+            Err(_) if self.store.is_of_hub(wanted) => Err(EncoderError::NotPulled { name }),
             Err(_) => Err(EncoderError::Unknown { name }),
         }
     }

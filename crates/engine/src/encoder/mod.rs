@@ -8,6 +8,7 @@ pub mod two_towers;
 pub mod mini;
 mod clip;
 mod onnx_pair;
+mod onnx_layout;
 pub mod narration;
 mod load;
 
@@ -17,7 +18,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use stitch_core::features::{Features, FeaturesError};
 
-pub use load::{EncoderModels, load_folder, onnx_runtime};
+pub use load::{EncoderModels, load_folder, onnx_fallback, onnx_runtime};
 pub use narration::Narration;
 pub use pictures::{Picture, PictureError};
 pub use precomputed::{Precomputed, PrecomputedError};
@@ -76,9 +77,11 @@ pub enum EncoderError {
     #[error(
         "there is no encoder `{name}`; there are `mini`, which looks at the pictures, \
         `narration`, which goes by what is said, and the folders of CLIP and SigLIP models or of \
-        ONNX pairs, by path or by `owner/name` once pulled"
+        ONNX pairs, by path or by `owner/name` once pulled; `stitch models list` names some"
     )]
     Unknown { name: String },
+    #[error("STITCH_ONNX_PROVIDER is `{given}`; it can be auto, cpu, cuda or coreml")]
+    UnknownProvider { given: String },
     #[error(transparent)]
     Sentence(#[from] SentenceError),
     #[error(transparent)]

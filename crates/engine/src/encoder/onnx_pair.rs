@@ -1,5 +1,5 @@
 //! Any pair of ONNX graphs that encode images and texts into one space, described by `encoder.toml`
-//! (docs/src/formats.md has an example with every key).
+//! (docs/src/formats.md has an example with every key). What the graphs say themselves need not be in it.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 use stitch_core::features::Features;
 use stitch_nn::clip::normalize::Normalize;
 use stitch_nn::clip::text::{Cleaning, ClipTokenizer, Padding};
-use stitch_nn::onnx::{Graph, Input, Output, Runtime};
+use stitch_nn::onnx::{Graph, Input, Output, Port, Runtime};
 
 use super::tower::{FrameSpec, ImageTower, TextTower, Towers, plane};
 use super::{EncoderId, Result, TwoTowers};
@@ -19,22 +19,30 @@ use crate::models::NnError;
 /// The description's name in a folder.
 pub const FILE: &str = "encoder.toml";
 
+/// The names that exporters give to inputs and outputs.
+const IMAGE_INPUTS: [&str; 2] = ["pixel_values", "image"];
+const IMAGE_OUTPUTS: [&str; 3] = ["image_embeds", "image_features", "pooler_output"];
+const TEXT_INPUTS: [&str; 2] = ["input_ids", "text"];
+const TEXT_OUTPUTS: [&str; 3] = ["text_embeds", "text_features", "pooler_output"];
+const MASK: &str = "attention_mask";
+
+/// What graphs are called with. None is what the graph says.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Description {
-    dim: usize,
-    image: Option<ImageDescription>,
-    text: TextDescription,
+pub struct PairDescription {
+    pub dim: Option<usize>,
+    pub image: Option<ImageDescription>,
+    pub text: TextDescription,
 }
 
-#[derive(Clone, Deserialize)]
+#[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct ImageDescription {
-    file: PathBuf,
-    input: String,
-    output: String,
-    width: u32,
-    height: u32,
+pub struct ImageDescription {
+    pub file: PathBuf,
+    input: Option<String>,
+    output: Option<String>,
+    pub width: Option<u32>,
+    pub height: Option<u32>,
     #[serde(default = "number::<_, 1>")]
     frames: usize,
     #[serde(default = "number::<_, 2>")]
@@ -42,36 +50,87 @@ struct ImageDescription {
     #[serde(default)]
     layout: Layout,
     #[serde(default)]
-    fit: Fit,
+    pub fit: Fit,
     #[serde(default)]
-    filter: Filter,
+    pub filter: Filter,
     #[serde(default)]
-    mean: [f64; 3],
+    pub mean: [f64; 3],
     #[serde(default = "ones")]
-    std: [f64; 3],
+    pub std: [f64; 3],
     #[serde(default)]
     values: Values,
     #[serde(default = "number::<_, 4>")]
     batch: usize,
 }
 
-#[derive(Clone, Deserialize)]
+impl ImageDescription {
+    /// The rest as where encoder.toml does not say it.
+    pub fn of(file: PathBuf) -> Self {
+        Self {
+            file,
+            input: None,
+            output: None,
+            width: None,
+            height: None,
+            frames: 1,
+            fps: number::<_, 2>(),
+            layout: Layout::default(),
+            fit: Fit::default(),
+            filter: Filter::default(),
+            mean: [0.0; 3],
+            std: ones(),
+            values: Values::default(),
+            batch: number::<_, 4>(),
+        }
+    }
+}
+
+#[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct TextDescription {
-    file: PathBuf,
-    input: String,
+pub struct TextDescription {
+    pub file: PathBuf,
+    input: Option<String>,
     mask: Option<String>,
-    output: String,
-    tokenizer: PathBuf,
-    longest: usize,
+    output: Option<String>,
+    pub tokenizer: PathBuf,
+    pub longest: Option<usize>,
     #[serde(default)]
-    fill: bool,
+    pub fill: bool,
     #[serde(default)]
-    pad: u32,
+    pub pad: u32,
+    /// Instead of `pad`, if the tokenizer has it.
+    #[serde(skip)]
+    pub pad_token: Option<String>,
+    #[serde(skip)]
+    pub pads_left: bool,
     #[serde(default)]
     lowercase: bool,
+    /// Instead of `lowercase`.
+    #[serde(skip)]
+    pub cleaning: Option<Cleaning>,
     #[serde(default = "number::<_, 16>")]
     batch: usize,
+}
+
+impl TextDescription {
+    /// The rest as where encoder.toml does not say it.
+    pub fn of(file: PathBuf, tokenizer: PathBuf) -> Self {
+        Self {
+            file,
+            input: None,
+            mask: None,
+            output: None,
+            tokenizer,
+            longest: None,
+            fill: false,
+            pad: 0,
+            pad_token: None,
+            pads_left: false,
+            lowercase: false,
+            cleaning: None,
+            batch: number::<_, 16>(),
+        }
+    }
 }
 
 fn number<T: From<u8>, const N: u8>() -> T {
@@ -100,19 +159,29 @@ enum Values {
     Bytes,
 }
 
-/// The encoder of a folder. Its graphs are run once, so that a wrong description is an error before
-/// any video is decoded.
+/// The encoder of a folder with an encoder.toml.
 pub fn load(folder: &Path, name: &str, towers: Towers, runtime: Runtime) -> Result<TwoTowers> {
     let path = folder.join(FILE);
     let text = std::fs::read_to_string(&path).map_err(FileError::at(&path))?;
-    let description: Description =
+    let description: PairDescription =
         toml::from_str(&text).map_err(|error| wrong(folder, error.to_string()))?;
-    let dim = description.dim;
-    if !(1..=1 << 20).contains(&dim) {
+    if let Some(dim) = description.dim.filter(|dim| !(1..=1 << 20).contains(dim)) {
         return Err(wrong(folder, format!("dim = {dim} is no length of a vector")).into());
     }
-    let hash = Sha256::new_with_prefix(text);
-    let mut loader = Loader { folder, dim, runtime, hash };
+    open((folder, name), towers, runtime, description, text.as_bytes())
+}
+
+/// The encoder of a description, whose text goes into the hash. Its graphs are run once, so that a
+/// wrong description is an error before any video is decoded.
+pub fn open(
+    (folder, name): (&Path, &str),
+    towers: Towers,
+    runtime: Runtime,
+    description: PairDescription,
+    described_by: &[u8],
+) -> Result<TwoTowers> {
+    let hash = Sha256::new_with_prefix(described_by);
+    let mut loader = Loader { folder, dim: description.dim, runtime, hash };
     let mut image: Option<Box<dyn ImageTower>> = None;
     if towers == Towers::Both {
         let Some(described) = description.image else {
@@ -121,29 +190,56 @@ pub fn load(folder: &Path, name: &str, towers: Towers, runtime: Runtime) -> Resu
         image = Some(Box::new(Images::load(&mut loader, described)?));
     }
     let text = Texts::load(&mut loader, description.text)?;
+    let dim = text.graph.dim;
+    if let Some(seen) = image.as_ref().map(|image| image.dim()).filter(|seen| *seen != dim) {
+        let reason = format!("pictures have {seen} numbers, texts {dim}: no space of both");
+        return Err(wrong(folder, reason).into());
+    }
     let id = EncoderId { name: name.into(), dim, weights: hex(&loader.hash.finalize()) };
     Ok(TwoTowers::new(id, image, Box::new(text)))
 }
 
-fn wrong(folder: &Path, reason: String) -> NnError {
+pub fn wrong(folder: &Path, reason: String) -> NnError {
     NnError::Config { path: folder.join(FILE), reason }
+}
+
+/// What neither the description nor the graph says.
+fn unsaid(folder: &Path, write: &str) -> NnError {
+    wrong(folder, format!("the graph leaves it open; write {write} here"))
 }
 
 /// Loads graphs; their bytes go into the hash.
 struct Loader<'a> {
     folder: &'a Path,
-    dim: usize,
+    dim: Option<usize>,
     runtime: Runtime,
     hash: Sha256,
 }
 
 impl Loader<'_> {
-    fn graph(&mut self, what: &'static str, file: &Path) -> Result<RowGraph> {
+    fn graph(
+        &mut self,
+        what: &'static str,
+        file: &Path,
+        (output, usual): (Option<&str>, &[&str]),
+    ) -> Result<RowGraph> {
         let path = self.folder.join(file);
-        let bytes = std::fs::read(&path).map_err(FileError::at(&path))?;
-        self.hash.update(&bytes);
-        let graph = Graph::from_bytes(&self.runtime, &path.display().to_string(), bytes)?;
-        Ok(RowGraph { folder: self.folder.into(), what, dim: self.dim, graph })
+        self.hash.update(std::fs::read(&path).map_err(FileError::at(&path))?);
+        // Exporters keep large weights in a file beside the graph.
+        for ending in ["_data", ".data"] {
+            let mut beside = path.clone().into_os_string();
+            beside.push(ending);
+            let beside = PathBuf::from(beside);
+            if beside.is_file() {
+                self.hash.update(std::fs::read(&beside).map_err(FileError::at(&beside))?);
+            }
+        }
+        let graph = Graph::from_file(&self.runtime, &path)?;
+        let Port { name, shape } = graph.output(output, usual)?;
+        let last = shape.last().and_then(|dim| usize::try_from(*dim).ok()).filter(|dim| *dim > 0);
+        let dim = self.dim.or(last).ok_or_else(|| unsaid(self.folder, "`dim = NUMBER`"))?;
+        let output = name.clone();
+        Ok(RowGraph { folder: self.folder.into(), what, dim, output, graph })
     }
 }
 
@@ -152,13 +248,13 @@ struct RowGraph {
     folder: PathBuf,
     what: &'static str,
     dim: usize,
+    output: String,
     graph: Graph,
 }
 
 impl RowGraph {
-    /// The `count` rows of an output.
-    fn run(&self, inputs: &[(&str, Input)], output: &str, count: usize) -> Result<Features> {
-        let Output { shape, data } = self.graph.run(inputs, output)?;
+    fn run(&self, inputs: &[(&str, Input)], count: usize) -> Result<Features> {
+        let Output { shape, data } = self.graph.run(inputs, &self.output)?;
         let Self { what, dim, .. } = *self;
         if data.len() != count * dim || shape.last() != Some(&dim) {
             let found = format!(
@@ -173,20 +269,37 @@ impl RowGraph {
 
 struct Images {
     graph: RowGraph,
-    description: ImageDescription,
+    input: String,
+    layout: Layout,
+    values: Values,
     spec: FrameSpec,
     colours: Normalize,
 }
 
 impl Images {
     fn load(loader: &mut Loader, description: ImageDescription) -> Result<Self> {
-        description.check().map_err(|reason| wrong(loader.folder, reason))?;
-        let ImageDescription { width, height, fit, filter, fps, frames, batch, .. } = description;
+        let ImageDescription { fit, filter, fps, frames, batch, layout, values, .. } = description;
+        let output = (description.output.as_deref(), &IMAGE_OUTPUTS[..]);
+        let graph = loader.graph("image", &description.file, output)?;
+        let input = graph.graph.input(description.input.as_deref(), &IMAGE_INPUTS)?.clone();
+        // Height and width are the last two in every layout.
+        let fixed = |from_end: usize| {
+            let side = input.shape.len().checked_sub(from_end).and_then(|at| input.fixed(at));
+            side.and_then(|side| u32::try_from(side).ok())
+        };
+        let size = description.width.or(fixed(1)).zip(description.height.or(fixed(2)));
+        let (width, height) =
+            size.ok_or_else(|| unsaid(loader.folder, "`width` and `height` under [image]"))?;
+        description.check((width, height)).map_err(|reason| wrong(loader.folder, reason))?;
+        // A batch that the graph fixes is a batch of one in every known export.
+        let batch = if input.fixed(0) == Some(1) { 1 } else { batch };
         let images = Self {
-            graph: loader.graph("image", &description.file)?,
+            graph,
+            input: input.name,
+            layout,
+            values,
             spec: FrameSpec { width, height, fit, filter, fps, frames, clips: frames > 1, batch },
             colours: Normalize::new(1.0 / 255.0, description.mean, description.std),
-            description,
         };
         let black = vec![0; images.spec.bytes()];
         images.encode(&vec![black.as_slice(); images.spec.frames])?;
@@ -197,7 +310,7 @@ impl Images {
     fn shape(&self, count: usize) -> Vec<usize> {
         let FrameSpec { width, height, frames, .. } = self.spec;
         let (width, height) = (width as usize, height as usize);
-        match self.description.layout {
+        match self.layout {
             Layout::Nchw => vec![count, 3, height, width],
             Layout::Ntchw => vec![count, frames, 3, height, width],
             Layout::Ncthw => vec![count, 3, frames, height, width],
@@ -208,7 +321,7 @@ impl Images {
     fn planes<'a>(&self, pictures: &[&'a [u8]]) -> Vec<(&'a [u8], usize)> {
         let mut planes = Vec::new();
         for clip in pictures.chunks_exact(self.spec.frames) {
-            match self.description.layout {
+            match self.layout {
                 Layout::Ncthw => (0..3).for_each(|c| planes.extend(clip.iter().map(|p| (*p, c)))),
                 _ => clip.iter().for_each(|p| planes.extend((0..3).map(|c| (*p, c)))),
             }
@@ -219,27 +332,27 @@ impl Images {
     fn encode_batch(&self, pictures: &[&[u8]]) -> Result<Features> {
         let count = pictures.len() / self.spec.frames;
         let (shape, planes) = (self.shape(count), self.planes(pictures));
-        let ImageDescription { input, output, values, .. } = &self.description;
-        match values {
+        let input = self.input.as_str();
+        match self.values {
             Values::Bytes => {
                 let bytes: Vec<u8> =
                     planes.iter().flat_map(|(picture, c)| plane(picture, *c)).copied().collect();
-                self.graph.run(&[(input, Input::Bytes(&shape, &bytes))], output, count)
+                self.graph.run(&[(input, Input::Bytes(&shape, &bytes))], count)
             }
             Values::Floats => {
                 let plane = |(picture, c): &(&[u8], usize)| self.colours.plane(picture, *c);
                 let floats: Vec<f32> = planes.iter().flat_map(plane).collect();
-                self.graph.run(&[(input, Input::Floats(&shape, &floats))], output, count)
+                self.graph.run(&[(input, Input::Floats(&shape, &floats))], count)
             }
         }
     }
 }
 
 impl ImageDescription {
-    fn check(&self) -> Result<(), String> {
+    fn check(&self, (width, height): (u32, u32)) -> Result<(), String> {
         let size = |side: u32| (1..=4096).contains(&side);
-        if !size(self.width) || !size(self.height) {
-            return Err(format!("a picture of {} x {}", self.width, self.height));
+        if !size(width) || !size(height) {
+            return Err(format!("a picture of {width} x {height}"));
         }
         if !(1..=1024).contains(&self.frames) || !(1..=120).contains(&self.fps) || self.batch == 0 {
             return Err("frames must be 1 to 1024, fps 1 to 120, batch 1 or more".into());
@@ -265,7 +378,7 @@ impl ImageTower for Images {
 
     fn encode(&self, frames: &[&[u8]]) -> Result<Features> {
         let mut all = Features::empty(self.dim());
-        for batch in frames.chunks(self.description.batch * self.spec.frames) {
+        for batch in frames.chunks(self.spec.batch * self.spec.frames) {
             self.encode_batch(batch)?.rows().for_each(|row| all.push(row));
         }
         Ok(all)
@@ -275,39 +388,63 @@ impl ImageTower for Images {
 struct Texts {
     graph: RowGraph,
     tokenizer: ClipTokenizer,
-    description: TextDescription,
+    input: String,
+    mask: Option<String>,
+    padding: Option<Padding>,
+    batch: usize,
 }
 
 impl Texts {
     fn load(loader: &mut Loader, description: TextDescription) -> Result<Self> {
-        let longest = description.longest;
+        let output = (description.output.as_deref(), &TEXT_OUTPUTS[..]);
+        let graph = loader.graph("text", &description.file, output)?;
+        let input = graph.graph.input(description.input.as_deref(), &TEXT_INPUTS)?.clone();
+        let has_mask = || graph.graph.input(Some(MASK), &[]).is_ok().then(|| MASK.to_owned());
+        let longest = description.longest.or(input.fixed(1));
+        let longest =
+            longest.ok_or_else(|| unsaid(loader.folder, "`longest = TOKENS` under [text]"))?;
         if !(1..100_000).contains(&longest) || description.batch == 0 {
             return Err(wrong(loader.folder, "longest and batch must be 1 or more".into()).into());
         }
-        let padding = Padding { length: longest, token: description.pad, left: false };
-        let padding = description.fill.then_some(padding);
-        let cleaning = if description.lowercase { Cleaning::Lowercase } else { Cleaning::None };
+        let usual = if description.lowercase { Cleaning::Lowercase } else { Cleaning::None };
+        let cleaning = description.cleaning.unwrap_or(usual);
         let tokenizer = loader.folder.join(&description.tokenizer);
+        let tokenizer = ClipTokenizer::read(tokenizer, longest, cleaning, None)?;
+        let token = description.pad_token.and_then(|token| tokenizer.token(&token));
+        let (token, left) = (token.unwrap_or(description.pad), description.pads_left);
+        let padding = Padding { length: longest, token, left };
+        let is_filled = description.fill || input.fixed(1).is_some();
         let texts = Self {
-            graph: loader.graph("text", &description.file)?,
-            tokenizer: ClipTokenizer::read(tokenizer, longest, cleaning, padding)?,
-            description,
+            mask: description.mask.or_else(has_mask),
+            graph,
+            tokenizer,
+            padding: is_filled.then_some(padding),
+            batch: if input.fixed(0) == Some(1) { 1 } else { description.batch },
+            input: input.name,
         };
         texts.encode(&["a"])?;
         Ok(texts)
     }
 
+    /// Tokens, and 1 for each that is of the text.
+    fn padded(&self, tokens: &[u32]) -> (Vec<i64>, Vec<i64>) {
+        let ids: Vec<i64> = tokens.iter().map(|id| i64::from(*id)).collect();
+        let used = vec![1; ids.len()];
+        match &self.padding {
+            Some(padding) => (padding.pad(ids, padding.token.into()), padding.pad(used, 0)),
+            None => (ids, used),
+        }
+    }
+
     /// Texts of equal length.
     fn encode_batch(&self, texts: &[&Vec<u32>]) -> Result<Features> {
-        let length = texts.first().map_or(0, |text| text.len());
-        let TextDescription { input, mask, output, pad, fill, .. } = &self.description;
-        let ids: Vec<i64> = texts.iter().copied().flatten().map(|id| i64::from(*id)).collect();
-        let used = |id: &i64| i64::from(!*fill || *id != i64::from(*pad));
-        let used: Vec<i64> = ids.iter().map(used).collect();
-        let shape = [texts.len(), length];
-        let mut inputs = vec![(input.as_str(), Input::Integers(&shape, &ids))];
-        inputs.extend(mask.as_ref().map(|mask| (mask.as_str(), Input::Integers(&shape, &used))));
-        self.graph.run(&inputs, output, texts.len())
+        let (ids, used): (Vec<_>, Vec<_>) = texts.iter().map(|text| self.padded(text)).unzip();
+        let shape = [texts.len(), ids.first().map_or(0, Vec::len)];
+        let (ids, used) = (ids.concat(), used.concat());
+        let mut inputs = vec![(self.input.as_str(), Input::Integers(&shape, &ids))];
+        let mask = self.mask.as_deref();
+        inputs.extend(mask.map(|mask| (mask, Input::Integers(&shape, &used))));
+        self.graph.run(&inputs, texts.len())
     }
 }
 
@@ -316,10 +453,12 @@ impl TextTower for Texts {
         let tokens: Vec<Vec<u32>> = self.tokenizer.encode(texts)?;
         let mut order: Vec<usize> = (0..tokens.len()).collect();
         order.sort_by_key(|&text| tokens[text].len());
+        let is_padded = self.padding.is_some();
+        let is_equal = |a: &usize, b: &usize| is_padded || tokens[*a].len() == tokens[*b].len();
         let dim = self.graph.dim;
         let mut data = vec![0.0; texts.len() * dim];
-        for same in order.chunk_by(|a, b| tokens[*a].len() == tokens[*b].len()) {
-            for together in same.chunks(self.description.batch) {
+        for same in order.chunk_by(is_equal) {
+            for together in same.chunks(self.batch) {
                 let of: Vec<&Vec<u32>> = together.iter().map(|text| &tokens[*text]).collect();
                 for (row, text) in self.encode_batch(&of)?.rows().zip(together) {
                     data[text * dim..][..dim].copy_from_slice(row);
@@ -327,5 +466,23 @@ impl TextTower for Texts {
             }
         }
         Ok(Features::new(dim, data)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::models::Manifest;
+
+    #[test]
+    fn descriptions_of_the_manifest_are_read() {
+        let encoders = Manifest::shipped().encoders.iter();
+        let descriptions: Vec<&String> = encoders.filter_map(|e| e.description.as_ref()).collect();
+        assert!(!descriptions.is_empty());
+        for text in descriptions {
+            let read: PairDescription = toml::from_str(text).unwrap();
+            let image = read.image.unwrap();
+            image.check((image.width.unwrap(), image.height.unwrap())).unwrap();
+        }
     }
 }

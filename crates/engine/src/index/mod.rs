@@ -9,6 +9,7 @@ pub mod spans;
 mod video_list;
 mod corrections;
 mod video;
+mod reencode;
 
 use std::path::PathBuf;
 
@@ -24,6 +25,7 @@ use crate::sentence::SentenceEncoder;
 use crate::summarise::PromptDomain;
 use crate::summarise::chat::Chat;
 pub use metadata::hint;
+pub use reencode::files_of;
 pub use video_list::VideoList;
 
 /// What indexing works with.
@@ -39,6 +41,8 @@ pub struct Indexer<'a> {
     pub speech: Option<&'a Listener>,
     /// Videos without files.
     pub list: Option<&'a VideoList>,
+    /// A library of another encoder, which narration, steps and spans of the same videos are copied from.
+    pub from: Option<&'a Library>,
 }
 
 /// What an index run did.
@@ -119,7 +123,11 @@ impl Indexer<'_> {
         progress: &dyn Progress,
     ) -> Result<Option<usize>> {
         progress.check()?;
-        let outcome = self.index_video(record, &Within(progress))?;
+        let known = self.from.map(|from| from.known(&record.content)).transpose()?.flatten();
+        let outcome = match known {
+            Some(known) => self.reencode_video(record, known, &Within(progress))?,
+            None => self.index_video(record, &Within(progress))?,
+        };
         self.library.record(record, &outcome)?;
         progress.advance(1);
         match outcome {

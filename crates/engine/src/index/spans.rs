@@ -220,8 +220,19 @@ fn choose_seconds(context: &Context, spans: Vec<StepSpan>) -> Vec<StepSpan> {
 }
 
 fn with_seconds_of_span(found: StepSpan, length: usize) -> StepSpan {
-    let range = nearest_second(found.span.start())..nearest_second(found.span.end()).min(length);
+    let range = whole_seconds(found.span, length);
     if range.is_empty() { found } else { StepSpan { seconds: range, ..found } }
+}
+
+fn whole_seconds(span: Span, length: usize) -> Range<usize> {
+    nearest_second(span.start())..nearest_second(span.end()).min(length)
+}
+
+/// A span that is known already, in a video of `length` seconds.
+pub fn known(step: Option<usize>, span: Span, length: usize) -> StepSpan {
+    let touched = seconds_of((span.start(), span.end()));
+    let seconds = touched.start.min(length)..touched.end.min(length);
+    with_seconds_of_span(StepSpan { step, seconds, span }, length)
 }
 
 fn nearest_second(at_ms: u64) -> usize {

@@ -217,7 +217,12 @@ impl Indexer<'_> {
     }
 
     /// Of no pairs where there is only one of text and frames.
-    fn agreement(&self, found: &[StepSpan], queries: &Features, clips: &Features) -> Agreement {
+    pub(super) fn agreement(
+        &self,
+        found: &[StepSpan],
+        queries: &Features,
+        clips: &Features,
+    ) -> Agreement {
         let mut words = Features::empty(queries.dim());
         for span in found {
             match span.step.filter(|_| self.encoder.sees()) {
@@ -229,7 +234,7 @@ impl Indexer<'_> {
     }
 
     /// Sentence features of the clips' texts; a zero row for a clip without text.
-    fn text_features(&self, texts: &[&str]) -> Result<Features, EncoderError> {
+    pub(super) fn text_features(&self, texts: &[&str]) -> Result<Features, EncoderError> {
         let given: Vec<&str> = texts.iter().copied().filter(|text| !text.is_empty()).collect();
         let encoded = self.sentence.encode(&given)?;
         let mut rows = encoded.rows();
@@ -244,7 +249,7 @@ impl Indexer<'_> {
 }
 
 /// A clip's feature is the mean of its seconds.
-fn clip_features(found: &[StepSpan], seconds: &Features) -> Features {
+pub(super) fn clip_features(found: &[StepSpan], seconds: &Features) -> Features {
     let mut clip = Features::empty(seconds.dim());
     found.iter().for_each(|span| clip.push(&seconds.mean_of(span.seconds.clone())));
     clip
@@ -329,7 +334,7 @@ fn no_steps(sentences: &[Sentence], no_listener: bool) -> &'static str {
 
 /// An error is the video's fault unless every other video would have it: asked to stop, a program or a
 /// model missing, the disk full.
-fn failure(error: EncoderError) -> Result<Outcome> {
+pub(super) fn failure(error: EncoderError) -> Result<Outcome> {
     match error {
         EncoderError::Stopped(stopped)
         | EncoderError::Media(MediaError::Stopped(stopped))

@@ -53,7 +53,11 @@ fn instead_of(made: &EncoderId, wanted: &EncoderId) -> String {
             made.name
         );
     }
-    format!("use `--encoder {}`, or index into a new folder", made.name)
+    format!(
+        "use `--encoder {}`, or encode its videos into a new library with `stitch index --from OLD \
+         --encoder {} --library NEW`",
+        made.name, wanted.name
+    )
 }
 
 /// What to do with a library of another version.

@@ -35,7 +35,7 @@ use crate::transcript::Sentence;
 pub use error::LibraryError;
 pub use features::VideoFeatures;
 pub use lock::{FileLock, LockError};
-pub use store::{Found, Outcome, Stats, Video, VideoRecord, VideoStatus};
+pub use store::{Found, KnownVideo, Outcome, Stats, Video, VideoRecord, VideoStatus};
 pub use verify::Damage;
 
 /// An open library. Readers and one writer may share it between threads.

@@ -58,6 +58,15 @@ pub struct VideoRecord {
     pub clips: u32,
 }
 
+/// What a library knows of a video beside its features.
+pub struct KnownVideo {
+    pub record: VideoRecord,
+    pub sentences: Vec<Sentence>,
+    pub clips: Vec<Clip>,
+    /// In milliseconds.
+    pub shots: Vec<u64>,
+}
+
 /// How indexing one video ended.
 pub enum Outcome {
     Ready(Video, Box<Indexed>),
@@ -155,6 +164,23 @@ impl Library {
         let find = format!("SELECT {COLUMNS} FROM videos WHERE id = ?");
         self.read(|database| database.query_row(&find, [id.0], read_video).optional())?
             .ok_or_else(|| LibraryError::NoSuchVideo { wanted: id.0.to_string() })
+    }
+
+    /// The video of these bytes that is ready, with what was found out about it.
+    pub fn known(&self, content: &str) -> Result<Option<KnownVideo>, LibraryError> {
+        let find = format!("SELECT {COLUMNS} FROM videos WHERE content = ? AND status = 'ready'");
+        let found =
+            self.read(|database| database.query_row(&find, [content], read_video).optional())?;
+        let Some(record) = found else { return Ok(None) };
+        let id = VideoId(record.id);
+        let clips = "SELECT video, start_ms, end_ms, text FROM clips WHERE video = ?
+                     ORDER BY position";
+        Ok(Some(KnownVideo {
+            sentences: self.sentences(id)?,
+            clips: self.rows(clips, [record.id], read_clip)?,
+            shots: self.shots(id)?,
+            record,
+        }))
     }
 
     /// One video by its number, its path, or a file name that only one video has.

@@ -28,6 +28,9 @@ impl Pull<'_> {
         if path.exists() {
             return Ok(());
         }
+        for folder in [&partial, &path].into_iter().filter_map(|file| file.parent()) {
+            std::fs::create_dir_all(folder).map_err(FileError::at(folder))?;
+        }
         self.progress.begin(&format!("fetching {}", file.name), file.size);
         let mut have = kept(&partial, file.size)?;
         self.progress.advance(have);

@@ -14,6 +14,8 @@ const HUB: &str = "https://huggingface.co";
 /// Limit of the listing and of files without a hash.
 const MAX_BYTES: u64 = 64 << 20;
 
+const WEIGHTS: &str = "model.safetensors";
+
 const WANTED: [&str; 10] = [
     "config.json",
     "sentence_bert_config.json",
@@ -24,7 +26,7 @@ const WANTED: [&str; 10] = [
     "tokenizer.json",
     "tokenizer_config.json",
     "encoder.toml",
-    "model.safetensors",
+    WEIGHTS,
 ];
 
 #[derive(Deserialize)]
@@ -76,16 +78,45 @@ pub struct Listed {
     pub small: Vec<(String, u64)>,
 }
 
-pub fn look_up(hub: &str, name: &str) -> Result<Listed> {
+/// Where exporters put a pair of ONNX graphs.
+const ONNX: &str = "onnx";
+
+/// What is taken from the folder of a pair of graphs.
+const PAIR: [&str; 6] = [
+    "vision_model.onnx",
+    "vision_model.onnx_data",
+    "text_model.onnx",
+    "text_model.onnx_data",
+    "config.json",
+    "preprocessor_config.json",
+];
+
+/// The files of a repository that are taken: of graphs those of the folder `part`; without one those at the
+/// top and in `onnx`, but no graphs beside weights that are read here.
+fn is_wanted(file: &str, part: Option<&str>, has_weights: bool) -> bool {
+    match file.rsplit_once('/') {
+        _ if file == WEIGHTS => part.is_none(),
+        _ if WANTED.contains(&file) => true,
+        Some((folder, name)) => {
+            let is_pair = part.map_or(folder == ONNX && !has_weights, |part| folder == part);
+            is_pair && PAIR.contains(&name)
+        }
+        None => {
+            let graph = [".onnx", ".onnx.data", ".onnx_data"];
+            part.is_none() && graph.iter().any(|ending| file.ends_with(ending))
+        }
+    }
+}
+
+/// What the hub has of a model, or of one folder of graphs of it.
+pub fn look_up(hub: &str, name: &str, part: Option<&str>) -> Result<Listed> {
     let url = format!("{hub}/api/models/{name}/revision/main?blobs=true");
     let bytes = fetch::small(&url, None, MAX_BYTES)?;
     let refused = |reason: String| ModelError::Refused { url: url.clone(), reason };
     let listing: Listing =
         serde_json::from_slice(&bytes).map_err(|error| refused(error.to_string()))?;
-    let wanted = |file: &&Sibling| {
-        WANTED.contains(&file.rfilename.as_str())
-            || (file.rfilename.ends_with(".onnx") && !file.rfilename.contains('/'))
-    };
+    let has_weights = listing.siblings.iter().any(|file| file.rfilename == WEIGHTS);
+    let wanted = |file: &&Sibling| is_wanted(&file.rfilename, part, has_weights);
     let (mut files, mut small) = (Vec::new(), Vec::new());
     for file in listing.siblings.iter().filter(wanted) {
         match (&file.lfs, file.size) {
@@ -103,7 +134,7 @@ pub fn look_up(hub: &str, name: &str) -> Result<Listed> {
     let is_weights = |name: &str| name.ends_with(".safetensors") || name.ends_with(".onnx");
     if !files.iter().any(|file| is_weights(&file.name)) {
         let reason = "it has no model.safetensors and no ONNX graphs; pickles are never opened, and \
-                      MobileCLIP is used as an ONNX export with an encoder.toml";
+                      MobileCLIP is used as an ONNX export (`stitch models list` names one)";
         return Err(refused(reason.into()));
     }
     let licence = listing.card.get("license").and_then(|licence| licence.as_str());
@@ -151,5 +182,27 @@ mod tests {
             assert!(!is_name(name), "{name}");
         }
         assert_eq!(folder_name("a/b"), "a--b");
+    }
+
+    #[test]
+    fn graphs_are_taken_from_the_folders_of_exporters() {
+        let cases = [
+            ("onnx/vision_model.onnx", None, false, true),
+            ("onnx/text_model.onnx_data", None, false, true),
+            ("onnx/vision_model.onnx", None, true, false),
+            ("onnx/vision_model_fp16.onnx", None, false, false),
+            ("onnx/s0/text_model.onnx", None, false, false),
+            ("onnx/s0/text_model.onnx", Some("onnx/s0"), false, true),
+            ("onnx/s2/text_model.onnx", Some("onnx/s0"), false, false),
+            ("onnx/text_model.onnx", Some("onnx/s0"), false, false),
+            ("tokenizer.json", Some("onnx/s0"), false, true),
+            ("visual.onnx.data", None, false, true),
+            ("model.safetensors", None, true, true),
+            ("pytorch_model.bin", None, false, false),
+            ("onnx/../../etc", Some("onnx/s0"), false, false),
+        ];
+        for (file, part, has_weights, expected) in cases {
+            assert_eq!(is_wanted(file, part, has_weights), expected, "{file} {part:?}");
+        }
     }
 }

@@ -22,6 +22,37 @@ pub enum Role {
 #[serde(deny_unknown_fields)]
 pub struct Manifest {
     pub models: Vec<Model>,
+    /// Encoders of the hub under short names; the hub lists their files and hashes when they are pulled.
+    #[serde(default)]
+    pub encoders: Vec<HubEncoder>,
+}
+
+/// An encoder of the hub under a short name.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HubEncoder {
+    pub name: String,
+    /// `owner/name`
+    pub hub: String,
+    /// The folder of the graphs, where a repository has several sizes.
+    #[serde(default)]
+    pub part: Option<String>,
+    /// SPDX expression.
+    pub licence: String,
+    pub about: String,
+    /// In bytes, before it is pulled.
+    pub size: u64,
+    /// How often the right picture is first among the pictures of a set, and on which set.
+    #[serde(default)]
+    pub quality: Option<String>,
+    /// Pictures per second, and on which machine.
+    #[serde(default)]
+    pub speed: Option<String>,
+    /// What was not compared with the hub.
+    pub unchecked: String,
+    /// An encoder.toml for a repository that says too little about its graphs.
+    #[serde(default)]
+    pub description: Option<String>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -115,6 +146,10 @@ impl Manifest {
     pub fn get(&self, name: &str) -> Option<&Model> {
         self.models.iter().find(|model| model.name == name)
     }
+
+    pub fn encoder(&self, name: &str) -> Option<&HubEncoder> {
+        self.encoders.iter().find(|encoder| encoder.name == name)
+    }
 }
 
 #[cfg(test)]
@@ -129,6 +164,18 @@ mod tests {
                 let plain = !file.name.contains(['/', '\\']) && !file.name.starts_with('.');
                 assert!(plain && file.sha256.len() == 64, "{}", file.name);
             }
+        }
+    }
+
+    #[test]
+    fn encoders_have_names_of_their_own_and_name_a_repository_of_the_hub() {
+        let manifest = Manifest::shipped();
+        let names: Vec<&str> = manifest.encoders.iter().map(|e| e.name.as_str()).collect();
+        assert_eq!(names, ["clip", "mobileclip2-s0", "mobileclip2-s4", "siglip2"]);
+        for encoder in &manifest.encoders {
+            assert!(encoder.hub.split_once('/').is_some(), "{}", encoder.hub);
+            assert!(manifest.get(&encoder.name).is_none(), "{}", encoder.name);
+            assert!(encoder.size > 100_000_000 && !encoder.unchecked.is_empty());
         }
     }
 }

@@ -15,7 +15,7 @@ use crate::media::MediaError;
 use crate::progress::Stopped;
 pub use card::Card;
 pub use fetch::sha256;
-pub use manifest::{Manifest, Model, Role};
+pub use manifest::{HubEncoder, Manifest, Model, Role};
 pub use stitch_nn::NnError;
 pub use stitch_nn::weights::{self, Weights};
 pub use store::{ModelInfo, Store, hash_of};

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::card::Card;
 use super::fetch::{self, Pull};
-use super::manifest::{Manifest, Mirror, Model};
+use super::manifest::{HubEncoder, Manifest, Mirror, Model, Role};
 use super::{ModelError, Result, hub};
 use crate::files::{self, FileError};
 use crate::progress::{Progress, Silent};
@@ -24,6 +24,8 @@ pub struct ModelInfo {
     pub size: u64,
     /// None if it is not installed.
     pub path: Option<PathBuf>,
+    /// Where the manifest names it as an encoder of the hub.
+    pub encoder: Option<HubEncoder>,
 }
 
 impl Store {
@@ -42,10 +44,19 @@ impl Store {
             card: Card::of(model),
             size: model.files.iter().map(|file| file.size).sum(),
             path: self.path(&model.name).ok(),
+            encoder: None,
         });
+        let encoders = self.manifest.encoders.iter().map(|encoder| {
+            let pulled = self.path(&encoder.name).ok();
+            let size = pulled.as_deref().map_or(encoder.size, bytes_in);
+            let card = encoder_card(encoder);
+            ModelInfo { card, size, path: pulled, encoder: Some(encoder.clone()) }
+        });
+        let is_known =
+            |name: &str| self.manifest.get(name).is_some() || self.manifest.encoder(name).is_some();
         let own = self.folders().into_iter().filter_map(|path| info_of(&path));
-        let own = own.filter(|model| self.manifest.get(&model.card.name).is_none());
-        let mut models: Vec<ModelInfo> = known.chain(own).collect();
+        let own = own.filter(|model| !is_known(&model.card.name));
+        let mut models: Vec<ModelInfo> = known.chain(encoders).chain(own).collect();
         models.sort_by(|a, b| a.card.name.cmp(&b.card.name));
         models
     }
@@ -70,9 +81,14 @@ impl Store {
         match (here, self.manifest.get(name)) {
             (Some(folder), None) => Ok(folder),
             (Some(folder), Some(model)) => complete(model, folder),
-            (None, Some(_)) => Err(ModelError::NotInstalled { name: name.into() }),
-            (None, None) => Err(self.unknown(name)),
+            (None, None) if self.manifest.encoder(name).is_none() => Err(self.unknown(name)),
+            (None, _) => Err(ModelError::NotInstalled { name: name.into() }),
         }
+    }
+
+    /// Whether a name is one that [`Store::pull_from_hub`] takes: `owner/name`, or a short one.
+    pub fn is_of_hub(&self, name: &str) -> bool {
+        hub::is_name(name) || self.manifest.encoder(name).is_some()
     }
 
     fn unknown(&self, name: &str) -> ModelError {
@@ -112,9 +128,12 @@ impl Store {
         })
     }
 
-    /// Installs any model of the hub (`owner/name`). Files are checked by the hashes in the hub's
-    /// listing, where it has them; an installed model is left as it is.
+    /// Installs any model of the hub (`owner/name`, or a short name of the manifest). Files are checked
+    /// by the hashes in the hub's listing, where it has them; an installed model is left as it is.
     pub fn pull_from_hub(&self, hub: &str, name: &str, progress: &dyn Progress) -> Result<PathBuf> {
+        let known = self.manifest.encoder(name);
+        let (repository, part) =
+            known.map_or((name, None), |known| (known.hub.as_str(), known.part.as_deref()));
         let folder = self.folder.join(hub::folder_name(name));
         if Card::read(&folder).is_some() {
             return Ok(folder);
@@ -130,9 +149,16 @@ impl Store {
         self.install(name, progress, |pull| {
             progress.begin("asking the model hub", 0);
             let hub::Listed { mut model, base, small } =
-                hub::look_up(hub, name).map_err(not_fetched)?;
+                hub::look_up(hub, repository, part).map_err(not_fetched)?;
+            model.name = hub::folder_name(name);
+            if let Some(known) = known {
+                (model.about, model.licence) = (known.about.clone(), known.licence.clone());
+            }
             self.download(&model, pull)?;
             model.files.extend(pull.fetch_small(&base, &small).map_err(not_fetched)?);
+            if let Some(text) = known.and_then(|known| known.description.as_ref()) {
+                files::write_whole(&pull.staged.join("encoder.toml"), text.as_bytes())?;
+            }
             Ok(model)
         })
     }
@@ -225,13 +251,38 @@ fn lock(work: &Path, name: &str) -> Result<File> {
     }
 }
 
+/// Of an encoder that need not be pulled.
+fn encoder_card(encoder: &HubEncoder) -> Card {
+    Card {
+        name: encoder.name.clone(),
+        role: Role::Encoder,
+        about: encoder.about.clone(),
+        licence: encoder.licence.clone(),
+        data: "see its page".into(),
+        origin: encoder.hub.clone(),
+        seed: None,
+        metrics: serde_json::Map::new(),
+        sha256: std::collections::BTreeMap::new(),
+    }
+}
+
 /// A model that no manifest knows, such as one the user trained.
 fn info_of(folder: &Path) -> Option<ModelInfo> {
     let card = Card::read(folder)?;
-    let sizes = std::fs::read_dir(folder).ok()?.flatten().filter_map(|e| e.metadata().ok());
     let name = folder.file_name()?.to_string_lossy().into_owned();
-    let size = sizes.map(|data| data.len()).sum();
-    Some(ModelInfo { card: Card { name, ..card }, size, path: Some(folder.to_owned()) })
+    let (size, path) = (bytes_in(folder), Some(folder.to_owned()));
+    Some(ModelInfo { card: Card { name, ..card }, size, path, encoder: None })
+}
+
+/// The size of all files in a folder.
+fn bytes_in(folder: &Path) -> u64 {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let size = |entry: std::fs::DirEntry| match entry.metadata() {
+        Ok(data) if data.is_dir() => bytes_in(&entry.path()),
+        Ok(data) => data.len(),
+        Err(_) => 0,
+    };
+    entries.map(size).sum()
 }
 
 /// The SHA-256 of a model's file, from its card where that has it.

@@ -62,10 +62,14 @@ impl Cleaning {
 
 /// tokenizer_config.json, as far as it matters here.
 #[derive(Default, Deserialize)]
-struct TokenizerConfig {
+pub struct TokenizerConfig {
     tokenizer_class: Option<String>,
     padding_side: Option<String>,
     do_lower_case: Option<bool>,
+    /// Can be as large as a float: no limit.
+    model_max_length: Option<f64>,
+    /// A text, or an object with the text in `content`.
+    pad_token: Option<serde_json::Value>,
 }
 
 impl ClipTokenizer {
@@ -80,13 +84,9 @@ impl ClipTokenizer {
     }
 
     fn of_family(folder: &Path, family: Family, text: &TextConfig) -> Result<Self> {
-        let name = "tokenizer_config.json";
-        let config: TokenizerConfig = match folder.join(name).exists() {
-            true => read_json(folder, name)?,
-            false => TokenizerConfig::default(),
-        };
-        let left = config.padding_side.as_deref() == Some("left");
-        let padding = Padding { length: text.max_tokens, token: text.pad, left };
+        let config = TokenizerConfig::read(folder)?;
+        let (length, token, left) = (text.max_tokens, text.pad, config.pads_left());
+        let padding = Padding { length, token, left };
         let padding = (family != Family::Clip).then_some(padding);
         let path = folder.join("tokenizer.json");
         let mut read = Self::read(path, text.max_tokens, config.cleaning(family), padding)?;
@@ -105,11 +105,24 @@ impl ClipTokenizer {
         Ok(tokens.into_iter().map(|tokens| self.pad(tokens)).collect())
     }
 
-    fn pad(&self, mut tokens: Vec<u32>) -> Vec<u32> {
-        let Some(padding) = &self.padding else { return tokens };
-        let missing = padding.length.saturating_sub(tokens.len());
-        let pads = std::iter::repeat_n(padding.token, missing);
-        match padding.left {
+    fn pad(&self, tokens: Vec<u32>) -> Vec<u32> {
+        match &self.padding {
+            Some(padding) => padding.pad(tokens, padding.token),
+            None => tokens,
+        }
+    }
+
+    pub fn token(&self, text: &str) -> Option<u32> {
+        self.tokenizer.token_to_id(text)
+    }
+}
+
+impl Padding {
+    /// Adds as many of `with` as are missing.
+    pub fn pad<T: Copy>(&self, mut tokens: Vec<T>, with: T) -> Vec<T> {
+        let missing = self.length.saturating_sub(tokens.len());
+        let pads = std::iter::repeat_n(with, missing);
+        match self.left {
             true => tokens.splice(0..0, pads).for_each(drop),
             false => tokens.extend(pads),
         }
@@ -118,7 +131,30 @@ impl ClipTokenizer {
 }
 
 impl TokenizerConfig {
-    fn cleaning(&self, family: Family) -> Cleaning {
+    /// The usual values where there is no such file.
+    pub fn read(folder: &Path) -> Result<Self> {
+        let name = "tokenizer_config.json";
+        match folder.join(name).exists() {
+            true => read_json(folder, name),
+            false => Ok(Self::default()),
+        }
+    }
+
+    pub fn max_tokens(&self) -> Option<usize> {
+        let length = self.model_max_length.filter(|length| (1.0..100_000.0).contains(length))?;
+        Some(length as usize)
+    }
+
+    pub fn pad_token(&self) -> Option<&str> {
+        let token = self.pad_token.as_ref()?;
+        token.as_str().or_else(|| token.get("content")?.as_str())
+    }
+
+    pub fn pads_left(&self) -> bool {
+        self.padding_side.as_deref() == Some("left")
+    }
+
+    pub fn cleaning(&self, family: Family) -> Cleaning {
         let class = self.tokenizer_class.as_deref().unwrap_or_default();
         let lower = self.do_lower_case.unwrap_or(true);
         match family {

@@ -153,6 +153,7 @@ fn what_another_program_indexes_anew_is_shown_though_the_number_of_clips_is_the_
         chat: None,
         speech: None,
         list: None,
+        from: None,
     };
     let report = indexer.run(&[site.path("videos")], &Silent).unwrap();
     assert_eq!(report.indexed, 1, "{report:?}");
