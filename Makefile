@@ -6,7 +6,7 @@ CARGO ?= cargo
 ALL := --release --workspace
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint models suite slow interop quick bench setup browser fuzz-api load docs
+.PHONY: help demo test lint models suite slow interop quick bench setup browser fuzz-api load docs cuda
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
@@ -38,6 +38,9 @@ suite: ## the tests and the examples in the documentation
 
 slow: ## tests that take minutes: six hours of sound
 	$(CARGO) test $(ALL) slow_ -- --ignored
+
+cuda: ## clippy of the GPU code, which `make lint` leaves out; builds the workspace again
+	$(CARGO) clippy $(ALL) --all-targets --features stitch-cli/cuda -- -D warnings
 
 interop: ## open the exports with opentimelineio and an EDL reader
 	$(CARGO) build $(ALL)

@@ -31,11 +31,14 @@ fn labels(procedures: usize) -> String {
     (0..procedures).map(procedure).collect::<Vec<_>>().join("\n")
 }
 
-/// The calibration of the library, with the same log-odds for every clip.
+/// The calibration of the library, with the same log-odds for every clip and thresholds of a half.
 fn with_log_odds(written: &Value, log_odds: f32) -> String {
     let mut file = written.clone();
     let weights = [0.0; 7];
     file["calibration"]["gaps"] = json!({"bias": log_odds, "weights": weights});
+    for evidence in ["both", "text", "clip"] {
+        file["calibration"][evidence]["threshold"] = json!(0.5);
+    }
     file.to_string()
 }
 
@@ -43,15 +46,15 @@ fn with_log_odds(written: &Value, log_odds: f32) -> String {
 fn labels_become_weights_that_are_used_until_they_are_removed() {
     let home = Home::indexed();
     home.write("labels.jsonl", labels(6));
-    home.write("two.txt", "Sand the board\nPeel a carrot\n");
+    home.write("two.txt", "Sand the board\nKnead the dough\n");
     let file = home.path("home/library/calibration.json");
-    let shown = |line: &str| {
+    // What is printed, and the warnings.
+    let make = || {
         let done = home.run(&["make", "two.txt", "--no-video"]).success();
-        let said = String::from_utf8_lossy(&done.get_output().stdout).into_owned();
-        assert!(said.contains(line), "{said}");
-        String::from_utf8_lossy(&done.get_output().stderr).into_owned()
+        let output = done.get_output();
+        [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text).into_owned())
     };
-    shown("1 of 2 steps shown");
+    let built_in = make();
 
     let printed = home.prints(&["calibrate", "labels.jsonl", "--out", "other.json", "--json"]);
     let fitted: Value = serde_json::from_str(&printed).unwrap();
@@ -61,24 +64,32 @@ fn labels_become_weights_that_are_used_until_they_are_removed() {
         assert_eq!((steps("shown"), steps("unshown")), (json!(24), json!(6)), "{fitted}");
     }
     assert!(home.path("other.json").is_file() && !file.exists());
+    assert_eq!(fitted["answers"], Value::Null, "the library does not use it");
 
     let printed = home.prints(&["calibrate", "labels.jsonl"]);
-    for words in ["6 procedures", "steps that nothing shows, after", "calibration error: "] {
+    let words = ["6 procedures", "steps that nothing shows, before", "whole answers, in-sample"];
+    for words in words.into_iter().chain(["calibration error: "]) {
         assert!(printed.contains(words), "{printed}");
     }
     let written: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
     assert_eq!(written["encoder"]["name"], "narration");
     let from = written["calibration"]["from"].as_str().unwrap();
     assert!(from.contains("30 steps of 6 procedures in labels.jsonl"), "{from}");
+    let again = home.prints(&["calibrate", "labels.jsonl", "--out", "other.json", "--json"]);
+    let again: Value = serde_json::from_str(&again).unwrap();
+    assert_eq!(again["before"], fitted["before"], "still by the built-in weights");
 
-    std::fs::write(&file, with_log_odds(&written, 50.0)).unwrap();
-    assert_eq!(shown("2 of 2 steps shown"), "", "no warning");
-    std::fs::write(&file, with_log_odds(&written, -50.0)).unwrap();
+    std::fs::write(&file, with_log_odds(&written, 1.0)).unwrap();
+    let [printed, warning] = make();
+    assert!(printed.contains("2 of 2 steps shown") && warning.is_empty(), "{printed} {warning}");
+    home.run(&["make", "two.txt", "--no-video", "--gaps", "strict"]).code(3);
+    std::fs::write(&file, with_log_odds(&written, -1.0)).unwrap();
     home.run(&["make", "two.txt", "--no-video"]).code(3);
 
-    let other = with_log_odds(&written, 50.0).replace("\"version\":1", "\"version\":9");
+    let other = with_log_odds(&written, -1.0).replace("\"version\":1", "\"version\":9");
     std::fs::write(&file, other).unwrap();
-    let warning = shown("1 of 2 steps shown");
+    let [printed, warning] = make();
+    assert_eq!(printed, built_in[0]);
     assert!(warning.contains("warning: "), "{warning}");
     assert!(warning.contains("calibration.json has version 9"), "{warning}");
 
@@ -89,7 +100,7 @@ fn labels_become_weights_that_are_used_until_they_are_removed() {
     reset(true);
     assert!(!file.exists());
     reset(false);
-    assert_eq!(shown("1 of 2 steps shown"), "");
+    assert_eq!(make(), built_in);
 }
 
 #[test]

@@ -11,6 +11,9 @@ use super::breach::Breach;
 use crate::tree::Tree;
 use crate::tree::modules::{Crate, Reference, Target};
 
+/// The crate root's number among its modules.
+const ROOT: usize = 0;
+
 /// The first use, in each file, of each module declared later.
 pub fn order(tree: &Tree) -> Result<Vec<Breach>, String> {
     let mut found = Vec::new();
@@ -18,12 +21,18 @@ pub fn order(tree: &Tree) -> Result<Vec<Breach>, String> {
         for reference in &krate.references {
             if let Some((parent, user, later)) = used_before(krate, reference) {
                 let file = |module: usize| &tree.files[krate.modules[module].file].path;
-                let (user, later) = (krate.name(user), krate.name(later));
-                let message = format!(
-                    "`{user}` uses `{later}`, which comes after it in {}; reorder the two \
-                     declarations, or move the code that both need into an earlier module",
-                    file(parent)
-                );
+                let (user, place) = (krate.name(user), file(parent));
+                let message = match later {
+                    ROOT => format!(
+                        "`{user}` uses an item of the crate root {place}, which comes after all its \
+                         modules; move the item into a module declared before `{user}`"
+                    ),
+                    _ => format!(
+                        "`{user}` uses `{}`, which comes after it in {place}; reorder the two \
+                         declarations, or move the code that both need into an earlier module",
+                        krate.name(later)
+                    ),
+                };
                 found.push(Breach::at(file(reference.from), reference.line, message));
             }
         }
@@ -37,7 +46,6 @@ pub fn order(tree: &Tree) -> Result<Vec<Breach>, String> {
 /// If a reference leads to a module declared later, or from a module to an item of the crate root: the closest
 /// common ancestor, its child that holds the reference, and what the reference leads to.
 fn used_before(krate: &Crate, reference: &Reference) -> Option<(usize, usize, usize)> {
-    const ROOT: usize = 0;
     let (Target::Module(to) | Target::Item(to)) = reference.to else { return None };
     let from = krate.lineage(reference.from);
     if reference.to == Target::Item(ROOT) {

@@ -207,7 +207,7 @@ fn breaches() -> Vec<(Plant, &'static [&'static str])> {
             )],
             &["crates/engine/src/files.rs:3: module-order: `files::a` uses `files::b`"],
         ),
-        // the crate root comes after its modules
+        // the crate root comes after all its modules; other folders are one module with their `mod.rs`
         (
             &[
                 (FILES, "//! F.\nuse crate::explain;\npub fn write() { explain() }\n"),
@@ -216,7 +216,7 @@ fn breaches() -> Vec<(Plant, &'static [&'static str])> {
                     "//! W.\npub mod files;\npub mod media;\npub mod render;\npub fn explain() {}\npub fn all() { files::write() }\n",
                 ),
             ],
-            &["crates/engine/src/files.rs:2: module-order: `files` uses `the crate root`"],
+            &["crates/engine/src/files.rs:2: module-order: `files` uses an item of the crate root"],
         ),
         (
             &[(RENDER, "//! R.\npub fn render() { println!(\"done\"); }\n")],

@@ -138,12 +138,9 @@ fn child(modules: &[Module], of: usize, name: &str) -> Option<usize> {
 }
 
 impl Crate {
-    /// A module's name in messages: `media::probe`, or `the crate root`.
+    /// A module's name in messages: `media::probe`.
     pub fn name(&self, module: usize) -> String {
-        match self.modules[module].path.as_slice() {
-            [] => "the crate root".to_owned(),
-            path => path.join("::"),
-        }
+        self.modules[module].path.join("::")
     }
 
     /// A module's ancestors, from the root to the module itself.

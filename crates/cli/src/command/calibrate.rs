@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use stitch_engine::demonstrate::{Options, Stock};
+use stitch_engine::calibration::Calibration;
+use stitch_engine::demonstrate::Options;
 use stitch_engine::library::Library;
-use stitch_lab::suite::calibrate::{self, GapFit, VerdictShares};
+use stitch_lab::suite::calibrate::{self, Decisions, GapFit, VerdictShares};
 use stitch_lab::suite::{labels, natural};
 use stitch_world::truth::Truth;
 
@@ -24,10 +25,10 @@ use crate::table;
 ///              {"line": "Say grace.", "clips": []}]}
 ///
 /// At least 20 steps that a clip shows, 5 that nothing shows and 2 procedures are needed. Each domain is
-/// judged by weights fitted to the others (without domains, or with one: each fifth of the procedures). The
-/// threshold is the one, in hundredths from 0.01 to 0.95, with the largest number of shown steps with a right
-/// clip plus unshown steps left as gaps under these held-out probabilities; of equals the one nearest to 0.5.
-/// The weights that are written are fitted to all procedures.
+/// judged by weights fitted to the others (without domains, or with one: each fifth of the procedures), with a
+/// threshold chosen on the others' held-out probabilities: the one, in hundredths from 0.01 to 0.95, with the
+/// highest mean of the share of shown steps with a right clip and the share of unshown steps left as gaps; of
+/// equals the one nearest to 0.5. What is written is fitted to, and chosen on, all procedures.
 #[derive(Args)]
 #[command(verbatim_doc_comment)]
 pub struct CalibrateArguments {
@@ -56,11 +57,18 @@ pub fn run(arguments: &CalibrateArguments, setup: &Setup) -> Result<u8, Failure>
     let with = session.demonstrator();
     let options = Options::default();
     let report = natural::evaluate(&with, world.as_ref(), &procedures, &options, &setup.progress)?;
-    let stock = Stock::load(&session.library)?;
     let name = labels.file_name().unwrap_or_default().to_string_lossy();
-    let fitted = calibrate::fit(&report.steps, stock.weights(with.encoder), &name)?;
+    let built_in = Calibration::of(&with.encoder.id().name);
+    // Queries leave out a file that cannot be used, too, and warn of it.
+    let known = session.library.calibration().unwrap_or_default();
+    let mut fitted = calibrate::fit(&report.steps, built_in, known.as_ref(), &name)?;
     let path = arguments.out.clone().unwrap_or_else(|| session.library.calibration_file());
     session.library.write_calibration(&path, &fitted.calibration)?;
+    if path == session.library.calibration_file() {
+        let report =
+            natural::evaluate(&with, world.as_ref(), &procedures, &options, &setup.progress)?;
+        fitted.answers = Some(Decisions::of_answers(&report));
+    }
     setup.print(&fitted, || print(&fitted, &path));
     Ok(0)
 }
@@ -85,18 +93,30 @@ fn print(fitted: &GapFit, path: &Path) {
             [of.right, of.wrong, of.gap].map(|share| format!("{:.1}", 100.0 * share));
         vec![name.to_owned(), of.steps.to_string(), right, wrong, gap]
     };
-    let GapFit { before, after, .. } = fitted;
-    let rows = [
-        row("shown steps, before", &before.shown),
-        row("shown steps, after", &after.shown),
-        row("steps that nothing shows, before", &before.unshown),
-        row("steps that nothing shows, after", &after.unshown),
-    ];
+    let GapFit { before, after, answers, .. } = fitted;
+    let whole = |of: fn(&Decisions) -> &VerdictShares| {
+        answers.as_ref().map(|answers| row("  whole answers, in-sample", of(answers)))
+    };
+    let mut rows = vec![row("shown steps, before", &before.shown), row("  after", &after.shown)];
+    rows.extend(whole(|answers| &answers.shown));
+    rows.push(row("steps that nothing shows, before", &before.unshown));
+    rows.push(row("  after", &after.unshown));
+    rows.extend(whole(|answers| &answers.unshown));
     println!(
-        "{} procedures; after: {} folds, each by weights fitted to the others; threshold {:.2}",
+        "{} procedures, {} folds; threshold {:.2}",
         fitted.procedures, fitted.folds, fitted.threshold
     );
     table::print(&["", ">steps", ">right %", ">wrong %", ">gap %"], &rows);
+    println!(
+        "before: built-in weights; after: weights and threshold of the other folds; both for the best clip of \
+         each step, before a refused clip is replaced by another"
+    );
+    match answers {
+        Some(_) => println!("in-sample: whole answers to the procedures that were fitted to"),
+        None => {
+            println!("`stitch eval natural` measures whole answers once the library has the file")
+        }
+    }
     println!(
         "calibration error: {:.3} before, {:.3} after",
         before.calibration_error, after.calibration_error

@@ -24,7 +24,7 @@ pub struct ReadingArguments {
     /// Read by rules alone, as without the sentence model
     #[arg(long)]
     rules: bool,
-    /// Print every step that was not read and every line that was wrongly read as one
+    /// Print every step that was not read, line wrongly read as one, and line that joins several steps
     #[arg(long)]
     errors: bool,
     /// The seed of the bootstrap samples
@@ -44,16 +44,17 @@ pub fn run(arguments: &ReadingArguments, setup: &Setup) -> Result<u8, Failure> {
 fn print(report: &ReadingReport, errors: bool) {
     let row = |group: &ReadingGroup| {
         let [texts, steps] = [group.texts, group.steps].map(|count| count.to_string());
-        let [missed, extra] = [&group.missed, &group.extra].map(table::percent);
-        vec![group.name.clone(), texts, steps, missed, extra]
+        let shares = [&group.missed, &group.extra, &group.joined].map(table::percent);
+        [vec![group.name.clone(), texts, steps], shares.into()].concat()
     };
     let rows: Vec<_> = report.groups.iter().map(row).collect();
-    let header = ["", ">texts", ">steps", ">not read per 100", ">wrongly read per 100"];
-    table::print(&header, &rows);
+    table::print(&["", ">texts", ">steps", ">not read", ">wrongly read", ">joined"], &rows);
+    println!("per 100 steps; joined: read steps that hold several true ones");
     for error in report.errors.iter().filter(|_| errors) {
         let what = match error.kind {
             ReadingErrorKind::Missed => "not read as a step",
             ReadingErrorKind::Extra => "wrongly read as a step",
+            ReadingErrorKind::Joined => "several steps read as one",
         };
         println!("  {}: {what}: {}", error.id, error.line);
     }

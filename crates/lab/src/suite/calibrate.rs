@@ -1,5 +1,7 @@
-//! Fits the decision about gaps to labelled procedures of a library: a logistic model and a threshold, both
-//! checked on procedures that they were not fitted to.
+//! Fits the decision about gaps to labelled procedures of a library: a logistic model and a threshold.
+//!
+//! Reported is how steps are decided by a model that was fitted to the other folds, with a threshold that was
+//! chosen on the probabilities of the other folds; what is written is fitted and chosen on all.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,9 +14,10 @@ use stitch_engine::demonstrate::GapEvidence;
 
 use super::MeasureError;
 use super::labels::NaturalProcedure;
-use super::natural::{JudgedStep, Verdict};
+use super::natural::{JudgedStep, NaturalReport, Verdict};
 use super::reliability::{calibration_error, reliability};
 use crate::logistic;
+use crate::rows::first_of_each;
 
 /// Folds of procedures where the labels have no domains.
 const FOLDS: usize = 5;
@@ -26,15 +29,20 @@ const RIDGE: f64 = 1.0;
 const MIN_SHOWN: usize = 20;
 const MIN_UNSHOWN: usize = 5;
 
-/// A calibration and what it changes. All figures are of the best clip of each step before gaps are decided.
+/// A calibration and what it changes. All figures but `answers` are of the best clip of each step, before a
+/// refused clip is replaced.
 #[derive(Clone, Debug, Serialize)]
 pub struct GapFit {
+    /// With a step that was fitted to.
     pub procedures: usize,
     pub folds: usize,
-    /// By the weights in use.
+    /// By the built-in weights.
     pub before: Decisions,
-    /// By weights that were fitted without the step's fold.
+    /// By weights that were fitted, and a threshold that was chosen, without the step's fold.
     pub after: Decisions,
+    /// Of whole answers by the calibration to the procedures that it was fitted to, where the library uses it.
+    pub answers: Option<Decisions>,
+    /// The one that is written: chosen on all folds.
     pub threshold: f32,
     /// Expected calibration error of the probabilities of clips by themselves, which are not fitted;
     pub belief_error: f64,
@@ -54,12 +62,50 @@ pub struct Decisions {
     pub calibration_error: f64,
 }
 
+impl Decisions {
+    /// Of whole answers: a refused clip is replaced where the model accepts another.
+    pub fn of_answers(report: &NaturalReport) -> Self {
+        let verdicts: Vec<Verdict> = report.steps.iter().map(|step| step.verdict).collect();
+        let probabilities = |step: &JudgedStep| {
+            Some((f64::from(step.probability?), step.verdict == Verdict::Right))
+        };
+        Self::new(&report.steps, &verdicts, report.steps.iter().filter_map(probabilities))
+    }
+
+    fn new(
+        steps: &[JudgedStep],
+        verdicts: &[Verdict],
+        probabilities: impl Iterator<Item = (f64, bool)>,
+    ) -> Self {
+        let shares = |shown: bool| {
+            let own = steps.iter().zip(verdicts).filter(|(step, _)| step.shown == shown);
+            VerdictShares::of(&own.map(|(_, verdict)| *verdict).collect::<Vec<_>>())
+        };
+        Self {
+            shown: shares(true),
+            unshown: shares(false),
+            calibration_error: calibration_error(&reliability(probabilities)),
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct VerdictShares {
     pub steps: usize,
     pub right: f64,
     pub wrong: f64,
     pub gap: f64,
+}
+
+impl VerdictShares {
+    fn of(verdicts: &[Verdict]) -> Self {
+        let share = |of: Verdict| {
+            let count = verdicts.iter().filter(|verdict| **verdict == of).count();
+            count as f64 / verdicts.len().max(1) as f64
+        };
+        let [right, wrong, gap] = [Verdict::Right, Verdict::Wrong, Verdict::Gap].map(share);
+        Self { steps: verdicts.len(), right, wrong, gap }
+    }
 }
 
 /// An error if there are too few labels to fit to.
@@ -76,36 +122,55 @@ fn check_counts(shown: usize, unshown: usize, procedures: usize) -> Result<(), M
     }
 }
 
-/// Fits the gap model to judged steps. `set` names the labels in the calibration.
-pub fn fit(steps: &[JudgedStep], in_use: &Calibration, set: &str) -> Result<GapFit, MeasureError> {
-    let procedures: BTreeSet<&str> = steps.iter().map(|step| step.id.as_str()).collect();
-    let read = |shown: bool| steps.iter().filter(|s| s.shown == shown && s.gap.is_some()).count();
-    check_counts(read(true), read(false), procedures.len())?;
+/// Fits the gap model to judged steps. `fitted` is the calibration that the library has already, whose evidence
+/// weights are kept; `set` names the labels in the new one.
+pub fn fit(
+    steps: &[JudgedStep],
+    built_in: &Calibration,
+    fitted: Option<&Calibration>,
+    set: &str,
+) -> Result<GapFit, MeasureError> {
+    let is_sample = |step: &&JudgedStep| step.gap.is_some() && step.best_right.is_some();
+    let samples: Vec<&JudgedStep> = steps.iter().filter(is_sample).collect();
+    let procedures = first_of_each(samples.iter().map(|step| step.id.as_str())).len();
+    let shown = samples.iter().filter(|step| step.shown).count();
+    check_counts(shown, samples.len() - shown, procedures)?;
     let folds = folds(steps);
     let held_out = held_out_probabilities(steps, &folds);
-    let threshold = best_threshold(steps, &held_out);
-    let in_use_probabilities: Vec<_> = evidence(steps, |gap| gap.probability);
-    let in_use_threshold = |step: &JudgedStep| step.gap.map_or(0.0, |gap| gap.threshold);
+    let rows: Vec<_> = steps.iter().zip(held_out.iter().copied()).collect();
+    let threshold = best_threshold(&rows);
     let beliefs = evidence(steps, |gap| probability(gap.features[0]));
-    let bins = reliability(samples(steps, &beliefs));
+    let bins = reliability(judged(steps, &beliefs));
     let clips = beliefs.iter().flatten().count() as f64;
     let from = format!(
-        "gaps and thresholds: {} steps of {} procedures in {set} (`stitch calibrate`); the rest as \
+        "gaps and thresholds: {} steps of {procedures} procedures in {set} (`stitch calibrate`); the rest as \
          built in",
-        steps.len(),
-        procedures.len()
+        samples.len()
     );
     Ok(GapFit {
-        procedures: procedures.len(),
+        procedures,
         folds: folds.iter().max().map_or(0, |last| last + 1),
-        before: decisions(steps, &in_use_probabilities, in_use_threshold),
-        after: decisions(steps, &held_out, |_| threshold),
+        before: decisions_before(steps, built_in, fitted.is_some()),
+        after: decisions(steps, &held_out, &held_out_thresholds(steps, &held_out, &folds)),
+        answers: None,
         threshold,
         belief_error: calibration_error(&bins),
         belief_mean: bins.iter().map(|bin| bin.predicted * bin.count as f64).sum::<f64>() / clips,
         right: bins.iter().map(|bin| bin.right * bin.count as f64).sum::<f64>() / clips,
-        calibration: in_use.with_gaps(from, fit_gaps(steps.iter()), threshold),
+        calibration: fitted.unwrap_or(built_in).with_gaps(from, fit_gaps(steps.iter()), threshold),
     })
+}
+
+/// By the built-in weights. The evidence of a library that is calibrated has the threshold of its own weights;
+/// the built-in one is then that of clips with text and frames.
+fn decisions_before(steps: &[JudgedStep], built_in: &Calibration, calibrated: bool) -> Decisions {
+    let model = GapModel::from(built_in.gaps);
+    let probabilities = evidence(steps, |gap| model.probability(&gap.features));
+    let threshold = |step: &JudgedStep| match step.gap {
+        Some(gap) if !calibrated => gap.threshold,
+        _ => built_in.both.threshold,
+    };
+    decisions(steps, &probabilities, &steps.iter().map(threshold).collect::<Vec<_>>())
 }
 
 /// The fold of each step: its domain where all have one, else one of five by procedure.
@@ -116,12 +181,7 @@ fn folds<'a>(steps: &'a [JudgedStep]) -> Vec<usize> {
         Some(domain) if by_domain => domain.as_str(),
         _ => step.id.as_str(),
     };
-    let mut groups: Vec<&str> = Vec::new();
-    for step in steps {
-        if !groups.contains(&group(step)) {
-            groups.push(group(step));
-        }
-    }
+    let groups = first_of_each(steps.iter().map(group));
     let count = if by_domain { groups.len() } else { FOLDS };
     let number: BTreeMap<&str, usize> = groups.into_iter().zip((0..count).cycle()).collect();
     steps.iter().map(|step| number[group(step)]).collect()
@@ -155,18 +215,41 @@ fn fit_gaps<'a>(steps: impl Iterator<Item = &'a JudgedStep>) -> GapWeights {
     GapWeights { bias, weights }
 }
 
-/// In hundredths, the threshold with the most shown steps answered rightly and unshown steps left as gaps;
-/// of equals the one nearest to 0.5.
-fn best_threshold(steps: &[JudgedStep], probabilities: &[Option<f32>]) -> f32 {
-    let threshold = |hundredths: usize| hundredths as f32 / 100.0;
-    let correct = |hundredths: usize| {
-        let is_correct = |(step, probability): (&JudgedStep, &Option<f32>)| {
-            let verdict = verdict(step, *probability, threshold(hundredths));
-            verdict == if step.shown { Verdict::Right } else { Verdict::Gap }
-        };
-        steps.iter().zip(probabilities).filter(|pair| is_correct(*pair)).count()
+/// By step, the threshold that is best for the other folds.
+fn held_out_thresholds(
+    steps: &[JudgedStep],
+    probabilities: &[Option<f32>],
+    folds: &[usize],
+) -> Vec<f32> {
+    let threshold = |fold: usize| {
+        let rows = steps.iter().zip(probabilities.iter().copied()).zip(folds);
+        let others = rows.filter(|(_, of)| **of != fold).map(|(row, _)| row);
+        best_threshold(&others.collect::<Vec<_>>())
     };
-    let best = (1..=95).max_by_key(|at| (correct(*at), Reverse(at.abs_diff(50))));
+    let last = folds.iter().max().copied().unwrap_or(0);
+    let thresholds: Vec<f32> = (0..=last).map(threshold).collect();
+    folds.iter().map(|fold| thresholds[*fold]).collect()
+}
+
+/// In hundredths, the threshold with the highest mean of the share of shown steps that are answered rightly and
+/// the share of unshown steps that are left as gaps; of equals the one nearest to 0.5.
+fn best_threshold(rows: &[(&JudgedStep, Option<f32>)]) -> f32 {
+    let threshold = |hundredths: usize| hundredths as f32 / 100.0;
+    let shown = rows.iter().filter(|(step, _)| step.shown).count();
+    let unshown = rows.len() - shown;
+    // The mean times both counts, exact.
+    let balanced = |hundredths: usize| -> usize {
+        let weight = |(step, probability): &(&JudgedStep, Option<f32>)| match (
+            step.shown,
+            verdict(step, *probability, threshold(hundredths)),
+        ) {
+            (true, Verdict::Right) => unshown.max(1),
+            (false, Verdict::Gap) => shown.max(1),
+            _ => 0,
+        };
+        rows.iter().map(weight).sum()
+    };
+    let best = (1..=95).max_by_key(|at| (balanced(*at), Reverse(at.abs_diff(50))));
     best.map_or(0.5, threshold)
 }
 
@@ -179,26 +262,11 @@ fn verdict(step: &JudgedStep, probability: Option<f32>, threshold: f32) -> Verdi
     }
 }
 
-fn decisions(
-    steps: &[JudgedStep],
-    probabilities: &[Option<f32>],
-    threshold: impl Fn(&JudgedStep) -> f32,
-) -> Decisions {
-    let shares = |shown: bool| {
-        let own = steps.iter().zip(probabilities).filter(|(step, _)| step.shown == shown);
-        let verdicts: Vec<Verdict> = own.map(|(s, p)| verdict(s, *p, threshold(s))).collect();
-        let share = |of: Verdict| {
-            let count = verdicts.iter().filter(|verdict| **verdict == of).count();
-            count as f64 / verdicts.len().max(1) as f64
-        };
-        let [right, wrong, gap] = [Verdict::Right, Verdict::Wrong, Verdict::Gap].map(share);
-        VerdictShares { steps: verdicts.len(), right, wrong, gap }
-    };
-    Decisions {
-        shown: shares(true),
-        unshown: shares(false),
-        calibration_error: calibration_error(&reliability(samples(steps, probabilities))),
-    }
+fn decisions(steps: &[JudgedStep], probabilities: &[Option<f32>], thresholds: &[f32]) -> Decisions {
+    let rows = steps.iter().zip(probabilities).zip(thresholds);
+    let verdicts: Vec<Verdict> =
+        rows.map(|((step, probability), least)| verdict(step, *probability, *least)).collect();
+    Decisions::new(steps, &verdicts, judged(steps, probabilities))
 }
 
 fn evidence(steps: &[JudgedStep], of: impl Fn(&GapEvidence) -> f32) -> Vec<Option<f32>> {
@@ -206,7 +274,7 @@ fn evidence(steps: &[JudgedStep], of: impl Fn(&GapEvidence) -> f32) -> Vec<Optio
 }
 
 /// Probabilities with whether the clip is right.
-fn samples(
+fn judged(
     steps: &[JudgedStep],
     probabilities: &[Option<f32>],
 ) -> impl Iterator<Item = (f64, bool)> {
@@ -258,20 +326,46 @@ mod tests {
     #[test]
     fn the_model_that_made_the_steps_is_found_and_better_than_none() {
         let steps = drawn(&TRUTH, 1000);
-        let found = fit(&steps, Calibration::of("mini"), "labels.jsonl").unwrap();
+        let found = fit(&steps, Calibration::of("mini"), None, "labels.jsonl").unwrap();
         let gaps = found.calibration.gaps;
         assert!((gaps.bias - TRUTH.bias).abs() < 0.2, "{gaps:?}");
         let near = |(a, b): (&f32, &f32)| (a - b).abs() < 0.2;
         assert!(gaps.weights.iter().zip(&TRUTH.weights).all(near), "{gaps:?}");
         assert!(found.after.calibration_error < 0.05, "{found:?}");
-        // Half of the shown steps and none of the others would be a guess.
-        assert!(found.after.shown.right > 0.5 && found.after.unshown.gap > 0.5, "{found:?}");
-        assert_eq!(found.before.unshown.gap, 0.0, "0.5 is above the threshold in use");
+        // To answer nothing has a mean of 0.5, to answer all less.
+        assert!(found.after.shown.right + found.after.unshown.gap > 1.2, "{found:?}");
         let Calibration { both, text, clip, agreeing, from, .. } = &found.calibration;
         let all = [both, text, clip, agreeing.as_ref().unwrap()].map(|w| w.threshold);
         assert_eq!(all, [found.threshold; 4]);
         assert_eq!(both.bias, Calibration::of("mini").both.bias, "beliefs stay");
         assert!(from.contains("10000 steps of 1000 procedures in labels.jsonl"), "{from}");
+    }
+
+    #[test]
+    fn a_library_that_is_calibrated_is_compared_with_the_built_in_weights() {
+        let mut steps = drawn(&TRUTH, 20);
+        steps[7].best_right = None;
+        let built_in = Calibration::of("mini");
+        let of = |steps: &[JudgedStep], fitted: Option<&Calibration>| {
+            fit(steps, built_in, fitted, "labels").unwrap()
+        };
+        for step in &mut steps {
+            let gap = step.gap.as_mut().unwrap();
+            gap.threshold = built_in.both.threshold;
+        }
+        let before = of(&steps, None).before;
+        assert!(before.shown.gap > 0.0 && before.shown.gap < 1.0, "{before:?}");
+        let mut in_use = built_in.with_gaps(String::new(), built_in.gaps, 0.95);
+        in_use.both.bias = -3.0;
+        for step in &mut steps {
+            let gap = step.gap.as_mut().unwrap();
+            (gap.probability, gap.threshold) = (0.9, 0.95);
+        }
+        let found = of(&steps, Some(&in_use));
+        assert_eq!((found.before.shown, found.before.unshown), (before.shown, before.unshown));
+        assert_eq!(found.calibration.both.bias, -3.0, "the evidence was weighed by it");
+        let from = &found.calibration.from;
+        assert!(from.contains("199 steps of 20 procedures"), "without what was not fitted: {from}");
     }
 
     #[test]
@@ -309,17 +403,43 @@ mod tests {
     }
 
     #[test]
-    fn the_threshold_counts_right_clips_and_gaps_found() {
-        let steps = [step(0, None, true), step(0, None, true), step(1, None, false)];
-        let of = |p: [f32; 3]| best_threshold(&steps, &p.map(Some));
-        assert_eq!(of([0.9, 0.8, 0.1]), 0.5, "nearest to 0.5 of those that divide them");
-        assert_eq!(of([0.9, 0.305, 0.205]), 0.3);
-        assert_eq!(of([0.9, 0.8, 0.705]), 0.71);
-        let mut wrong = steps;
-        wrong[1].best_right = Some(false);
-        let shares = decisions(&wrong, &[Some(0.9), Some(0.8), None], |_| 0.5);
-        assert_eq!(shares.shown, VerdictShares { steps: 2, right: 0.5, wrong: 0.5, gap: 0.0 });
-        assert_eq!(shares.unshown, VerdictShares { steps: 1, right: 0.0, wrong: 0.0, gap: 1.0 });
+    fn the_threshold_weighs_right_clips_and_gaps_found_alike() {
+        let best = |shown: &[f32], unshown: &[f32]| {
+            let (shown_step, unshown_step) = (step(0, None, true), step(1, None, false));
+            let rows = shown.iter().map(|p| (&shown_step, Some(*p)));
+            let rows = rows.chain(unshown.iter().map(|p| (&unshown_step, Some(*p))));
+            best_threshold(&rows.collect::<Vec<_>>())
+        };
+        assert_eq!(best(&[0.9, 0.8], &[0.1]), 0.5, "nearest to 0.5 of those that divide them");
+        assert_eq!(best(&[0.9, 0.305], &[0.205]), 0.3);
+        assert_eq!(best(&[0.9, 0.8], &[0.705]), 0.71);
+        let few_gaps = best(&[0.9, 0.8, 0.305, 0.305], &[0.405]);
+        assert_eq!(few_gaps, 0.5, "half of the shown steps weigh less than all gaps");
+        assert_eq!(best(&[0.305], &[]), 0.3, "without unshown steps by the others alone");
+    }
+
+    #[test]
+    fn shares_are_those_of_the_verdicts() {
+        let mut steps = [step(0, None, true), step(0, None, true), step(1, None, false)];
+        steps[1].best_right = Some(false);
+        let found = decisions(&steps, &[Some(0.9), Some(0.8), None], &[0.5; 3]);
+        assert_eq!(found.shown, VerdictShares { steps: 2, right: 0.5, wrong: 0.5, gap: 0.0 });
+        assert_eq!(found.unshown, VerdictShares { steps: 1, right: 0.0, wrong: 0.0, gap: 1.0 });
+        // Another clip took the place of a refused one.
+        (steps[0].verdict, steps[0].probability) = (Verdict::Right, Some(0.75));
+        let report = NaturalReport { steps: steps.into(), ..NaturalReport::default() };
+        let answers = Decisions::of_answers(&report);
+        assert_eq!(answers.shown, VerdictShares { steps: 2, right: 0.5, wrong: 0.0, gap: 0.5 });
+        assert_eq!(answers.calibration_error, 0.25);
+    }
+
+    #[test]
+    fn the_threshold_of_a_fold_is_chosen_on_the_others() {
+        let steps =
+            [(0, true), (0, false), (1, true), (1, false)].map(|(id, shown)| step(id, None, shown));
+        let probabilities = [0.9, 0.605, 0.405, 0.1].map(Some);
+        let found = held_out_thresholds(&steps, &probabilities, &folds(&steps));
+        assert_eq!(found, [0.4, 0.4, 0.61, 0.61]);
     }
 
     #[test]
@@ -328,7 +448,7 @@ mod tests {
             let all = (0..shown + unshown).map(|i| step(i % 2, None, i < shown));
             all.collect()
         };
-        let of = |steps: &[JudgedStep]| fit(steps, Calibration::of("mini"), "labels");
+        let of = |steps: &[JudgedStep]| fit(steps, Calibration::of("mini"), None, "labels");
         assert!(of(&steps(20, 5)).is_ok());
         for few in [steps(19, 5), steps(20, 4)] {
             let said = of(&few).unwrap_err().to_string();

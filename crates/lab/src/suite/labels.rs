@@ -15,7 +15,7 @@ use super::reading::read_set;
 #[derive(Clone, Debug, Deserialize)]
 pub struct NaturalProcedure {
     pub id: String,
-    /// Figures are also told by domain.
+    /// Figures are also given by domain.
     pub domain: Option<String>,
     /// The whole text as pasted.
     pub text: String,
@@ -139,8 +139,8 @@ pub fn read(path: &Path) -> Result<Vec<NaturalProcedure>, MeasureError> {
     }
 }
 
-/// An error for the first label that this library and world say nothing about: it would be judged wrong
-/// whatever is answered.
+/// An error for the first label that this library and world say nothing about, so that every answer would be
+/// judged wrong, or whose video is one of several.
 pub(super) fn check(
     procedures: &[NaturalProcedure],
     videos: &[&Path],
@@ -155,10 +155,13 @@ pub(super) fn check(
                 }
                 ShownBy::Actions(_) => {}
                 ShownBy::Clips(clips) => {
-                    let is_there = |clip: &LabelledClip| videos.iter().any(|v| clip.is_of(v));
-                    if let Some(clip) = clips.iter().find(|clip| !is_there(clip)) {
-                        let video = clip.video.clone();
-                        return Err(MeasureError::NoSuchVideo { id: id(), video });
+                    for clip in clips {
+                        let (id, video) = (id(), clip.video.clone());
+                        match videos.iter().filter(|video| clip.is_of(video)).count() {
+                            0 => return Err(MeasureError::NoSuchVideo { id, video }),
+                            1 => {}
+                            _ => return Err(MeasureError::AmbiguousVideo { id, video }),
+                        }
                     }
                 }
             }
@@ -228,7 +231,8 @@ mod tests {
                 text: String::new(),
                 steps: vec![step(label).unwrap()],
             };
-            check(&[procedure], &[Path::new("/videos/a.mp4")], None)
+            let videos = ["/videos/a.mp4", "/videos/in/c.mp4", "/videos/out/c.mp4"];
+            check(&[procedure], &videos.map(Path::new), None)
         };
         let clip = |video: &str| {
             of(&format!("\"clips\": [{{\"video\": \"{video}\", \"start_s\": 1, \"end_s\": 2}}]"))
@@ -236,5 +240,8 @@ mod tests {
         assert!(of("\"accept\": []").is_ok() && clip("a.mp4").is_ok());
         assert!(matches!(of("\"accept\": [[\"chop\", \"onion\"]]"), Err(MeasureError::NoWorld(_))));
         assert!(matches!(clip("b.mp4"), Err(MeasureError::NoSuchVideo { .. })));
+        assert!(clip("in/c.mp4").is_ok() && clip("out/c.mp4").is_ok());
+        let said = clip("c.mp4").unwrap_err().to_string();
+        assert!(said.contains("several videos `c.mp4`; give more of the end"), "{said}");
     }
 }

@@ -65,6 +65,8 @@ pub enum MeasureError {
     NoWorld(String),
     #[error("{id}: the library has no video `{video}`; `stitch library list` shows the names")]
     NoSuchVideo { id: String, video: String },
+    #[error("{id}: the library has several videos `{video}`; give more of the end of its path")]
+    AmbiguousVideo { id: String, video: String },
     #[error(
         "the labels have {shown} steps that a clip shows and {unshown} that nothing shows, in {procedures} \
          procedures; at least 20, 5 and 2 are needed (steps that are not read as one do not count)"

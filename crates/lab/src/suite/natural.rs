@@ -17,6 +17,7 @@ use super::made_up::RESAMPLES;
 use super::metrics::{Estimate, count_ratio};
 use super::reading::{matches, read_text};
 use super::reliability::GroupReliability;
+use crate::rows::first_of_each;
 
 /// How a step was answered: by a clip that shows it, by another, or as a gap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -100,9 +101,7 @@ pub fn evaluate(
 
 /// The domains in the order in which they first appear.
 fn domains(steps: &[JudgedStep]) -> Vec<&str> {
-    let mut seen = BTreeSet::new();
-    let named = steps.iter().filter_map(|step| step.domain.as_deref());
-    named.filter(|domain| seen.insert(*domain)).collect()
+    first_of_each(steps.iter().filter_map(|step| step.domain.as_deref()))
 }
 
 fn reliability(steps: &[JudgedStep]) -> Vec<GroupReliability> {

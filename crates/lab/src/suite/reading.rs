@@ -48,6 +48,8 @@ pub struct ReadingGroup {
     pub missed: Estimate,
     /// Lines wrongly read as steps, relative to the steps.
     pub extra: Estimate,
+    /// Read steps that hold several true ones, relative to the steps.
+    pub joined: Estimate,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -65,6 +67,8 @@ pub enum ReadingErrorKind {
     Missed,
     /// A line that is no step was read as one.
     Extra,
+    /// Several steps were read as one; none of them counts as missed.
+    Joined,
 }
 
 /// Reads a set of JSON lines: one file, or every `.jsonl` file of a folder in the order of names.
@@ -114,9 +118,9 @@ pub(super) fn matches<'a>(
     let read: Vec<String> = read.map(letters).collect();
     let of = |step: &str| {
         let line = letters(step);
-        let is_this =
-            |text: &String| !text.is_empty() && (line.contains(text) || text.contains(&line));
-        (0..read.len()).filter(|at| is_this(&read[*at])).collect()
+        let is_this = |text: &String| line.contains(text) || text.contains(&line);
+        let is_hit = |at: &usize| !line.is_empty() && !read[*at].is_empty() && is_this(&read[*at]);
+        (0..read.len()).filter(is_hit).collect()
     };
     steps.map(of).collect()
 }
@@ -142,8 +146,13 @@ pub fn evaluate(
         let read = procedure.as_ref().map(Procedure::steps).unwrap_or_default();
         let found = compare(text, read);
         let count = |kind| found.iter().filter(|error| error.kind == kind).count();
-        let (missed, extra) = (count(ReadingErrorKind::Missed), count(ReadingErrorKind::Extra));
-        counted.push(Counts { source: &text.source, steps: text.steps.len(), missed, extra });
+        counted.push(Counts {
+            source: &text.source,
+            steps: text.steps.len(),
+            missed: count(ReadingErrorKind::Missed),
+            extra: count(ReadingErrorKind::Extra),
+            joined: count(ReadingErrorKind::Joined),
+        });
         errors.extend(found);
         progress.advance(1);
     }
@@ -152,14 +161,29 @@ pub fn evaluate(
 
 /// The errors in one text.
 fn compare(text: &ReadingText, read: &[String]) -> Vec<ReadingError> {
-    let matches =
-        matches(text.steps.iter().map(|s| s.line.as_str()), read.iter().map(String::as_str));
+    let lines = || text.steps.iter().map(|step| step.line.as_str());
+    let matches = matches(lines(), read.iter().map(String::as_str));
     let error = |kind, line: &str| ReadingError { id: text.id.clone(), kind, line: line.into() };
     let missed = text.steps.iter().zip(&matches).filter(|(_, hits)| hits.is_empty());
     let missed = missed.map(|(step, _)| error(ReadingErrorKind::Missed, &step.line));
     let is_extra = |at: &usize| !matches.iter().any(|hits| hits.contains(at));
     let extra = (0..read.len()).filter(is_extra);
-    missed.chain(extra.map(|at| error(ReadingErrorKind::Extra, &read[at]))).collect()
+    let extra = extra.map(|at| error(ReadingErrorKind::Extra, &read[at]));
+    let joined = read.iter().filter(|read| held(read, lines()) > 1);
+    let joined = joined.map(|read| error(ReadingErrorKind::Joined, read));
+    missed.chain(extra).chain(joined).collect()
+}
+
+/// How many of the true steps stand in a read one, in order and without overlap.
+fn held<'a>(read: &str, steps: impl Iterator<Item = &'a str>) -> usize {
+    let read = letters(read);
+    let (mut rest, mut count) = (read.as_str(), 0);
+    for line in steps.map(letters).filter(|line| !line.is_empty()) {
+        if let Some(at) = rest.find(&line) {
+            (rest, count) = (&rest[at + line.len()..], count + 1);
+        }
+    }
+    count
 }
 
 /// The counts of one text.
@@ -169,6 +193,7 @@ struct Counts<'a> {
     steps: usize,
     missed: usize,
     extra: usize,
+    joined: usize,
 }
 
 fn groups(counted: &[Counts], seed: u64) -> Vec<ReadingGroup> {
@@ -178,6 +203,7 @@ fn groups(counted: &[Counts], seed: u64) -> Vec<ReadingGroup> {
         steps: texts.iter().map(|text| text.steps).sum(),
         missed: count_ratio(texts, |text| (text.missed, text.steps), RESAMPLES, seed),
         extra: count_ratio(texts, |text| (text.extra, text.steps), RESAMPLES, seed),
+        joined: count_ratio(texts, |text| (text.joined, text.steps), RESAMPLES, seed),
     };
     let mut sources: Vec<&str> = counted.iter().map(|text| text.source).collect();
     sources.sort_unstable();
@@ -210,7 +236,8 @@ mod tests {
             text("b", "two", "2 eggs\n1 onion\n200 g flour", &["2 eggs", "Whisk"]),
             text("c", "two", "1. Whisk, then rest\n2. Bake", &["whisk", "rest", "Bake"]),
         ];
-        let report = evaluate(&texts, None, 1, &Silent).unwrap();
+        let mut report = evaluate(&texts, None, 1, &Silent).unwrap();
+        report.errors.retain(|error| error.kind != ReadingErrorKind::Joined);
         let found: Vec<_> = report
             .groups
             .iter()
@@ -227,6 +254,33 @@ mod tests {
             ("b", ReadingErrorKind::Missed, "Whisk"),
         ];
         assert_eq!(errors, expected);
+    }
+
+    #[test]
+    fn steps_that_are_read_as_one_are_told() {
+        let joined = |steps: &[&str], read: &[&str]| -> Vec<String> {
+            let read: Vec<String> = read.iter().map(|line| (*line).to_owned()).collect();
+            let errors = compare(&text("a", "", "", steps), &read);
+            assert!(
+                errors.iter().all(|error| error.kind == ReadingErrorKind::Joined),
+                "{errors:?}"
+            );
+            errors.into_iter().map(|error| error.line).collect()
+        };
+        let steps = ["Whisk.", "Rest it.", "Bake"];
+        assert_eq!(joined(&steps, &["Whisk, then rest it", "Bake"]), ["Whisk, then rest it"]);
+        assert!(joined(&steps, &["Whisk", "Rest it", "Bake"]).is_empty());
+        assert!(joined(&["Stir", "Stir the soup", "Stir"], &["Stir", "Stir the soup"]).is_empty());
+        assert!(joined(&["Whisk and rest it"], &["Whisk", "and rest it"]).is_empty());
+    }
+
+    #[test]
+    fn a_line_without_letters_is_no_step() {
+        assert_eq!(
+            matches(["-", "Bake"].into_iter(), ["Bake", "…"].into_iter()),
+            [vec![], vec![0]]
+        );
+        assert_eq!(held("Bake", ["-", "Bake"].into_iter()), 1);
     }
 
     #[test]

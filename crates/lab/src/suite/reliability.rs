@@ -98,7 +98,8 @@ fn panel(out: &mut String, group: &GroupReliability, (left, top): (f64, f64)) {
     let x = |share: f64| left + SIDE * share;
     let y = |share: f64| top + SIDE * (1.0 - share);
     let GroupReliability { name, clips, calibration_error, bins } = group;
-    let title = format!("{name}: {clips} clips, calibration error {calibration_error:.3}");
+    let plural = if *clips == 1 { "" } else { "s" };
+    let title = format!("{name}: {clips} clip{plural}, calibration error {calibration_error:.3}");
     *out += &text(left, top - 12.0, "start", &title);
     for tick in [0.0, 0.2, 0.4, 0.6, 0.8, 1.0] {
         *out += &line((x(0.0), y(tick)), (x(1.0), y(tick)), "#ddd");
@@ -119,7 +120,7 @@ fn panel(out: &mut String, group: &GroupReliability, (left, top): (f64, f64)) {
             );
         }
     }
-    let axis = "probability; below it clips; upwards the share that is right";
+    let axis = "x: probability (number of clips below); y: share that is right";
     *out += &text(x(0.5), y(0.0) + 46.0, "middle", axis);
 }
 
@@ -155,7 +156,7 @@ mod tests {
         let drawn = diagram(&groups);
         assert!(drawn.contains("viewBox=\"0 0 720 740\""), "{drawn}");
         assert!(drawn.contains(">all: 3 clips, calibration error 0.093<"), "{drawn}");
-        assert!(drawn.contains(">knots &amp; &lt;hitches&gt;: 1 clips"), "{drawn}");
+        assert!(drawn.contains(">knots &amp; &lt;hitches&gt;: 1 clip,"), "{drawn}");
         assert_eq!(drawn.matches("<circle").count(), 3, "two bins, one and none");
         assert_eq!(drawn.matches("stroke=\"#1f6f8b\"").count(), 3, "an interval each");
         assert_eq!(drawn.matches("stroke=\"#999\"").count(), 3, "a diagonal each");

@@ -16,6 +16,9 @@ use super::experiments::consistency::{Edges, consistency};
 use super::report::Section;
 use super::test_set::TestSet;
 
+/// Raise it when a baseline changes, so that no result of the old one is taken from a cache.
+const BASELINES: &str = "baselines 1";
+
 /// The result that a folder has under a key; made and kept there where it is missing or cannot be read any more.
 pub fn cached<T: Serialize + DeserializeOwned>(
     folder: &Path,
@@ -68,7 +71,7 @@ pub fn section(
 }
 
 /// A key for [`cached`]: the clips, features and procedures of a set, the calibration of its encoder,
-/// the program's version, and whatever else matters.
+/// the versions of the program and of the baselines, and whatever else matters.
 pub fn fingerprint(set: &TestSet, also: &[&str]) -> String {
     let mut hash = Sha256::new();
     for clip in set.collection.pool.clips() {
@@ -86,7 +89,8 @@ pub fn fingerprint(set: &TestSet, also: &[&str]) -> String {
     }
     set.collection.labels.iter().for_each(|label| hash.update(label));
     let calibration = format!("{:?}", Calibration::of(&set.encoder.name));
-    [env!("CARGO_PKG_VERSION"), &calibration].iter().chain(also).for_each(|word| hash.update(word));
+    let program = [env!("CARGO_PKG_VERSION"), BASELINES, &calibration];
+    program.iter().chain(also).for_each(|word| hash.update(word));
     hex(&hash.finalize())
 }
 

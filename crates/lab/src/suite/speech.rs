@@ -130,12 +130,21 @@ pub fn normalised(text: &str) -> Vec<String> {
 }
 
 fn spelt(word: &str) -> String {
-    const SPELLINGS: &str = "color=colour colors=colours gray=grey mold=mould center=centre \
-        flavor=flavour okay=ok favorite=favourite neighbor=neighbour alright=all_right";
-    let mut spellings = SPELLINGS.split(' ').filter_map(|pair| pair.split_once('='));
-    match (word.parse::<usize>(), spellings.find(|(american, _)| *american == word)) {
+    const SPELLINGS: [(&str, &str); 10] = [
+        ("color", "colour"),
+        ("colors", "colours"),
+        ("gray", "grey"),
+        ("mold", "mould"),
+        ("center", "centre"),
+        ("flavor", "flavour"),
+        ("okay", "ok"),
+        ("favorite", "favourite"),
+        ("neighbor", "neighbour"),
+        ("alright", "all right"),
+    ];
+    match (word.parse::<usize>(), SPELLINGS.iter().find(|(american, _)| *american == word)) {
         (Ok(number), _) if number <= 100 => number_in_words(number),
-        (_, Some((_, british))) => british.replace('_', " "),
+        (_, Some((_, british))) => (*british).to_owned(),
         _ => word.to_owned(),
     }
 }

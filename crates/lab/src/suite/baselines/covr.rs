@@ -4,8 +4,9 @@
 //! other; a contrastive loss over the batch in which hard negatives weigh more (their HN-NCE). A
 //! sequence scores the mean cosine of predictions and clips. Adapted: their fusion is BLIP's, trained
 //! on millions of triplets; ours is a small one over the frozen features that every method here gets,
-//! which starts from the step's own text. Beside the first step stands a learnt token alone. The pairs
-//! are the consecutive clips of the training procedures.
+//! which starts from the step's own text and reads its prediction off a learnt token that every sequence
+//! has; the first step has no clip beside these. The pairs are the consecutive clips of the training
+//! procedures.
 
 use super::fusion::Form;
 

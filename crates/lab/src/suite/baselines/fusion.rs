@@ -209,7 +209,7 @@ fn log_sum_exp(numbers: &[f32]) -> f32 {
     most + numbers.iter().map(|x| (x - most).exp()).sum::<f32>().ln()
 }
 
-/// Cosines of predictions and clips over the temperature \\[B, B\\]. Pairs of samples of the same clip or the
+/// Cosines of predictions and clips over the temperature \[B, B\]. Pairs of samples of the same clip or the
 /// same words are no negatives, and are masked.
 fn cosines(batch: &[Sample<'_>], found: &[(Vec<f32>, f32)], clips: &Features) -> Vec<f32> {
     let mut cosines = Vec::with_capacity(batch.len() * batch.len());

@@ -76,6 +76,7 @@ impl GpuNetwork {
         state: Option<&AdamWState>,
         arithmetic: Arithmetic,
     ) -> Result<Self> {
+        debug_assert_eq!(config.outputs, 1, "the kernels write one logit per sequence");
         let device = Device::new(arithmetic, &constants(config, arithmetic))?;
         let layout = ParameterLayout::new(config);
         let (count, bytes) = (parameters.len(), 4 * parameters.len());
