@@ -221,6 +221,7 @@ mod tests {
         assert_eq!(library.videos().unwrap()[0].video.title, "Soup");
         assert_eq!(library.pool().unwrap().clips()[0].text, "chop the onion");
         assert!(!pool.exists(), "the query has replaced it");
+        library.check_sentence_model("any").unwrap();
         library.remove(&library.find("4").unwrap()).unwrap();
         let found = super::super::Found {
             path: folder.path().join("tea.mp4"),
