@@ -75,8 +75,8 @@ impl Library {
     pub fn verify_and_repair(&self) -> Result<Vec<Damage>, LibraryError> {
         let _lock = self.lock_writer()?;
         let mut found = self.verify()?;
-        // A damaged database does not say which files are used.
-        if !found.iter().any(|damage| matches!(damage.part, Part::Database)) {
+        // Damaged rows do not say which files are used.
+        if !found.iter().any(|damage| matches!(damage.part, Part::Database | Part::Video(_))) {
             let ready = self.read(ready_feature_files)?;
             let unused = features::leftovers(&self.folder, &ready);
             let leftover = |file: &PathBuf| Damage::of(file, "nothing uses it", Part::Leftover);
