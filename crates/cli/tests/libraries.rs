@@ -9,7 +9,8 @@ use stitch_engine::library::FileLock;
 fn the_second_writer_is_told_who_writes_and_readers_go_on() {
     let home = Home::indexed();
     let lock = FileLock::take(&home.path("home/library/writer.lock")).unwrap();
-    for arguments in [&["index", "videos"][..], &["library", "remove", "1"]] {
+    let repair = ["library", "verify", "--repair"];
+    for arguments in [&["index", "videos"][..], &["library", "remove", "1"], &repair] {
         let said = home.fails(arguments, 1);
         let who = format!("process {} is writing to the library", std::process::id());
         assert!(said.contains(&who) && said.contains("wait until it has ended"), "{said}");
@@ -38,6 +39,8 @@ fn what_cannot_be_repaired_is_named_and_ends_with_1() {
     let said = String::from_utf8_lossy(&done.get_output().stdout).into_owned();
     assert!(said.contains("video 1.mp4: its file is gone"), "{said}");
     assert!(said.contains("(cannot be repaired)"), "{said}");
+    let told = String::from_utf8_lossy(&done.get_output().stderr).into_owned();
+    assert!(told.contains("1 could not be repaired; each line says what to do"), "{told}");
 }
 
 #[test]
@@ -77,7 +80,9 @@ fn a_damaged_features_file_is_found_and_mended() {
     std::fs::write(&file, &bytes[..bytes.len() / 2]).unwrap();
     let said = home.fails(&["library", "verify"], 1);
     assert!(said.contains("--repair"), "{said}");
-    home.run(&["library", "verify", "--repair"]).success();
+    let told = home.prints(&["library", "verify", "--repair"]);
+    let library = format!("--library '{}'` indexes", home.path("home/library").display());
+    assert!(told.contains(&library), "{told}");
     home.run(&["index", "videos"]).success();
     assert_eq!(home.library_content(), whole);
 }
@@ -91,6 +96,7 @@ fn a_database_that_is_none_is_told() {
     }
     let said = home.fails(&["search", "chop"], 1);
     assert!(said.contains("not a library database"), "{said}");
+    assert!(said.contains("stitch library backup"), "{said}");
 }
 
 #[test]

@@ -131,14 +131,29 @@ fn an_id_is_never_given_twice() {
     let last = shelf.library.find("board.mp4").unwrap();
     shelf.library.remove(&last).unwrap();
     assert_eq!((last.id, shelf.add("tea")), (2, 3));
+    let file = shelf.library_folder().join("library.db");
+    let database = rusqlite::Connection::open(file).unwrap();
+    database.execute("UPDATE state SET last_video = 0", []).unwrap();
+    assert_eq!(shelf.add("rice"), 4, "a counter that is too low");
     assert_eq!(shelf.library.verify().unwrap().len(), 0);
 }
 
 #[test]
-fn every_write_is_a_new_generation_for_other_connections_too() {
+fn every_change_is_a_new_generation_for_other_connections_too() {
     let shelf = Shelf::with_two_videos();
+    let copy = |name: &str| Found {
+        path: shelf.path(name),
+        content: "content-soup".into(),
+        bytes: 4,
+        modified_ms: 5,
+    };
+    let found = [copy("soup.mp4"), copy("copy.mp4")];
+    shelf.library.enter(&found).unwrap();
     let other = Library::open(&shelf.library_folder()).unwrap();
     let before = other.generation().unwrap();
+    shelf.library.enter(&found).unwrap();
+    assert!(shelf.library.pending(&found).unwrap().is_empty());
+    assert_eq!(other.generation().unwrap(), before, "nothing has changed");
     shelf.library.remove(&shelf.library.find("soup.mp4").unwrap()).unwrap();
     assert!(other.generation().unwrap() > before);
 }
@@ -194,28 +209,53 @@ fn changed_rows_are_found_and_the_video_indexed_again() {
     let database = rusqlite::Connection::open(file).unwrap();
     let change = "UPDATE clips SET text = 'fry the soup' WHERE text = 'show the soup'";
     assert_eq!(database.execute(change, []).unwrap(), 1);
-    let found = shelf.library.verify().unwrap();
+    let found = shelf.library.verify_and_repair().unwrap();
     assert!(found.len() == 1 && found[0].video == Some(1), "{found:?}");
-    let how = shelf.library.repair(&found[0]).unwrap().unwrap();
-    assert!(how.contains("stitch index"), "{how}");
+    let how = found[0].repaired.as_deref().unwrap();
+    let library = format!("--library '{}'", shelf.library_folder().display());
+    assert!(how.contains("stitch index") && how.contains(&library), "{how}");
     assert_eq!(shelf.library.find("soup.mp4").unwrap().status, VideoStatus::Pending);
     assert_eq!(shelf.add("soup"), 1);
     assert_eq!(shelf.library.verify().unwrap().len(), 0);
 }
 
 #[test]
-fn a_damaged_pool_is_made_again() {
+fn a_pool_that_is_cut_short_or_damaged_is_made_again() {
     let shelf = Shelf::with_two_videos();
     let file = shelf.pool_file();
     let bytes = fs::read(&file).unwrap();
     let rows = shelf.library.pool().unwrap().clip_features().clone();
-    flip(&file, &bytes, bytes.len() - 1);
+    fs::write(&file, &bytes[..bytes.len() - 1]).unwrap();
     assert_eq!(*shelf.library.pool().unwrap().clip_features(), rows);
     assert_eq!(fs::read(&file).unwrap(), bytes);
     flip(&file, &bytes, bytes.len() - 1);
-    let found = shelf.library.verify().unwrap();
-    assert!(shelf.library.repair(&found[0]).unwrap().is_some());
+    let found = shelf.library.verify_and_repair().unwrap();
+    assert!(found.len() == 1 && found[0].repaired.is_some(), "{found:?}");
+    assert_eq!(*shelf.library.pool().unwrap().clip_features(), rows);
+    assert_eq!(fs::read(&file).unwrap(), bytes);
+}
+
+#[test]
+fn repair_removes_what_killed_runs_have_left() {
+    let shelf = Shelf::with_two_videos();
+    let unused = shelf.features("tea");
+    fs::copy(shelf.features("soup"), &unused).unwrap();
+    let names = [".writing-old", "features/.writing-old", ".writing-new"];
+    let temporary = names.map(|name| shelf.library_folder().join(name));
+    for file in &temporary {
+        fs::write(file, "half").unwrap();
+    }
+    let two_days = std::time::Duration::from_secs(2 * 24 * 60 * 60);
+    for file in &temporary[..2] {
+        let old = fs::FileTimes::new().set_modified(std::time::SystemTime::now() - two_days);
+        fs::File::options().write(true).open(file).unwrap().set_times(old).unwrap();
+    }
     assert_eq!(shelf.library.verify().unwrap().len(), 0);
+    let found = shelf.library.verify_and_repair().unwrap();
+    assert_eq!(found.len(), 3, "{found:?}");
+    assert!(found.iter().all(|leftover| !leftover.is_left()), "{found:?}");
+    assert!(!unused.exists() && !temporary[0].exists() && !temporary[1].exists());
+    assert!(temporary[2].exists() && shelf.features("soup").exists());
 }
 
 #[test]
@@ -225,6 +265,21 @@ fn damaged_features_are_never_read() {
     flip(&shelf.features("soup"), &bytes, bytes.len() - 1);
     assert!(matches!(shelf.library.pool(), Err(LibraryError::Features { .. })));
     assert!(matches!(shelf.library.seconds(VideoId(1)), Err(LibraryError::Features { .. })));
+    fs::remove_file(shelf.features("soup")).unwrap();
+    let missing = shelf.library.pool().unwrap_err().to_string();
+    let library = format!("--repair --library '{}'", shelf.library_folder().display());
+    assert!(missing.contains("it is missing") && missing.contains(&library), "{missing}");
+}
+
+#[test]
+fn only_a_library_without_indexed_videos_takes_a_sentence_model() {
+    let old = Shelf::with_two_videos();
+    old.library.fix_sentence_model("one").unwrap();
+    old.library.fix_sentence_model("other").unwrap();
+    let new = Shelf::new();
+    new.library.fix_sentence_model("one").unwrap();
+    let refused = new.library.fix_sentence_model("other");
+    assert!(matches!(refused, Err(LibraryError::OtherSentenceModel { .. })));
 }
 
 #[test]
@@ -232,10 +287,10 @@ fn damage_of_a_video_that_is_gone_cannot_be_repaired_but_leaves_the_pool() {
     let shelf = Shelf::with_two_videos();
     fs::remove_file(shelf.path("soup.mp4")).unwrap();
     fs::write(shelf.features("soup"), "nothing").unwrap();
-    let found = shelf.library.verify().unwrap();
+    let found = shelf.library.verify_and_repair().unwrap();
     assert_eq!(found.len(), 2, "features and file: {found:?}");
     for damage in &found {
-        assert_eq!(shelf.library.repair(damage).unwrap(), None);
+        assert!(damage.is_left() && damage.reason.contains("bring it back"), "{damage:?}");
     }
     let soup = shelf.library.find("soup.mp4").unwrap();
     assert!(matches!(soup.status, VideoStatus::Failed(_)), "{soup:?}");
@@ -248,6 +303,11 @@ fn a_backup_is_whole_beside_a_writer_and_never_replaces_anything() {
     fs::create_dir(shelf.library_folder().join("page")).unwrap();
     let page = rusqlite::Connection::open(shelf.library_folder().join("page/page.db")).unwrap();
     page.execute_batch("CREATE TABLE kept (x); INSERT INTO kept VALUES (7);").unwrap();
+    fs::create_dir(shelf.library_folder().join("page/renders")).unwrap();
+    let beside = ["calibration.json", "page/renders/3.mp4"];
+    for name in beside {
+        fs::write(shelf.library_folder().join(name), name).unwrap();
+    }
     let reader = Library::open(&shelf.library_folder()).unwrap();
     let _lock = shelf.library.lock_writer().unwrap();
     reader.backup(&shelf.path("copy")).unwrap();
@@ -256,6 +316,9 @@ fn a_backup_is_whole_beside_a_writer_and_never_replaces_anything() {
     assert_eq!(content(&copy).unwrap(), content(&shelf.library).unwrap());
     let page = rusqlite::Connection::open(shelf.path("copy/page/page.db")).unwrap();
     assert_eq!(page.query_row("SELECT x FROM kept", [], |row| row.get(0)), Ok(7));
+    for name in beside {
+        assert_eq!(fs::read_to_string(shelf.path("copy").join(name)).unwrap(), name);
+    }
     let refused = reader.backup(&shelf.path("copy")).unwrap_err().to_string();
     assert!(refused.contains("exists already"), "{refused}");
     assert!(shelf.path("copy/library.db").is_file());

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, TryLockError};
 
 use stitch_engine::demonstrate::{Asked, Demonstrator, Stock};
 use stitch_engine::files::FileError;
@@ -29,6 +29,8 @@ pub struct State {
     _lock: FileLock,
     /// The library's generation and what it held then; none until it has a clip.
     pool: RwLock<(i64, Option<Arc<Stock>>)>,
+    /// Held by the one request that loads the pool.
+    loading: Mutex<()>,
     /// Encoded procedures by demonstration, the oldest first.
     encoded: Mutex<Vec<(i64, Arc<Asked>)>>,
 }
@@ -64,7 +66,8 @@ impl State {
             ffmpeg: Arc::new(Semaphore::new(MAX_FFMPEG_REQUESTS)),
             folder,
             _lock: lock,
-            pool: RwLock::default(),
+            pool: RwLock::new((-1, None)), // no library has this generation
+            loading: Mutex::default(),
             encoded: Mutex::default(),
         });
         state.keep_render_budget();
@@ -119,18 +122,30 @@ impl State {
         self.pool()?.ok_or_else(|| ApiError::conflict(NO_CLIPS))
     }
 
-    /// Loads the pool again if the library has been written to, by whichever program.
+    /// Loads the pool again if the library has changed, by whichever program. While another request does
+    /// so, what is cached is shown.
     pub fn refresh_pool(&self) -> Result<()> {
-        let cached = self.pool.read().unwrap_or_else(PoisonError::into_inner).0;
-        if self.resources.library.generation()? != cached {
-            self.reload_pool()?;
-        }
-        Ok(())
+        let _loading = match self.loading.try_lock() {
+            Ok(loading) => loading,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => return Ok(()),
+        };
+        self.load_pool().map(drop)
     }
 
+    /// The same, but waits for another request that loads it.
     pub fn reload_pool(&self) -> Result<Option<Arc<Stock>>> {
+        let _loading = lock(&self.loading);
+        self.load_pool()
+    }
+
+    fn load_pool(&self) -> Result<Option<Arc<Stock>>> {
         // Read first: what is written while the pool is loaded counts as new.
         let generation = self.resources.library.generation()?;
+        let (loaded, stock) = self.pool.read().unwrap_or_else(PoisonError::into_inner).clone();
+        if loaded == generation {
+            return Ok(stock);
+        }
         let loaded = match Stock::load(&self.resources.library) {
             Ok(pool) => Some(Arc::new(pool)),
             Err(LibraryError::Empty { .. }) => None,

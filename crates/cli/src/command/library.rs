@@ -116,34 +116,28 @@ fn remove(library: &Library, wanted: &[String], setup: &Setup) -> Result<u8, Fai
 }
 
 fn verify(library: &Library, repair: bool, setup: &Setup) -> Result<u8, Failure> {
-    let found = library.verify()?;
-    let mut unrepaired = 0;
+    let found = if repair { library.verify_and_repair()? } else { library.verify()? };
     for damage in &found {
-        let repaired = if repair { library.repair(damage)? } else { None };
-        unrepaired += usize::from(repaired.is_none());
-        let what = match (&repaired, repair) {
-            (Some(how), _) => format!(" ({how})"),
-            (None, true) => " (cannot be repaired)".into(),
-            (None, false) => String::new(),
+        let what = match &damage.repaired {
+            Some(how) => format!(" ({how})"),
+            None if repair => " (cannot be repaired)".into(),
+            None => String::new(),
         };
-        let mut json = json!(damage);
-        json["repaired"] = json!(repaired);
-        setup.print(json, || println!("{}: {}{what}", damage.path.display(), damage.reason));
+        setup.print(damage, || println!("{}: {}{what}", damage.path.display(), damage.reason));
     }
     if found.is_empty() {
         setup.print_all::<()>(&[], || println!("all files exist and are intact"));
     }
-    match (unrepaired, repair) {
+    let left = found.iter().filter(|damage| damage.is_left()).count();
+    match (left, repair) {
         (0, _) => Ok(0),
         (_, false) => Err(Failure::new(format!(
             "{} found; `stitch library verify --repair` repairs what can be made again",
-            count(found.len(), "problem")
+            count(left, "problem")
         ))),
-        (_, true) => Err(Failure::new(format!(
-            "{unrepaired} of {} could not be repaired; restore a backup, or index the videos again into \
-             a new folder",
-            count(found.len(), "problem")
-        ))),
+        (_, true) => {
+            Err(Failure::new(format!("{left} could not be repaired; each line says what to do")))
+        }
     }
 }
 

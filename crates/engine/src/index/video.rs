@@ -362,7 +362,8 @@ fn is_missing_model(error: &EncoderError) -> bool {
         | EncoderError::Model(_)
         | EncoderError::File(_) => true,
         EncoderError::Weights(error) | EncoderError::Sentence(SentenceError::Weights(error)) => {
-            !matches!(error, NnError::Tokenizer { .. } | NnError::GraphRun { .. })
+            use NnError::{GraphRun, Tokenizer, UnknownToken};
+            !matches!(error, Tokenizer { .. } | GraphRun { .. } | UnknownToken { .. })
         }
         _ => false,
     }
@@ -400,5 +401,7 @@ mod tests {
             let failed = failure(error.into()).unwrap();
             assert!(matches!(failed, Outcome::Failed(said) if said.contains("an odd text")));
         }
+        let failed = failure(NnError::UnknownToken { token: 7 }.into()).unwrap();
+        assert!(matches!(failed, Outcome::Failed(said) if said.contains("token 7")));
     }
 }

@@ -6,17 +6,16 @@ use std::path::Path;
 
 use rusqlite::Connection;
 
-use super::features::FeatureFile;
-use super::store::{FEATURE_FILES, read_feature_file};
+use super::store::ready_feature_files;
 use super::{Library, LibraryError, features, schema};
-use crate::files::{FileError, UNFINISHED, sync_folder};
+use crate::files::{FileError, UNFINISHED, folder_of, sync_folder};
 
-/// Further attempts at copying: a writer that replaces a file in between is met once, damage every time.
-const MAX_ATTEMPTS: usize = 2;
+/// A writer that replaces a file in between is met once, damage every time.
+const MAX_ATTEMPTS: usize = 3;
 
 impl Library {
-    /// Copies the library into a new folder: the database as of one moment, the features that it names, and
-    /// what the page keeps.
+    /// Copies the library into a new folder: the database as of one moment, the features that it names, the
+    /// calibration, and what the page keeps.
     pub fn backup(&self, to: &Path) -> Result<(), LibraryError> {
         fs::create_dir(to).map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => {
@@ -24,13 +23,24 @@ impl Library {
             }
             _ => FileError::at(to)(error),
         })?;
-        let copied = self.copy_page(to).and_then(|()| {
-            let mut attempts = (0..MAX_ATTEMPTS).map(|_| self.copy_videos(to));
-            attempts.find(Result::is_ok).unwrap_or_else(|| self.copy_videos(to))
-        });
-        copied.inspect_err(|_| {
+        self.copy_all(to).inspect_err(|_| {
             let _ = fs::remove_dir_all(to);
         })
+    }
+
+    fn copy_all(&self, to: &Path) -> Result<(), LibraryError> {
+        self.copy_page(to)?;
+        if self.calibration_file().exists() {
+            copy_file(&self.calibration_file(), &to.join("calibration.json"))?;
+        }
+        let mut copied = self.copy_videos(to);
+        for _ in 1..MAX_ATTEMPTS {
+            if copied.is_ok() {
+                break;
+            }
+            copied = self.copy_videos(to);
+        }
+        copied
     }
 
     /// The database gets its name last, so that a copy that was interrupted is no library.
@@ -38,7 +48,7 @@ impl Library {
         let (copy, file) = (to.join("library.copy"), to.join("library.db"));
         let _ = fs::remove_file(&copy);
         self.read(|database| copy_database(database, &copy))?;
-        let named = schema::read_only(&copy).and_then(|database| feature_files(&database));
+        let named = schema::read_only(&copy).and_then(|database| ready_feature_files(&database));
         let named =
             named.map_err(|source| LibraryError::Database { file: copy.clone(), source })?;
         let folder = to.join("features");
@@ -48,41 +58,43 @@ impl Library {
             features::read_checked(to, self.encoder.dim, &features)?;
         }
         let name = || {
+            sync_folder(&folder)?;
             fs::File::open(&copy)?.sync_all()?;
             fs::rename(&copy, &file)?;
-            sync_folder(to)
+            sync_folder(to)?;
+            sync_folder(folder_of(to))
         };
         Ok(name().map_err(FileError::at(&file))?)
     }
 
     fn copy_page(&self, to: &Path) -> Result<(), LibraryError> {
         let (page, to) = (self.folder.join("page"), to.join("page"));
-        let file = page.join("page.db");
+        let (file, copy) = (page.join("page.db"), to.join("page.db"));
         if !file.is_file() {
             return Ok(());
         }
         let (renders, copies) = (page.join("renders"), to.join("renders"));
         fs::create_dir_all(&copies).map_err(FileError::at(&copies))?;
         schema::read_only(&file)
-            .and_then(|database| copy_database(&database, &to.join("page.db")))
+            .and_then(|database| copy_database(&database, &copy))
             .map_err(|source| LibraryError::Database { file, source })?;
         for render in fs::read_dir(&renders).into_iter().flatten().flatten() {
             if !render.file_name().to_string_lossy().starts_with(UNFINISHED) {
                 copy_file(&render.path(), &copies.join(render.file_name()))?;
             }
         }
-        Ok(())
+        let sync = || {
+            fs::File::open(&copy)?.sync_all()?;
+            sync_folder(&copies)?;
+            sync_folder(&to)
+        };
+        Ok(sync().map_err(FileError::at(&to))?)
     }
 }
 
 /// Copies what is committed at this moment.
 fn copy_database(database: &Connection, to: &Path) -> rusqlite::Result<()> {
     database.execute("VACUUM INTO ?", [to.to_string_lossy()]).map(drop)
-}
-
-fn feature_files(database: &Connection) -> rusqlite::Result<Vec<FeatureFile>> {
-    let sql = format!("{FEATURE_FILES} WHERE status = 'ready'");
-    database.prepare(&sql)?.query_map([], read_feature_file)?.collect()
 }
 
 fn copy_file(from: &Path, to: &Path) -> Result<(), FileError> {

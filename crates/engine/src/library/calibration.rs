@@ -46,18 +46,24 @@ impl Library {
         let (encoder, calibration) = (self.encoder.clone(), calibration.clone());
         let file = CalibrationFile { version: VERSION, encoder, calibration };
         // cannot fail: strings and numbers
-        let text = serde_json::to_string_pretty(&file).unwrap();
-        Ok(files::write_whole(path, (text + "\n").as_bytes())?)
+        let text = serde_json::to_string_pretty(&file).unwrap() + "\n";
+        if path != self.calibration_file() {
+            return Ok(files::write_whole(path, text.as_bytes())?);
+        }
+        let _lock = self.lock_writer()?;
+        files::write_whole(path, text.as_bytes())?;
+        self.touch()
     }
 
     /// Whether there was one.
     pub fn remove_calibration(&self) -> Result<bool, LibraryError> {
         let file = self.calibration_file();
-        match std::fs::remove_file(&file) {
-            Ok(()) => Ok(true),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
-            Err(error) => Err(FileError::at(&file)(error).into()),
+        if !file.exists() {
+            return Ok(false);
         }
+        let _lock = self.lock_writer()?;
+        std::fs::remove_file(&file).map_err(FileError::at(&file))?;
+        self.touch().map(|()| true)
     }
 }
 
@@ -95,9 +101,13 @@ mod tests {
         assert_eq!(library.calibration().unwrap(), None);
         let mut fitted = Calibration::of("mini").clone();
         (fitted.gaps.bias, fitted.both.threshold) = (-1.25, 0.61);
+        let before = library.generation().unwrap();
         library.write_calibration(&library.calibration_file(), &fitted).unwrap();
+        let written = library.generation().unwrap();
+        assert!(written > before, "a server that runs must learn of it");
         assert_eq!(library.calibration().unwrap(), Some(fitted));
         assert!(library.remove_calibration().unwrap());
+        assert!(library.generation().unwrap() > written);
         assert!(!library.remove_calibration().unwrap());
         assert_eq!(library.calibration().unwrap(), None);
     }

@@ -1,6 +1,6 @@
 //! Errors of a library, with what to do about them.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::encoder::EncoderId;
 use crate::files::FileError;
@@ -32,8 +32,8 @@ pub enum LibraryError {
     #[error("process {pid} is writing to the library in {}; wait until it has ended, or stop it, and \
         try again", folder.display())]
     Locked { folder: PathBuf, pid: String },
-    #[error("{}: {reason}; `stitch library verify --repair` drops it, and indexing the video \
-        again brings it back", file.display())]
+    #[error("{}: {reason}; `stitch library verify --repair --library '{}'` drops it, and indexing the \
+        video again brings it back", file.display(), library_of(file).display())]
     Features { file: PathBuf, reason: String },
     #[error("{} {reason}; the built-in weights are used; `stitch calibrate` with your labels writes it \
         anew, `stitch calibrate --reset` removes it", file.display())]
@@ -43,6 +43,16 @@ pub enum LibraryError {
 }
 
 const INDEX_AGAIN: &str = "`STITCH_SENTENCE_MODEL=FOLDER stitch index PATHS… --library NEW`";
+
+/// What to do with a damaged database.
+pub(super) const RESTORE: &str =
+    "restore a backup made by `stitch library backup`, or index the videos into a new folder";
+
+/// The library that a file of features or a pool is in.
+fn library_of(file: &Path) -> &Path {
+    let folder = file.parent().unwrap_or(file);
+    folder.parent().filter(|_| folder.ends_with("features")).unwrap_or(folder)
+}
 
 /// What to do with a library of another encoder; weights cannot be chosen by name.
 fn instead_of(made: &EncoderId, wanted: &EncoderId) -> String {
@@ -86,7 +96,7 @@ fn explain(error: &rusqlite::Error) -> String {
             "another stitch is writing to this library; wait for it to end".into()
         }
         Some(NotADatabase | DatabaseCorrupt) => {
-            format!("this is not a library database, or it is damaged ({error})")
+            format!("this is not a library database, or it is damaged ({error}); {RESTORE}")
         }
         _ => error.to_string(),
     }

@@ -1,11 +1,13 @@
 //! Feature files: per video, and the pool of all of them, as safetensors of f16 rows.
 //!
 //! The pool's name contains a hash of what it is made of, so that an outdated pool is never read, and its
-//! own checksum. The checksum of a video's file is in the database.
+//! own checksum, which only `verify` compares. The checksum of a video's file is in the database.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs::File;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use half::f16;
 use half::slice::HalfFloatSliceExt;
@@ -17,7 +19,7 @@ use stitch_core::features::Features;
 use stitch_core::pool::{Agreement, Pool};
 
 use super::{LibraryError, checksum};
-use crate::files::{FileError, hex, write_whole};
+use crate::files::{FileError, UNFINISHED, hex, write_whole};
 use crate::footage::{self, Footage};
 
 /// The tensor of [`Footage`].
@@ -25,6 +27,10 @@ const FOOTAGE: &str = "footage";
 /// What the name of a pool begins with.
 const POOL: &str = "pool-";
 const ENDING: &str = ".safetensors";
+/// The folder of the videos' files.
+const FOLDER: &str = "features";
+/// After which a temporary file is a leftover: readers write pools without a lock.
+const UNFINISHED_AGE: Duration = Duration::from_secs(24 * 60 * 60);
 /// The metadata key of [`Agreement`].
 const AGREEMENT: &str = "words that suit their own clip";
 
@@ -93,7 +99,7 @@ pub(super) fn forget(folder: &Path, content: &str) {
     let _ = std::fs::remove_file(path(folder, content));
 }
 
-/// The pool of these clips; its file is written again when the clips have changed or it is damaged.
+/// The pool of these clips; its file is written again when the clips have changed or it is cut short.
 pub(super) fn pool(
     folder: &Path,
     dim: usize,
@@ -107,44 +113,62 @@ pub(super) fn pool(
     let stored = pools(folder).into_iter().find(|file| file_name(file).starts_with(&prefix));
     let stored = stored.and_then(|file| {
         let warn = |error: &LibraryError| tracing::warn!(%error, "the pool is made again");
-        read_pool(&file).inspect_err(warn).ok()
+        read_pool(&file, dim, clips.len()).inspect_err(warn).ok()
     });
     let Gathered { text, clip, agreement } = match stored {
         Some(rows) => rows,
         None => gather(folder, dim, files, &prefix)?,
     };
-    Ok(Pool::new(clips, text, clip).map_err(|e| damaged(folder, e))?.agreeing(agreement))
+    let pool = Pool::new(clips, text, clip);
+    Ok(pool.map_err(|error| damaged(&folder.join(POOL), error))?.agreeing(agreement))
 }
 
-fn read_pool(file: &Path) -> Result<Gathered, LibraryError> {
-    let tensors = open_pool(file)?;
-    Ok(Gathered {
-        text: tensors.features("text")?,
-        clip: tensors.features("clip")?,
-        agreement: tensors.agreement(),
-    })
-}
-
-/// Opens the pool in a file if its bytes have the checksum of its name.
-fn open_pool(file: &Path) -> Result<Tensors, LibraryError> {
-    let name = file_name(file);
-    let written = name.trim_end_matches(ENDING).rsplit('-').next().unwrap_or_default();
+/// Without comparing the checksum: hashing all bytes would take longer than the query.
+fn read_pool(file: &Path, dim: usize, clips: usize) -> Result<Gathered, LibraryError> {
     let tensors = Tensors::open(file)?;
-    tensors.check(Some(written))?;
-    Ok(tensors)
+    let (text, clip) = (tensors.features("text")?, tensors.features("clip")?);
+    check_rows(file, (&text, &clip), dim, clips)?;
+    Ok(Gathered { text, clip, agreement: tensors.agreement() })
 }
 
+/// An error unless the bytes of a pool have the checksum of its name.
 pub(super) fn check_pool(file: &Path) -> Result<(), LibraryError> {
-    open_pool(file).map(drop)
+    Tensors::open(file)?.check(checksum_in_name(&file_name(file)))
+}
+
+/// None in the pools of format 2, which the next query replaces.
+fn checksum_in_name(pool: &str) -> Option<&str> {
+    let last = pool.strip_suffix(ENDING)?.rsplit('-').next()?;
+    let is_sha256 = last.len() == 64 && last.bytes().all(|digit| digit.is_ascii_hexdigit());
+    is_sha256.then_some(last)
 }
 
 /// The pool files of a library.
 pub(super) fn pools(folder: &Path) -> Vec<PathBuf> {
-    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
-    let files = entries.flatten().map(|entry| entry.path());
+    let mut files = files_in(folder);
+    files.retain(|file| file_name(file).starts_with(POOL) && file_name(file).ends_with(ENDING));
     files
-        .filter(|file| file_name(file).starts_with(POOL) && file_name(file).ends_with(ENDING))
-        .collect()
+}
+
+/// Files that a run which was killed has left: features that no ready video has, and temporary files that
+/// are too old for somebody to be writing them.
+pub(super) fn leftovers(folder: &Path, ready: &[FeatureFile]) -> Vec<PathBuf> {
+    let used: HashSet<PathBuf> = ready.iter().map(|file| file.path(folder)).collect();
+    let features = folder.join(FOLDER);
+    let is_old = |file: &Path| {
+        let modified = file.metadata().and_then(|metadata| metadata.modified());
+        modified.is_ok_and(|time| time.elapsed().is_ok_and(|age| age > UNFINISHED_AGE))
+    };
+    let is_left = |file: &PathBuf| match file_name(file) {
+        name if name.starts_with(UNFINISHED) => is_old(file),
+        name => file.starts_with(&features) && name.ends_with(ENDING) && !used.contains(file),
+    };
+    files_in(folder).into_iter().chain(files_in(&features)).filter(is_left).collect()
+}
+
+fn files_in(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path()).collect()
 }
 
 fn file_name(file: &Path) -> String {
@@ -179,7 +203,7 @@ fn gather(
     }
     let all = rows.ok_or_else(|| LibraryError::Empty { folder: folder.into() })?;
     let tensors = [("text", &all.text), ("clip", &all.clip)];
-    let bytes = serialize(folder, &tensors, None, all.agreement)?;
+    let bytes = serialize(&folder.join(POOL), &tensors, None, all.agreement)?;
     let file = folder.join(format!("{prefix}{}{ENDING}", checksum::sha256(&bytes)));
     match write_whole(&file, &bytes) {
         Ok(()) => forget_other_pools(folder, &file),
@@ -196,15 +220,24 @@ pub(super) fn read_checked(
     of: &FeatureFile,
 ) -> Result<VideoFeatures, LibraryError> {
     let video = read(folder, of)?;
-    let count = of.clips;
-    let reason = if video.clip.dim() != dim {
-        format!("its rows have {} numbers, the library's encoder makes {dim}", video.clip.dim())
-    } else if video.text.len() != count || video.clip.len() != count {
-        format!("it has {} rows for {count} clips", video.clip.len())
+    check_rows(&of.path(folder), (&video.text, &video.clip), dim, of.clips)?;
+    Ok(video)
+}
+
+fn check_rows(
+    file: &Path,
+    (text, clip): (&Features, &Features),
+    dim: usize,
+    clips: usize,
+) -> Result<(), LibraryError> {
+    let reason = if clip.dim() != dim {
+        format!("its rows have {} numbers, the library's encoder makes {dim}", clip.dim())
+    } else if text.len() != clips || clip.len() != clips {
+        format!("it has {} rows for {clips} clips", clip.len())
     } else {
-        return Ok(video);
+        return Ok(());
     };
-    Err(damaged(&of.path(folder), reason))
+    Err(damaged(file, reason))
 }
 
 fn damaged(file: &Path, reason: impl ToString) -> LibraryError {
@@ -244,7 +277,7 @@ fn forget_other_pools(folder: &Path, keep: &Path) {
 }
 
 fn path(folder: &Path, content: &str) -> PathBuf {
-    folder.join("features").join(format!("{content}{ENDING}"))
+    folder.join(FOLDER).join(format!("{content}{ENDING}"))
 }
 
 /// `file` is for the error's message.
@@ -284,7 +317,10 @@ struct Tensors {
 
 impl Tensors {
     fn open(file: &Path) -> Result<Self, LibraryError> {
-        let opened = File::open(file).map_err(FileError::at(file))?;
+        let opened = File::open(file).map_err(|error| match error.kind() {
+            ErrorKind::NotFound => damaged(file, "it is missing"),
+            _ => FileError::at(file)(error).into(),
+        })?;
         // Safety: feature files are replaced by renaming, never changed in place.
         let map = unsafe { Mmap::map(&opened) }.map_err(FileError::at(file))?;
         Ok(Self { file: file.into(), map })

@@ -29,9 +29,10 @@ impl FileLock {
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Err(LockError::Held { pid: holder(path) }),
-            Err(TryLockError::Error(error)) => return Err(FileError::at(path)(error).into()),
+            Err(TryLockError::Error(error)) => return Err(no_locks(path, &error).into()),
         }
-        write_own_pid(&file).map_err(FileError::at(path))?;
+        // Only for the message to others: a full disk must not keep videos from being removed.
+        let _ = write_own_pid(&file);
         Ok(Self { _file: file })
     }
 }
@@ -41,7 +42,13 @@ fn write_own_pid(mut file: &File) -> io::Result<()> {
     file.write_all(std::process::id().to_string().as_bytes())
 }
 
-/// The file is empty for a moment after its process has locked it.
+/// Some network file systems have no locks.
+fn no_locks(path: &Path, error: &io::Error) -> FileError {
+    let message = format!("cannot be locked ({error}); keep the library on a local disk");
+    FileError::at(path)(io::Error::other(message))
+}
+
+/// The file is empty for a moment after its process has locked it, and where the disk was full.
 fn holder(path: &Path) -> String {
     let written = std::fs::read_to_string(path).unwrap_or_default();
     written.parse::<u32>().map_or("(unknown)".into(), |pid| pid.to_string())
@@ -60,5 +67,12 @@ mod tests {
         assert!(second.contains(&std::process::id().to_string()), "{second}");
         drop(first);
         assert!(FileLock::take(&path).is_ok());
+    }
+
+    #[test]
+    fn a_disk_without_locks_is_told_with_what_to_do() {
+        let error = no_locks(Path::new("/mnt/writer.lock"), &io::ErrorKind::Unsupported.into());
+        let said = error.to_string();
+        assert!(said.contains("/mnt/writer.lock") && said.contains("on a local disk"), "{said}");
     }
 }

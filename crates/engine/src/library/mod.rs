@@ -104,7 +104,7 @@ impl Library {
         }
     }
 
-    /// The same before videos are added: the first sentence model stays.
+    /// The same before videos are added: the sentence model of the first ones stays.
     pub fn fix_sentence_model(&self, weights: &str) -> Result<(), LibraryError> {
         if self.sentence_model()?.is_none() {
             self.store_sentence_model(weights)?;
@@ -122,8 +122,13 @@ impl Library {
 
     /// P: every clip with its features, in row order. Only clips of videos that are ready.
     pub fn pool(&self) -> Result<Pool, LibraryError> {
-        let (clips, files) = self.clips()?;
-        features::pool(&self.folder, self.encoder.dim, clips, &files)
+        let load = || {
+            let (clips, files) = self.clips()?;
+            features::pool(&self.folder, self.encoder.dim, clips, &files)
+        };
+        let before = self.generation()?;
+        // A writer may have replaced a file after its row was read.
+        load().or_else(|error| if self.generation()? == before { Err(error) } else { load() })
     }
 
     /// Per-second features of one video.

@@ -45,13 +45,15 @@ const TABLES: &str = "
 
 /// From version 2 to 3. `state` is one row: a number that every write increases, the highest id ever given
 /// to a video, and the checksum of `encoder`. `sha256` is of all rows of a video, `features_sha256` of its
-/// feature file: null where version 2 wrote it.
+/// feature file: null where version 2 wrote it. `sentence_model` has at most one row; programs before this
+/// version made it when they first needed it.
 const FROM_2: &str = "
     ALTER TABLE videos ADD COLUMN features_sha256 TEXT;
     ALTER TABLE videos ADD COLUMN sha256 TEXT;
     CREATE TABLE state (
         generation INTEGER NOT NULL, last_video INTEGER NOT NULL, encoder_sha256 TEXT NOT NULL
     );
+    CREATE TABLE IF NOT EXISTS sentence_model (weights TEXT NOT NULL);
 ";
 
 /// Creates the database under another name first, so that a killed run leaves none.
@@ -145,9 +147,11 @@ pub(super) fn read_only(file: &Path) -> rusqlite::Result<Connection> {
         version(&database)?; // opens the log
         Ok(database)
     };
-    let can_change =
-        || file.with_extension("db-wal").exists() || temporary(folder_of(file), "").is_ok();
-    open("").or_else(|error| if can_change() { Err(error) } else { open("?immutable=1") })
+    open("").or_else(|error| if can_change(file) { Err(error) } else { open("?immutable=1") })
+}
+
+fn can_change(file: &Path) -> bool {
+    file.with_extension("db-wal").exists() || temporary(folder_of(file), "").is_ok()
 }
 
 pub(super) fn encoder(database: &Connection, file: &Path) -> Result<EncoderId, LibraryError> {
@@ -203,17 +207,21 @@ mod tests {
     fn a_library_of_version_2_keeps_its_videos_and_gets_checksums() {
         let folder = tempfile::tempdir().unwrap();
         version_2(folder.path());
-        for opened in 0..2 {
+        let pool = folder.path().join(format!("pool-{}.safetensors", "0a".repeat(12)));
+        std::fs::write(&pool, "rows").unwrap();
+        for without_checksum in [1, 0] {
             let library = Library::open(folder.path()).unwrap();
-            assert_eq!(library.videos().unwrap()[0].video.title, "Soup");
-            assert_eq!(library.pool().unwrap().clips()[0].text, "chop the onion");
             let found = library.verify().unwrap();
-            assert_eq!(found.len(), 1 - opened, "{found:?}");
-            for damage in found {
-                assert!(library.repair(&damage).unwrap().is_some(), "{damage:?}");
-            }
+            assert_eq!(found.len(), without_checksum, "{found:?}");
+            assert!(found.iter().all(|note| !note.is_left()), "{found:?}");
+            let repaired = library.verify_and_repair().unwrap();
+            assert!(repaired.iter().all(|note| note.repaired.is_some()), "{repaired:?}");
         }
         let library = Library::open(folder.path()).unwrap();
+        assert_eq!(library.videos().unwrap()[0].video.title, "Soup");
+        assert_eq!(library.pool().unwrap().clips()[0].text, "chop the onion");
+        assert!(!pool.exists(), "the query has replaced it");
+        library.check_sentence_model("any").unwrap();
         library.remove(&library.find("4").unwrap()).unwrap();
         let found = super::super::Found {
             path: folder.path().join("tea.mp4"),
@@ -236,6 +244,19 @@ mod tests {
             let error = Library::open(folder.path()).err().unwrap().to_string();
             assert!(error.contains(says), "{error}");
         }
+    }
+
+    #[test]
+    fn a_database_can_change_where_files_can_be_written_or_a_log_is() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        assert!(can_change(&folder.path().join("library.db")));
+        assert!(!can_change(&folder.path().join("gone/library.db")));
+        std::fs::write(folder.path().join("library.db-wal"), "log").unwrap();
+        let set = |mode| std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(mode));
+        set(0o555).unwrap();
+        assert!(can_change(&folder.path().join("library.db")));
+        set(0o755).unwrap();
     }
 
     #[test]

@@ -90,7 +90,7 @@ const COLUMNS: &str = "id, path, content, status, reason, title, uploader, url, 
     length_ms, width, height, narration_by, steps_by, \
     (SELECT count(*) FROM clips WHERE clips.video = videos.id)";
 
-pub(super) const FEATURE_FILES: &str = "SELECT content, features_sha256, \
+const FEATURE_FILES: &str = "SELECT content, features_sha256, \
     (SELECT count(*) FROM clips WHERE video = id) FROM videos";
 
 impl Library {
@@ -129,31 +129,32 @@ impl Library {
         self.write(|database| write_failed(database, &record.path.to_string_lossy(), reason))
     }
 
-    /// A number that every write increases, also those of other processes.
+    /// A number that rises with every change, also by other processes.
     pub fn generation(&self) -> Result<i64, LibraryError> {
         let sql = "SELECT generation FROM state";
         self.read(|database| database.query_row(sql, [], |row| row.get(0)))
     }
 
-    /// The weights of the sentence model that the texts were encoded with; none in libraries of before.
-    pub(super) fn sentence_model(&self) -> Result<Option<String>, LibraryError> {
-        self.read(|database| {
-            let table = "SELECT 1 FROM sqlite_master WHERE name = 'sentence_model'";
-            if database.query_row(table, [], |_| Ok(())).optional()?.is_none() {
-                return Ok(None);
-            }
-            database
-                .query_row("SELECT weights FROM sentence_model", [], |row| row.get(0))
-                .optional()
-        })
+    /// Raises the generation for a change beside the database.
+    pub(super) fn touch(&self) -> Result<(), LibraryError> {
+        // A row that gets its old value counts as changed.
+        let sql = "UPDATE state SET generation = generation";
+        self.write(|database| database.execute(sql, []).map(drop))
     }
 
+    /// The weights of the sentence model that the texts were encoded with; none in libraries of before.
+    pub(super) fn sentence_model(&self) -> Result<Option<String>, LibraryError> {
+        let sql = "SELECT weights FROM sentence_model";
+        self.read(|database| database.query_row(sql, [], |row| row.get(0)).optional())
+    }
+
+    /// Stores the sentence model of a library in which nothing is ready. With which one the texts of an older
+    /// library were encoded, nobody knows.
     pub(super) fn store_sentence_model(&self, weights: &str) -> Result<(), LibraryError> {
-        self.write(|database| {
-            let table = "CREATE TABLE IF NOT EXISTS sentence_model (weights TEXT NOT NULL)";
-            database.execute_batch(table)?;
-            database.execute("INSERT INTO sentence_model VALUES (?)", [weights]).map(|_| ())
-        })
+        let sql =
+            "INSERT INTO sentence_model SELECT ? WHERE NOT EXISTS (SELECT 1 FROM sentence_model)
+                   AND NOT EXISTS (SELECT 1 FROM videos WHERE status = 'ready')";
+        self.write(|database| database.execute(sql, [weights]).map(drop))
     }
 
     pub fn videos(&self) -> Result<Vec<VideoRecord>, LibraryError> {
@@ -319,8 +320,11 @@ impl Library {
         let attempt = || {
             let transaction =
                 database.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+            let before = transaction.total_changes();
             let done = work(&transaction)?;
-            transaction.execute("UPDATE state SET generation = generation + 1", [])?;
+            if transaction.total_changes() > before {
+                transaction.execute("UPDATE state SET generation = generation + 1", [])?;
+            }
             transaction.commit()?;
             Ok(done)
         };
@@ -364,12 +368,15 @@ fn enter_one(database: &Connection, file: &Found) -> rusqlite::Result<()> {
     // An id is never given twice, so that a saved demonstration never points at another video.
     database.execute(
         "INSERT INTO videos (id, path, content, bytes, modified_ms, status, title)
-         VALUES ((SELECT last_video + 1 FROM state), ?1, ?2, ?3, ?4, 'pending', ?5)
+         VALUES (
+             (SELECT max(last_video, coalesce((SELECT max(id) FROM videos), 0)) + 1 FROM state),
+             ?1, ?2, ?3, ?4, 'pending', ?5)
          ON CONFLICT (path) DO UPDATE SET content = ?2, bytes = ?3, modified_ms = ?4,
          status = 'pending', reason = NULL WHERE content <> ?2 OR status = 'failed'",
         params![path, file.content, file.bytes as i64, file.modified_ms, title],
     )?;
-    let given = "UPDATE state SET last_video = max(last_video, (SELECT max(id) FROM videos))";
+    let given = "UPDATE state SET last_video = (SELECT max(id) FROM videos)
+                 WHERE last_video < (SELECT max(id) FROM videos)";
     database.execute(given, []).map(drop)
 }
 
@@ -392,7 +399,7 @@ fn choose_originals(database: &Connection, found: &[Found]) -> rusqlite::Result<
              * (1 + (path NOT IN (SELECT value FROM json_each(?)))))
           FROM videos WHERE status IN ('ready', 'pending') GROUP BY content) AS original
          WHERE original.content = videos.content AND original.path <> videos.path
-         AND status <> 'failed'",
+         AND status <> 'failed' AND (status <> 'duplicate' OR reason IS NOT original.path)",
         [&paths],
     )?;
     for table in ["sentences", "clips", "shots"] {
@@ -487,7 +494,13 @@ fn read_video(row: &Row<'_>) -> rusqlite::Result<VideoRecord> {
     })
 }
 
-pub(super) fn read_feature_file(row: &Row<'_>) -> rusqlite::Result<FeatureFile> {
+/// Those of the videos that are ready.
+pub(super) fn ready_feature_files(database: &Connection) -> rusqlite::Result<Vec<FeatureFile>> {
+    let sql = format!("{FEATURE_FILES} WHERE status = 'ready'");
+    database.prepare(&sql)?.query_map([], read_feature_file)?.collect()
+}
+
+fn read_feature_file(row: &Row<'_>) -> rusqlite::Result<FeatureFile> {
     let (content, sha256) = (row.get(0)?, row.get(1)?);
     Ok(FeatureFile { content, sha256, clips: number(row, 2)? as usize })
 }

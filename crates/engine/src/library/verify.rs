@@ -1,11 +1,14 @@
 //! Checking every file and row of a library, and repairing what can be made again.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
 use serde::Serialize;
 use stitch_core::clip::VideoId;
 
+use super::error::RESTORE;
+use super::store::ready_feature_files;
 use super::{Library, LibraryError, VideoRecord, VideoStatus, checksum, features, schema};
 use crate::files::FileError;
 
@@ -17,6 +20,8 @@ pub struct Damage {
     pub path: PathBuf,
     #[serde(rename = "damage")]
     pub reason: String,
+    /// How it was repaired.
+    pub repaired: Option<String>,
     #[serde(skip)]
     part: Part,
 }
@@ -29,9 +34,26 @@ enum Part {
     Source,
     /// Rows or features of a video: indexing it makes them again.
     Video(Box<VideoRecord>),
-    /// An older version wrote no checksum of the features.
-    NoChecksum,
+    /// An older version wrote no checksum of this video's features.
+    NoChecksum(u32),
+    /// A run that was killed has left the file.
+    Leftover,
 }
+
+impl Damage {
+    fn of(path: &Path, reason: impl Into<String>, part: Part) -> Self {
+        Self { video: None, path: path.into(), reason: reason.into(), repaired: None, part }
+    }
+
+    /// Whether it is still there; a checksum that an older version did not write is no damage.
+    pub fn is_left(&self) -> bool {
+        self.repaired.is_none() && !matches!(self.part, Part::NoChecksum(_))
+    }
+}
+
+const PAGE_IS_DAMAGED: &str = "restore a backup made by `stitch library backup`, or remove the file, which \
+                               loses jobs and demonstrations";
+const FILE_IS_GONE: &str = "its file is gone; bring it back and index it again";
 
 impl Library {
     /// All damage: of the databases, of the rows and features of every video that is ready, and of the pool.
@@ -42,60 +64,88 @@ impl Library {
         }
         found.extend(self.verify_page()?);
         for video in self.videos()?.into_iter().filter(|v| v.status == VideoStatus::Ready) {
-            let damage = self.verify_video(&video)?;
-            // Another process may have changed it meanwhile.
-            if !damage.is_empty() && self.video(VideoId(video.id)).is_ok_and(|now| now == video) {
-                found.extend(damage);
-            }
+            found.extend(self.verify_if_same(&video)?);
         }
         found.extend(features::pools(&self.folder).into_iter().filter_map(verify_pool));
         Ok(found)
     }
 
-    /// Repairs one damage and says how; none if it cannot be repaired.
-    pub fn repair(&self, damage: &Damage) -> Result<Option<String>, LibraryError> {
+    /// Repairs what can be made again and removes what killed runs have left. No other process writes
+    /// between finding a damage and repairing it.
+    pub fn verify_and_repair(&self) -> Result<Vec<Damage>, LibraryError> {
         let _lock = self.lock_writer()?;
-        match (&damage.part, damage.video) {
-            (Part::Pool, _) => {
-                std::fs::remove_file(&damage.path).map_err(FileError::at(&damage.path))?;
-                Ok(Some("removed; the next query makes it again from the features".into()))
-            }
-            (Part::Video(record), _) if record.path.is_file() => {
-                self.reset(VideoId(record.id))?;
-                let path = record.path.display();
-                Ok(Some(format!("marked; `stitch index '{path}'` indexes the video again")))
-            }
-            (Part::Video(record), _) => {
-                let reason = "what was indexed of it is damaged and its file is gone; bring the file \
-                              back and index it again";
-                self.fail(record, reason)?;
-                Ok(None)
-            }
-            (Part::NoChecksum, Some(video)) => {
-                self.store_checksum(VideoId(video))?;
-                Ok(Some("its checksum is stored now".into()))
-            }
-            _ => Ok(None),
+        let mut found = self.verify()?;
+        // Damaged rows do not say which files are used.
+        if !found.iter().any(|damage| matches!(damage.part, Part::Database | Part::Video(_))) {
+            let ready = self.read(ready_feature_files)?;
+            let unused = features::leftovers(&self.folder, &ready);
+            let leftover = |file: &PathBuf| Damage::of(file, "nothing uses it", Part::Leftover);
+            found.extend(unused.iter().map(leftover));
         }
+        found.iter_mut().try_for_each(|damage| self.repair(damage))?;
+        self.store_checksums(&mut found)?;
+        Ok(found)
+    }
+
+    fn repair(&self, damage: &mut Damage) -> Result<(), LibraryError> {
+        damage.repaired = match &damage.part {
+            Part::Pool => {
+                remove(&damage.path)?;
+                Some("removed; the next query makes it again from the features".into())
+            }
+            Part::Leftover => {
+                remove(&damage.path)?;
+                Some("removed".into())
+            }
+            Part::Video(record) if record.path.is_file() => {
+                self.reset(VideoId(record.id))?;
+                let (path, library) = (record.path.display(), self.folder.display());
+                let again = format!("`stitch index '{path}' --library '{library}'`");
+                Some(format!("marked; {again} indexes the video again"))
+            }
+            Part::Video(record) => {
+                self.fail(
+                    record,
+                    &format!("what was indexed of it is damaged and {FILE_IS_GONE}"),
+                )?;
+                damage.reason += &format!("; {FILE_IS_GONE}");
+                None
+            }
+            Part::Database | Part::Source | Part::NoChecksum(_) => None,
+        };
+        Ok(())
+    }
+
+    /// In one transaction: a library of format 2 may have thousands of videos.
+    fn store_checksums(&self, found: &mut [Damage]) -> Result<(), LibraryError> {
+        let mut checksums = Vec::new();
+        for damage in found {
+            if let Part::NoChecksum(video) = damage.part {
+                let bytes = std::fs::read(&damage.path).map_err(FileError::at(&damage.path))?;
+                checksums.push((video, checksum::sha256(&bytes)));
+                damage.repaired = Some("its checksum is stored now".into());
+            }
+        }
+        let sql = "UPDATE videos SET features_sha256 = ? WHERE id = ?";
+        self.write(|database| {
+            checksums.iter().try_for_each(|(video, sha256)| {
+                database.execute(sql, rusqlite::params![sha256, video])?;
+                checksum::store(database, *video)
+            })
+        })
     }
 
     fn verify_database(&self) -> Result<Vec<Damage>, LibraryError> {
         let reasons = self.read(|database| {
             let mut reasons = integrity(database)?;
-            let state =
-                "SELECT encoder_sha256, last_video >= (SELECT coalesce(max(id), 0) FROM videos)
-                         FROM state";
-            let (encoder, counted): (String, bool) =
-                database.query_row(state, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
-            if encoder != checksum::of_encoder(database)? {
+            let stored: String =
+                database.query_row("SELECT encoder_sha256 FROM state", [], |row| row.get(0))?;
+            if stored != checksum::of_encoder(database)? {
                 reasons.push("the name of the encoder has changed since it was written".into());
-            }
-            if !counted {
-                reasons.push("a video has a higher id than was ever given".into());
             }
             Ok(reasons)
         })?;
-        Ok(in_database(&self.folder.join("library.db"), reasons))
+        Ok(in_database(&self.folder.join("library.db"), &reasons, RESTORE))
     }
 
     fn verify_page(&self) -> Result<Vec<Damage>, LibraryError> {
@@ -104,15 +154,24 @@ impl Library {
             return Ok(Vec::new());
         }
         let reasons = schema::read_only(&file).and_then(|database| integrity(&database));
-        Ok(in_database(&file, reasons.unwrap_or_else(|error| vec![error.to_string()])))
+        let reasons = reasons.unwrap_or_else(|error| vec![error.to_string()]);
+        Ok(in_database(&file, &reasons, PAGE_IS_DAMAGED))
+    }
+
+    /// Nothing of a video that another process has removed or changed meanwhile.
+    fn verify_if_same(&self, video: &VideoRecord) -> Result<Vec<Damage>, LibraryError> {
+        let found = self.verify_video(video);
+        match self.video(VideoId(video.id)) {
+            Ok(now) if now == *video => found,
+            Ok(_) | Err(LibraryError::NoSuchVideo { .. }) => Ok(Vec::new()),
+            Err(error) => Err(error),
+        }
     }
 
     fn verify_video(&self, video: &VideoRecord) -> Result<Vec<Damage>, LibraryError> {
         let damage = |path: &Path, reason: String, part| Damage {
             video: Some(video.id),
-            path: path.into(),
-            reason,
-            part,
+            ..Damage::of(path, reason, part)
         };
         let mut found = Vec::new();
         let file = self.feature_file(VideoId(video.id))?;
@@ -122,8 +181,8 @@ impl Library {
         } else if let Err(e) = features::read_checked(&self.folder, self.encoder.dim, &file) {
             found.push(damage(&path, reason(e), Part::Video(Box::new(video.clone()))));
         } else if file.sha256.is_none() {
-            let reason = "an older version wrote it, without a checksum".into();
-            found.push(damage(&path, reason, Part::NoChecksum));
+            let reason = "an older version wrote it without a checksum, which `--repair` stores";
+            found.push(damage(&path, reason.into(), Part::NoChecksum(video.id)));
         }
         if !video.path.is_file() {
             let reason = "its file is gone; bring it back, or `stitch library remove` it".into();
@@ -141,23 +200,20 @@ impl Library {
         })?;
         Ok((!intact).then(|| "its rows in library.db have changed since they were written".into()))
     }
-
-    fn store_checksum(&self, video: VideoId) -> Result<(), LibraryError> {
-        let path = self.feature_file(video)?.path(&self.folder);
-        let bytes = std::fs::read(&path).map_err(FileError::at(&path))?;
-        let sha256 = checksum::sha256(&bytes);
-        self.write(|database| {
-            let sql = "UPDATE videos SET features_sha256 = ? WHERE id = ?";
-            database.execute(sql, rusqlite::params![sha256, video.0])?;
-            checksum::store(database, video.0)
-        })
-    }
 }
 
 fn verify_pool(path: PathBuf) -> Option<Damage> {
     let reason = reason(features::check_pool(&path).err()?);
     // A query of another process may have replaced it meanwhile.
-    path.exists().then_some(Damage { video: None, path, reason, part: Part::Pool })
+    path.exists().then(|| Damage::of(&path, reason, Part::Pool))
+}
+
+/// A query of another process may have removed a pool meanwhile.
+fn remove(file: &Path) -> Result<(), FileError> {
+    match std::fs::remove_file(file) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        removed => removed.map_err(FileError::at(file)),
+    }
 }
 
 /// What is wrong with a file, without its name and what to do.
@@ -169,9 +225,9 @@ fn reason(error: LibraryError) -> String {
     }
 }
 
-fn in_database(file: &Path, reasons: Vec<String>) -> Vec<Damage> {
-    let damage = |reason| Damage { video: None, path: file.into(), reason, part: Part::Database };
-    reasons.into_iter().map(damage).collect()
+fn in_database(file: &Path, reasons: &[String], what_to_do: &str) -> Vec<Damage> {
+    let damage = |reason| Damage::of(file, format!("{reason}; {what_to_do}"), Part::Database);
+    reasons.iter().map(damage).collect()
 }
 
 /// What SQLite finds wrong with pages, indexes, constraints and references.
@@ -186,4 +242,25 @@ fn integrity(database: &Connection) -> rusqlite::Result<Vec<String>> {
     let orphans = first_column("PRAGMA foreign_key_check")?;
     reasons.extend(orphans.iter().map(|table| format!("a row of {table} belongs to nothing")));
     Ok(reasons)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Found;
+    use super::*;
+    use crate::encoder::EncoderId;
+
+    #[test]
+    fn a_video_that_was_removed_meanwhile_is_not_damaged() {
+        let folder = tempfile::tempdir().unwrap();
+        let encoder = EncoderId { name: "fake".into(), dim: 2, weights: "none".into() };
+        let library = Library::open_or_create(folder.path(), &encoder).unwrap();
+        let path = folder.path().join("soup.mp4");
+        let found = Found { path, content: "abc".into(), bytes: 1, modified_ms: 1 };
+        library.enter(&[found]).unwrap();
+        let listed = library.find("soup.mp4").unwrap();
+        assert!(!library.verify_if_same(&listed).unwrap().is_empty(), "it has no features");
+        library.remove(&listed).unwrap();
+        assert!(library.verify_if_same(&listed).unwrap().is_empty());
+    }
 }

@@ -1,5 +1,7 @@
 //! The library over HTTP: videos, ranges, pictures, search.
 
+use std::sync::Arc;
+
 use axum::body::Body;
 use serde_json::json;
 use stitch_engine::index::Indexer;
@@ -159,4 +161,20 @@ fn what_another_program_indexes_anew_is_shown_though_the_number_of_clips_is_the_
     assert_eq!(report.indexed, 1, "{report:?}");
     let after = site.get("/api/videos").text().to_lowercase();
     assert!(after.contains("scrub the carrot") && !after.contains("peel the carrot"), "{after}");
+}
+
+#[test]
+fn what_another_program_has_fitted_is_used_and_nothing_is_loaded_without_a_change() {
+    let site = Site::indexed();
+    let encoder = site.state.resources.encoder.as_ref();
+    let before = site.state.require_pool().unwrap();
+    site.state.refresh_pool().unwrap();
+    site.index();
+    assert!(Arc::ptr_eq(&before, &site.state.require_pool().unwrap()));
+    let mut fitted = before.weights(encoder).clone();
+    fitted.gaps.bias = -1.25;
+    let other = Library::open(&site.path("library")).unwrap();
+    other.write_calibration(&other.calibration_file(), &fitted).unwrap();
+    site.state.refresh_pool().unwrap();
+    assert_eq!(*site.state.require_pool().unwrap().weights(encoder), fitted);
 }
