@@ -12,8 +12,9 @@ const ABOUT: f32 = 1.5;
 /// How much less likely than the step's own clip another may be for an action, where the own one is clearly about
 /// another action.
 const NEARLY: f32 = 1.0;
-/// How far below the threshold the own clip may be where no other is likelier: it was found for the whole step.
-const DOUBT: f32 = 1.0;
+/// How far below the threshold the own clip may be where no other is likelier: it was found for the whole step, whose
+/// words it need not repeat part by part.
+const DOUBT: f32 = 3.0;
 
 /// For each action of a step, in the order of its text, the clip that shows it, if one does. Row i of `odds` holds
 /// the log-odds of action i above the threshold of a shown step, by clip; the clips are of one video, in its
@@ -84,8 +85,8 @@ mod tests {
 
     #[test]
     fn the_own_clip_has_the_benefit_of_some_doubt() {
-        check(&[&[-2.0, -0.9], &[-3.0, 5.0]], 1, &[Some(1), Some(1)]);
-        check(&[&[-2.0, -1.1], &[-3.0, 5.0]], 1, &[None, Some(1)]);
+        check(&[&[-4.0, -2.9], &[-3.0, 5.0]], 1, &[Some(1), Some(1)]);
+        check(&[&[-4.0, -3.1], &[-3.0, 5.0]], 1, &[None, Some(1)]);
         check(&[&[-0.5, -0.9], &[-3.0, 5.0]], 1, &[None, Some(1)]);
     }
 

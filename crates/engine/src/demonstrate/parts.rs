@@ -11,6 +11,7 @@ use stitch_core::procedure::Procedure;
 
 use super::{Options, Place, Wish};
 use crate::calibration::Calibration;
+use crate::lexicon::words;
 use crate::recipe::clauses;
 
 /// How many clips on each side of a step's clip may show its other actions. Chosen by hand.
@@ -31,7 +32,7 @@ pub(super) struct Actions {
 /// The actions of the compound steps, each with its step.
 pub(super) fn actions(procedure: &Procedure) -> Vec<(usize, String)> {
     let of_step = |(step, text): (usize, &String)| {
-        let actions = clauses::parts(text).actions;
+        let actions = clauses::orders(text);
         let compound = (2..=MAX_ACTIONS).contains(&actions.len());
         let actions = if compound { actions } else { Vec::new() };
         actions.into_iter().map(move |action| (step, action))
@@ -140,13 +141,18 @@ impl Actions {
         }
         let part = |(action, shown): (usize, Option<usize>)| FoundPart {
             text: self.texts[action].clone(),
-            shown: shown.is_some(),
+            shown: shown.is_some() || refers_back(&self.texts[action]),
             clip: shown
                 .filter(|clip| *clip != near.own)
                 .and_then(|clip| found(action, near.clips[clip]).copied()),
         };
         actions.into_iter().zip(shown).map(part).collect()
     }
+}
+
+/// Whether the action alone does not say what it is done to: then it cannot be said that nothing shows it.
+fn refers_back(action: &str) -> bool {
+    words::words(action).iter().any(|word| words::is_pronoun(&word.low))
 }
 
 impl Nearby {

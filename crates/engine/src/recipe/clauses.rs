@@ -34,6 +34,13 @@ pub fn parts(text: &str) -> StepParts {
     parts
 }
 
+/// What a step orders, without remarks ("a few lumps are fine").
+pub fn orders(text: &str) -> Vec<String> {
+    let words = words(text);
+    let actions = sentences(&words).flat_map(|sentence| Clauses::of(sentence).actions);
+    actions.filter(|action| action.verb.is_some()).map(|action| phrase(&action.words)).collect()
+}
+
 /// A sentence of a step.
 pub(super) struct Clauses<'a> {
     pub actions: Vec<SubAction>,
@@ -680,6 +687,7 @@ mod tests {
     #[test]
     fn what_has_no_action_is_kept_and_nothing_is_nothing() {
         assert_eq!(parts("Overnight.").actions, ["overnight"]);
+        assert_eq!(orders("Whisk the eggs; a few lumps are fine."), ["whisk the eggs"]);
         assert_eq!(parts(" … "), StepParts::default());
     }
 
