@@ -66,7 +66,7 @@ fn what_is_wrong_with_a_graph_is_said() {
     assert!(matches!(cut, Err(NnError::Graph { .. })));
     let graph = Graph::from_bytes(&runtime, "mini", whole).unwrap();
     let error = graph.run(&[], "colours").unwrap_err().to_string();
-    assert_eq!(error, "mini: there is no output `colours`; there is features");
+    assert!(error.starts_with("mini: there is no output `colours`; there is features"), "{error}");
 }
 
 #[test]

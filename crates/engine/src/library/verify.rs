@@ -138,8 +138,9 @@ impl Library {
     fn verify_database(&self) -> Result<Vec<Damage>, LibraryError> {
         let reasons = self.read(|database| {
             let mut reasons = integrity(database)?;
-            let stored: String =
-                database.query_row("SELECT encoder_sha256 FROM state", [], |row| row.get(0))?;
+            let state = "SELECT encoder_sha256, generation, last_video FROM state";
+            let (stored, _, _): (String, i64, i64) =
+                database.query_row(state, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
             if stored != checksum::of_encoder(database)? {
                 reasons.push("the name of the encoder has changed since it was written".into());
             }
