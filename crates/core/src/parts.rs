@@ -94,7 +94,7 @@ mod tests {
     fn actions_stay_in_order() {
         // washing is shown after the own clip, which shows shredding: it is another washing
         check(&[&[5.0, -3.0], &[-3.0, 4.0]], 0, &[Some(0), Some(1)]);
-        check(&[&[-3.0, 4.0], &[5.0, -3.0]], 0, &[None, Some(0)]);
+        check(&[&[-3.5, 4.0], &[5.0, -3.5]], 0, &[None, Some(0)]);
         check(&[&[-2.0, 1.0, 9.0], &[-3.0, 5.0, 0.0]], 1, &[Some(1), Some(1)]);
     }
 
