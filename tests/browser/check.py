@@ -21,7 +21,17 @@ import urllib.request
 from webdriver import Browser
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-RECIPE = (ROOT / "examples/vegan-taco.txt").read_text()
+# In the words of the library: the sentence model of these tests has random weights, so only equal words are sure.
+RECIPE = """Vegan tacos
+
+1. Let the black beans simmer over a low flame
+2. Mash the avocado in a bowl
+3. Hold the lettuce under running water and rinse the lettuce well
+4. Shred the lettuce with the knife
+5. Chop the tomato into pieces
+6. Warm the tortilla in a dry pan
+7. Cut the lime in half and squeeze the lime over the taco
+"""
 LISTED = "Salsa\n\nIngredients\n- 2 tomatoes\n- 1 lime\n- salt\n\nMethod\n1. Dice the tomatoes.\n2. Squeeze the lime over them.\n3. Season with salt.\n"
 SIZES = [(1280, "light"), (1280, "dark"), (390, "light"), (390, "dark")]
 
@@ -178,7 +188,7 @@ class Checks:
         self.browser.keys("\ue003")
         assert len(self.browser.run(texts)) == 7
         self.browser.run("const t = document.querySelector('#text'); t.dispatchEvent(new Event('input'))")
-        self.browser.wait("return document.querySelectorAll('#edit textarea')[1].value.startsWith('Make')")
+        self.browser.wait("return document.querySelectorAll('#edit textarea')[1].value.startsWith('Mash')")
         self.browser.click("#go")
         self.browser.wait("return location.pathname.startsWith('/demonstrations/') && document.querySelector('#steps')", 60, "the demonstration is found")
         self.path = self.browser.run("return location.pathname")
