@@ -9,6 +9,7 @@ use stitch_core::pool::Pool;
 
 use crate::encoder::EncoderId;
 use crate::models::Store;
+use crate::moments::Moments;
 use crate::sentence::SentenceEncoder;
 
 /// The procedure to score candidates of; row i of both features belongs to step i.
@@ -18,8 +19,18 @@ pub struct Query<'a> {
     pub text: &'a Features,
     /// By F_M's text tower, in the space of the clips.
     pub clip: &'a Features,
-    /// M, where it was made.
-    pub map: Option<&'a StepMap>,
+    /// What the search knows, where there was one.
+    pub search: Option<Search<'a>>,
+}
+
+/// M and the pictures of its clips.
+#[derive(Clone, Copy, Debug)]
+pub struct Search<'a> {
+    /// M as candidates are made of it.
+    pub used: &'a StepMap,
+    /// The same with unlikely matches.
+    pub all: &'a StepMap,
+    pub moments: &'a Moments,
 }
 
 /// Why candidates have no score.
@@ -54,6 +65,11 @@ pub trait Scorer: Send + Sync {
 
     /// Higher is better. Scores of different queries need not compare.
     fn score(&self, query: &Query, pool: &Pool, candidates: &[Sequence]) -> Scores;
+
+    /// Whether it compares answers with different gaps, and nothing is added to its scores.
+    fn decides(&self) -> bool {
+        false
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -79,7 +95,7 @@ pub struct ScorerEntry {
 impl Query<'_> {
     /// M's log probability that the clip shows the step where M has the pair, else the cosine.
     fn similarity(&self, step: usize, clip: ClipId, pool: &Pool) -> f32 {
-        let found = self.map.and_then(|map| map.steps.get(step)?.iter().find(|m| m.clip == clip));
+        let found = self.search.and_then(|search| search.used.steps.get(step)?.iter().find(|m| m.clip == clip));
         let by_encoder = || similarity(self.clip.row(step), pool.clip_features().row(clip.row()));
         found.map_or_else(by_encoder, |found| found.log_prob)
     }
@@ -116,7 +132,7 @@ pub struct AverageSimilarity;
 
 impl AverageSimilarity {
     pub const ENTRY: ScorerEntry =
-        ScorerEntry { name: "average-similarity", load: |_| Ok(Some(Box::new(Self))) };
+        ScorerEntry { name: "similarity", load: |_| Ok(Some(Box::new(Self))) };
 }
 
 impl Scorer for AverageSimilarity {
@@ -160,7 +176,7 @@ mod tests {
     fn the_mean_over_steps_with_gaps_at_nothing() {
         let steps = features(&[[1.0, 0.0], [0.6, 0.8]]);
         let texts = ["a".to_owned(), "b".to_owned()];
-        let query = Query { texts: &texts, text: &steps, clip: &steps, map: None };
+        let query = Query { texts: &texts, text: &steps, clip: &steps, search: None };
         let candidates = [[0, 1], [0, 0], [1, 0], [0, -1], [-1, -1]].map(|rows| sequence(&rows));
         let scores = AverageSimilarity.score(&query, &pool(), &candidates).unwrap();
         assert_eq!(scores, [0.9, 0.8, 0.3, 0.5, 0.0]);
@@ -169,7 +185,7 @@ mod tests {
     #[test]
     fn what_does_not_belong_together_is_told() {
         let steps = features(&[[1.0, 0.0]]);
-        let query = Query { texts: &[], text: &steps, clip: &steps, map: None };
+        let query = Query { texts: &[], text: &steps, clip: &steps, search: None };
         let score = |rows: &[i64]| AverageSimilarity.score(&query, &pool(), &[sequence(rows)]);
         assert!(matches!(score(&[0, 1]), Err(ScorerError::Steps { expected: 1, found: 2 })));
         assert!(matches!(score(&[2]), Err(ScorerError::Clip { clip: 2, clips: 2 })));

@@ -234,7 +234,7 @@ proptest! {
             Sequence(clips.into_iter().map(|clip| clip.map(ClipId)).collect())
         };
         let candidates: Vec<Sequence> = candidates.into_iter().map(sequence).collect();
-        let query = Query { texts: &[], text: &steps, clip: &steps, map: None };
+        let query = Query { texts: &[], text: &steps, clip: &steps, search: None };
         let scores = evaluator.score(&query, &pool, &candidates).unwrap();
         for (score, candidate) in scores.iter().zip(&candidates) {
             let expected = match candidate.0.iter().flatten().count() {
@@ -250,7 +250,7 @@ proptest! {
 fn a_procedure_longer_than_the_evaluator_takes_still_gets_a_score() {
     let (pool, steps) = (pool(7), features(300, 6, 3));
     let sequence = Sequence((0..300).map(|i| Some(ClipId(i % 7))).collect());
-    let query = Query { texts: &[], text: &steps, clip: &steps, map: None };
+    let query = Query { texts: &[], text: &steps, clip: &steps, search: None };
     let scores = tiny(BOTH[0]).score(&query, &pool, &[sequence]).unwrap();
     assert!(scores[0].is_finite() && scores[0] > -1e3);
 }
@@ -334,7 +334,7 @@ fn of_two_domains_the_one_asked_for_or_the_nearest_judges() {
     let score = |scorer: &dyn Scorer, said: &str| {
         let texts = [said.to_owned(), said.to_owned()];
         let text = sentence.encode(&texts).unwrap();
-        let query = Query { texts: &texts, text: &text, clip: &steps, map: None };
+        let query = Query { texts: &texts, text: &text, clip: &steps, search: None };
         scorer.score(&query, &pool, &candidates).unwrap()
     };
     let alone = |domain: &str| Evaluator::load(&folder.path().join(domain)).unwrap();

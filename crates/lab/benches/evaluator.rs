@@ -134,7 +134,7 @@ fn score(evaluator: &Evaluator) -> f64 {
     let pool =
         Pool::new((0..STEPS * CLIPS).map(clip).collect(), rows.clone(), rows).expect("a pool");
     let steps = Features::new(DIM, numbers(STEPS * DIM)).expect("rows");
-    let query = Query { texts: &[], text: &steps, clip: &steps, map: None };
+    let query = Query { texts: &[], text: &steps, clip: &steps, search: None };
     let candidate = |number: usize| {
         let clip = |step: usize| {
             (step * CLIPS + (number * 7 + number * number % 11 * step) % CLIPS) as u32

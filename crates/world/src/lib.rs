@@ -11,6 +11,7 @@ pub mod narration;
 pub mod script;
 pub mod truth;
 pub mod library;
+pub mod questions;
 pub mod settings;
 mod folder;
 mod foley;

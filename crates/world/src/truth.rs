@@ -173,13 +173,17 @@ pub fn flow_problem<'a>(steps: impl IntoIterator<Item = &'a [Thing]>) -> Option<
             return Some(format!("{kind:?} goes back from {before:?} to {after:?}"));
         }
         if let Some(last) = states.insert(kind, after)
-            && last != before
-            && !grows(kind, last, before)
+            && !is_consistent(kind, last, before)
         {
             return Some(format!("{kind:?} was {last:?} and is suddenly {before:?}"));
         }
     }
     None
+}
+
+/// Whether a thing that was left in one state may be seen in another next.
+pub fn is_consistent(kind: Kind, left: State, seen: State) -> bool {
+    left == seen || grows(kind, left, seen)
 }
 
 /// Plants change by themselves between two steps, forward only.

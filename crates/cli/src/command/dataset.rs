@@ -13,11 +13,16 @@ use stitch_lab::dataset::recipes::recipes;
 use stitch_lab::dataset::rules::{Rules, TemporallySampled};
 use stitch_lab::dataset::{self, Build, BuildReport, MineOptions, Mixer, build, groups};
 
+use stitch_lab::suite::labels;
+use stitch_lab::train::answers as train;
+use stitch_world::questions;
+use stitch_world::truth::Truth;
+
 use super::convert::{self, ConvertArguments};
 use super::show::{self, ShowArguments};
 use crate::failure::Failure;
 use crate::options::{Choices, DomainArguments, LanguageModelArguments, choice};
-use crate::setup::Setup;
+use crate::setup::{ScorerArguments, Setup};
 
 #[derive(Subcommand)]
 pub enum DatasetCommand {
@@ -25,11 +30,32 @@ pub enum DatasetCommand {
     Mine(MineArguments),
     /// Mix procedures from groups of similar videos
     Mix(MixArguments),
+    /// Find candidate answers to questions about a made-up library, for `stitch train --answers`
+    Answers(AnswersArguments),
     /// Show the content of a file of procedures, or render one of them
     Show(ShowArguments),
     /// Convert published annotations (COIN, CrossTask, HiREST, HT-Step, YouCook2, NIV, detours) into a
     /// set that `stitch eval --data` reads
     Convert(ConvertArguments),
+}
+
+#[derive(Args)]
+pub struct AnswersArguments {
+    /// The folder that `stitch world render` wrote and the library indexes
+    #[arg(value_name = "DIR")]
+    world: PathBuf,
+    /// The file to write
+    #[arg(long, short, default_value = "answers.safetensors", value_name = "FILE")]
+    output: PathBuf,
+    /// Instead of questions, labelled procedures in natural wording, as `stitch eval natural` reads them
+    #[arg(long, value_name = "SET")]
+    natural: Option<PathBuf>,
+    /// The number of questions of each kind
+    #[arg(long, default_value_t = 100, value_name = "N")]
+    questions: usize,
+    /// The seed of the questions
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
 }
 
 #[derive(Args)]
@@ -39,6 +65,31 @@ pub struct MineArguments {
     /// How many groups to print
     #[arg(long, short, default_value_t = 10)]
     number: usize,
+}
+
+fn answers(arguments: &AnswersArguments, setup: &Setup) -> Result<u8, Failure> {
+    let AnswersArguments { world, output, natural, questions, seed } = arguments;
+    let truth = Truth::read(&world.join("truth.json"))?;
+    let session = setup.open(&ScorerArguments::default())?;
+    let with = session.demonstrator();
+    let groups = match natural {
+        Some(set) => {
+            let procedures = labels::read(set)?;
+            train::natural_groups(&with, Some(&truth), &procedures, &setup.progress)?
+        }
+        None => {
+            let asked = questions::questions(&truth, *questions, *seed);
+            train::groups(&with, &truth, &asked, &setup.progress)?
+        }
+    };
+    train::write(&groups, output)?;
+    let candidates: usize = groups.iter().map(|group| group.judged.len()).sum();
+    let json = json!({"file": output, "questions": groups.len(), "candidates": candidates});
+    setup.print(json, || {
+        let questions = count(groups.len(), "question");
+        println!("{questions} with {candidates} candidate answers, in {}", output.display());
+    });
+    Ok(0)
 }
 
 #[derive(Args)]
@@ -106,6 +157,7 @@ pub fn run(command: &DatasetCommand, setup: &Setup) -> Result<u8, Failure> {
     match command {
         DatasetCommand::Mine(arguments) => mine(arguments, setup),
         DatasetCommand::Mix(arguments) => mix(arguments, setup),
+        DatasetCommand::Answers(arguments) => answers(arguments, setup),
         DatasetCommand::Show(arguments) => show::run(arguments, setup),
         DatasetCommand::Convert(arguments) => convert::run(arguments, setup),
     }

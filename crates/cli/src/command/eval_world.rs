@@ -4,20 +4,24 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use clap::builder::PossibleValuesParser;
 use serde_json::json;
-use stitch_engine::demonstrate::Options;
+use stitch_engine::demonstrate::{Demonstrator, Options};
 use stitch_engine::files;
+use stitch_engine::scorers;
+use stitch_lab::suite::answers::{self, QuestionGroup};
 use stitch_lab::suite::labels;
 use stitch_lab::suite::made_up::{self, AnswerReport};
 use stitch_lab::suite::natural::{self, Group, NaturalReport};
 use stitch_lab::suite::reliability::{self, GroupReliability};
 use stitch_world::library::mixed;
+use stitch_world::questions;
 use stitch_world::truth::Truth;
 
 use super::calibrate::read_world;
 use crate::failure::Failure;
 use crate::options::GapArguments;
-use crate::setup::{ScorerArguments, Setup};
+use crate::setup::{ScorerArguments, Session, Setup};
 use crate::table;
 
 /// Answer mixed procedures from the made-up library and compare every step with the ground truth
@@ -29,6 +33,14 @@ pub struct WorldArguments {
     /// The number of procedures
     #[arg(long, default_value_t = 30)]
     procedures: usize,
+    /// Also ask so many questions of each kind that need the whole sequence: steps that say "it", things in
+    /// another state, steps that nothing shows
+    #[arg(long, default_value_t = 0, value_name = "N")]
+    questions: usize,
+    /// The method that answers to these questions are compared with
+    #[arg(long, default_value = "similarity", value_name = "NAME",
+        value_parser = PossibleValuesParser::new(scorers::names()))]
+    against: String,
     /// The seed of the procedures
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -80,6 +92,9 @@ pub fn run_world(arguments: &WorldArguments, setup: &Setup) -> Result<u8, Failur
     options.validate().map_err(|error| Failure::usage(error.to_string()))?;
     let truth = Truth::read(&arguments.world.join("truth.json"))?;
     let session = setup.open(&arguments.scorer)?;
+    if arguments.questions > 0 {
+        return ask(arguments, &truth, &session, &options, setup);
+    }
     let procedures = mixed(&truth, arguments.procedures, arguments.seed);
     let with = session.demonstrator();
     let report = made_up::evaluate(&with, &procedures, &options, &setup.progress)?;
@@ -88,6 +103,36 @@ pub fn run_world(arguments: &WorldArguments, setup: &Setup) -> Result<u8, Failur
         print!("{} mixed procedures, {} steps; ", report.procedures, report.steps);
         println!("encoder {encoder}, scorer {scorer}");
         print(&report);
+    });
+    Ok(0)
+}
+
+/// Asks questions of every kind, of the scorer in use and of another.
+fn ask(
+    arguments: &WorldArguments,
+    truth: &Truth,
+    session: &Session,
+    options: &Options,
+    setup: &Setup,
+) -> Result<u8, Failure> {
+    let against = ScorerArguments { scorer: Some(arguments.against.clone()), domain: None };
+    let other = setup.load_scorer(&against, session.encoder.as_ref(), &session.sentences)?;
+    let with = session.demonstrator();
+    let without = Demonstrator { scorer: other.as_ref(), ..session.demonstrator() };
+    let asked = questions::questions(truth, arguments.questions, arguments.seed);
+    let groups = answers::compare([&with, &without], truth, &asked, options, &setup.progress)?;
+    let json = json!({"scorer": with.scorer.name(), "against": arguments.against, "groups": groups});
+    setup.print(json, || {
+        println!("questions answered without any fault, in percent, and steps and states that are right");
+        let other = format!(">{}", arguments.against);
+        let own = format!(">{}", with.scorer.name());
+        let row = |group: &QuestionGroup| {
+            let estimates = [&group.perfect, &group.other, &group.gain, &group.right, &group.consistent];
+            let cells = estimates.into_iter().map(table::percent);
+            [group.name.clone(), group.questions.to_string()].into_iter().chain(cells).collect()
+        };
+        let rows: Vec<Vec<String>> = groups.iter().map(row).collect();
+        table::print(&["", ">questions", &own, &other, ">difference", ">steps", ">states"], &rows);
     });
     Ok(0)
 }

@@ -13,6 +13,7 @@ use stitch_lab::collection::Collection;
 use stitch_lab::dataset;
 use stitch_lab::suite::plain::load::{Encoders, load};
 use stitch_lab::suite::plain::set::{Needs, Set};
+use stitch_lab::train::answers::{self, AnswerTraining, train_answers};
 use stitch_lab::train::{
     Epoch, NegativeRates, Schedule, TrainDevice, TrainEvent, TrainOptions, TrainOutput, Trained,
     train,
@@ -37,6 +38,13 @@ pub struct TrainArguments {
     /// repeated
     #[arg(long, value_name = "DIR")]
     set: Vec<PathBuf>,
+    /// Train the evaluator that decides `stitch make` on candidate answers that `stitch dataset answers` wrote;
+    /// may be repeated
+    #[arg(long, value_name = "FILE", requires = "choose", conflicts_with_all = ["data", "set"])]
+    answers: Vec<PathBuf>,
+    /// Candidate answers of other tasks, on which the best epoch is chosen
+    #[arg(long, value_name = "FILE", requires = "answers")]
+    choose: Option<PathBuf>,
     /// The encoder of the set
     #[arg(long, default_value = "mini", value_name = "NAME", requires = "set")]
     encoder: String,
@@ -234,6 +242,9 @@ fn share(most: f64) -> impl Fn(&str) -> Result<f64, String> + Clone {
 }
 
 pub fn run(arguments: &TrainArguments, setup: &Setup) -> Result<u8, Failure> {
+    if let Some(choose) = &arguments.choose {
+        return of_answers(arguments, choose, setup);
+    }
     let data = match (&arguments.data, arguments.set.as_slice()) {
         (None, []) => Some(PathBuf::from("procedures.jsonl")),
         (data, _) => data.clone(),
@@ -250,6 +261,34 @@ pub fn run(arguments: &TrainArguments, setup: &Setup) -> Result<u8, Failure> {
     let folder = &arguments.out;
     let json = json!({"event": "trained", "folder": folder, "metrics": trained.metrics});
     setup.print(json, || print(&trained, folder));
+    Ok(0)
+}
+
+/// Trains on candidate answers.
+fn of_answers(arguments: &TrainArguments, choose: &Path, setup: &Setup) -> Result<u8, Failure> {
+    let mut training = Vec::new();
+    for path in &arguments.answers {
+        training.extend(answers::read(path)?);
+    }
+    let choosing = answers::read(choose)?;
+    let options = AnswerTraining {
+        epochs: arguments.optimisation.epochs as usize,
+        rate: arguments.optimisation.rate.unwrap_or(AnswerTraining::default().rate),
+        decay: arguments.optimisation.decay,
+        seed: arguments.seed,
+        ..AnswerTraining::default()
+    };
+    let report = |epoch: usize, loss: f32, right: f64| {
+        let event = json!({"event": "epoch", "epoch": epoch + 1, "loss": loss, "right": right});
+        setup.print(event, || {
+            println!("epoch {}: loss {loss:.4}, {:.1} % of decisions right", epoch + 1, 100.0 * right);
+        });
+    };
+    let trained = train_answers(&training, &choosing, &options, &report, &setup.progress)?;
+    let card = answers::card(&arguments.answers, choose, &options, &arguments.licence)?;
+    trained.save(&arguments.out, card, arguments.precision)?;
+    let json = json!({"event": "trained", "folder": arguments.out});
+    setup.print(json, || println!("trained: {}", arguments.out.display()));
     Ok(0)
 }
 
@@ -297,6 +336,7 @@ impl NetworkArguments {
             similarity: has("similarity"),
             standing: has("standing"),
             source: has("source"),
+            answer: false,
         };
         let config = Config {
             width: self.width.unwrap_or(preset.width),

@@ -7,6 +7,7 @@ pub mod wishes;
 mod parts;
 pub mod stock;
 mod describe;
+mod decide;
 pub mod doubts;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -15,7 +16,7 @@ use serde::Serialize;
 use stitch_core::belief::Evidence;
 use stitch_core::clip::{ClipId, VideoId};
 use stitch_core::cover::{self, KBestOptions, Sequence};
-use stitch_core::gaps::{self, GapModel, Judgement};
+use stitch_core::gaps::{self, GapModel, Judgement, Ranked};
 use stitch_core::map::{MapError, Match, StepMap};
 use stitch_core::pool::Pool;
 use stitch_core::procedure::Procedure;
@@ -23,9 +24,12 @@ use stitch_core::timeline::{self, Room, TimelineOptions};
 
 use crate::calibration::Calibration;
 use crate::encoder::{Encoder, EncoderError};
+use crate::evaluator::Batch;
+use crate::evaluator::answer::AnswerInputs;
 use crate::library::{Library, LibraryError};
 use crate::options::{OptionError, seconds, within};
-use crate::scorer::{Query, Scorer, ScorerError};
+use crate::moments::Moments;
+use crate::scorer::{AverageSimilarity, Query, Scorer, ScorerError, Search};
 use crate::sentence::SentenceEncoder;
 use crate::summarise::chat::Chat;
 pub use demonstration::{
@@ -117,6 +121,11 @@ impl Options {
         within("candidates", self.candidates as f64, [1.0, 10_000.0], "")
     }
 
+    /// Whether gaps are weighed against clips, not set by a threshold of the user's.
+    fn may_doubt(&self) -> bool {
+        self.threshold.is_none() && self.gaps == GapPolicy::Balanced
+    }
+
     /// The least probability of what a clip with this evidence shows.
     fn threshold_of(&self, calibration: &Calibration, evidence: &Evidence) -> f32 {
         let balanced = calibration.threshold(evidence);
@@ -198,16 +207,12 @@ pub fn solve(
     let videos = stock.usable(&options.sources)?;
     let allowed = |id| videos.contains_key(&pool.clip(id).video);
     let calibration = &stock.calibration(with.encoder);
-    let (model, limits) = (calibration.belief(), limits(options));
-    let mut map = map_within(&asked.steps(), pool, allowed, &model, &options.wishes, limits)?;
-    map.collapse(pool, with.library);
-    let Kept { used, all, .. } = &mut map;
-    let solve = |used: &StepMap| rank(with, asked, used, pool, options);
-    let judge = |best: &Sequence, used: &StepMap| {
-        let judge = Judge { used, all, pool, calibration, options };
-        judge.judge(best)
+    let map = mapped(with, stock, asked, options, allowed)?;
+    let found = search(with, stock, asked, (&map, calibration), options)?;
+    let (ranked, shown) = match with.scorer.decides() {
+        true => found.decided(with.scorer, asked)?,
+        false => found.settled,
     };
-    let (ranked, shown) = gaps::settle(used, solve, judge)?;
     let best = &ranked[0].0;
     let parts = asked.actions.complete(best, pool, calibration, options)?;
     let clips = played(best, &parts);
@@ -217,6 +222,96 @@ pub fn solve(
     let solution =
         describe::Solution { ranked: &ranked, shown: &shown, parts: &parts, cuts: &cuts };
     describe::describe(with, stock, asked, &map, &solution, options)
+}
+
+/// M for this query, one match for each piece of footage.
+fn mapped(
+    with: &Demonstrator<'_>,
+    stock: &Stock,
+    asked: &Asked,
+    options: &Options,
+    allowed: impl Fn(ClipId) -> bool,
+) -> Result<Kept, DemonstrateError> {
+    let (pool, model) = (&stock.pool, stock.calibration(with.encoder).belief());
+    let wishes = &options.wishes;
+    let mut map = map_within(&asked.steps(), pool, allowed, &model, wishes, limits(options))?;
+    map.collapse(pool, with.library);
+    Ok(map)
+}
+
+/// The candidates of a query and the answer without F_R.
+struct Found<'a> {
+    judge: Judge<'a>,
+    moments: Moments,
+    /// Before gaps were decided.
+    ranked: Ranked,
+    settled: (Ranked, Vec<Option<f32>>),
+}
+
+fn search<'a>(
+    with: &Demonstrator<'_>,
+    stock: &'a Stock,
+    asked: &Asked,
+    (map, calibration): (&'a Kept, &'a Calibration),
+    options: &'a Options,
+) -> Result<Found<'a>, DemonstrateError> {
+    let (pool, used, all) = (&stock.pool, &map.used, &map.all);
+    let clips = used.steps.iter().flatten().map(|found| found.clip);
+    let moments = Moments::of(clips, pool, |video| {
+        with.encoder.sees().then(|| stock.seconds(with.library, video)).flatten()
+    });
+    let judge = Judge { used, all, pool, calibration, options };
+    let solve = |used: &StepMap| {
+        let search = Search { used, all, moments: &moments };
+        rank(with, &Query { search: Some(search), ..asked.query() }, pool, options)
+    };
+    let judged = |best: &Sequence, used: &StepMap| Judge { used, ..judge }.judge(best);
+    let settled = gaps::settle(&mut used.clone(), solve, judged)?;
+    let ranked = solve(used)?;
+    Ok(Found { judge, moments, ranked, settled })
+}
+
+impl Found<'_> {
+    /// Candidate answers, with gaps.
+    fn answers(&self) -> Vec<Sequence> {
+        decide::answers(&self.ranked, &self.settled.0[0].0, &self.judge)
+    }
+
+    fn search(&self) -> Search<'_> {
+        Search { used: self.judge.used, all: self.judge.all, moments: &self.moments }
+    }
+
+    /// The answers by F_R's score, best first, and how likely each clip of the best shows its step.
+    fn decided(
+        &self,
+        scorer: &dyn Scorer,
+        asked: &Asked,
+    ) -> Result<(Ranked, Vec<Option<f32>>), ScorerError> {
+        let answers = self.answers();
+        let query = Query { search: Some(self.search()), ..asked.query() };
+        let scores = scorer.score(&query, self.judge.pool, &answers)?;
+        let mut ranked: Ranked = answers.into_iter().zip(scores).collect();
+        ranked.sort_by(|(_, a), (_, b)| b.total_cmp(a));
+        let shown = self.judge.probabilities(&ranked[0].0);
+        Ok((ranked, shown))
+    }
+}
+
+/// The candidate answers of a query and what F_R is told of them; for training it.
+pub fn answer_candidates(
+    with: &Demonstrator<'_>,
+    stock: &Stock,
+    asked: &Asked,
+    options: &Options,
+) -> Result<(Vec<Sequence>, Batch), DemonstrateError> {
+    let calibration = stock.calibration(with.encoder);
+    let map = mapped(with, stock, asked, options, |_| true)?;
+    let found = search(with, stock, asked, (&map, &calibration), options)?;
+    let (answers, query) = (found.answers(), asked.query());
+    let inputs = AnswerInputs::new(&query, found.search(), &stock.pool);
+    let mut batch = Batch::default();
+    answers.iter().for_each(|answer| inputs.add(answer, &mut batch));
+    Ok((answers, batch))
 }
 
 /// What the decision about gaps goes by for the chosen clip of a step.
@@ -236,21 +331,18 @@ pub fn gap_features(
     asked: &Asked,
     options: &Options,
 ) -> Result<Vec<Option<GapEvidence>>, DemonstrateError> {
-    let pool = &stock.pool;
     let calibration = stock.calibration(with.encoder);
-    let (model, limits) = (calibration.belief(), limits(options));
-    let mut map = map_within(&asked.steps(), pool, |_| true, &model, &options.wishes, limits)?;
-    map.collapse(pool, with.library);
-    let ranked = rank(with, asked, &map.used, pool, options)?;
-    let (used, all) = (&map.used, &map.all);
-    let judge = Judge { used, all, pool, calibration: &calibration, options };
-    let (best, model) = (&ranked[0].0, GapModel::from(calibration.gaps));
+    let map = mapped(with, stock, asked, options, |_| true)?;
+    let found = search(with, stock, asked, (&map, &calibration), options)?;
+    let Found { judge, ranked, .. } = found;
+    let (best, model) = (&ranked[0].0, GapModel::from(judge.calibration.gaps));
     let evidence = |(step, features): (usize, Option<[f32; gaps::FEATURES]>)| {
         let features = features?;
         let (probability, threshold) = (model.probability(&features), judge.threshold(best, step)?);
         Some(GapEvidence { features, probability, threshold })
     };
-    Ok(gaps::features(best, used, all, pool).into_iter().enumerate().map(evidence).collect())
+    let features = gaps::features(best, judge.used, judge.all, judge.pool);
+    Ok(features.into_iter().enumerate().map(evidence).collect())
 }
 
 /// A clip is a match as long as taking it can cost less than leaving its source for the best one and
@@ -259,24 +351,25 @@ fn limits(options: &Options) -> Limits {
     Limits { top: options.top, margin: (2.0 * options.k_best.switch_cost) as f32 }
 }
 
-/// The candidates for this M with their scores, best first; never empty.
+/// The candidates for this M with their scores, best first; never empty. A scorer that decides comes later:
+/// until then they are ranked by similarity.
 fn rank(
     with: &Demonstrator<'_>,
-    asked: &Asked,
-    map: &StepMap,
+    query: &Query<'_>,
     pool: &Pool,
     options: &Options,
-) -> Result<Vec<(Sequence, f32)>, ScorerError> {
-    let candidates = candidates(map, pool, options);
-    let query = Query { map: Some(map), ..asked.query() };
-    let scores = with.scorer.score(&query, pool, &candidates)?;
+) -> Result<Ranked, ScorerError> {
+    let candidates = query.search.map_or(Vec::new(), |of| candidates(of.used, pool, options));
+    let scorer = if with.scorer.decides() { &AverageSimilarity } else { with.scorer };
+    let scores = scorer.score(query, pool, &candidates)?;
     let scores = with_price_of_changes(&scores, &candidates, pool, options);
-    let mut ranked: Vec<(Sequence, f32)> = candidates.into_iter().zip(scores).collect();
+    let mut ranked: Ranked = candidates.into_iter().zip(scores).collect();
     ranked.sort_by(|(_, a), (_, b)| b.total_cmp(a));
     Ok(ranked)
 }
 
 /// Decides which clips of a solution show their steps.
+#[derive(Clone, Copy)]
 struct Judge<'a> {
     /// M as the search had it.
     used: &'a StepMap,
@@ -291,15 +384,18 @@ impl Judge<'_> {
     /// What a person fixed is never refused.
     fn judge(&self, best: &Sequence) -> Judgement {
         let shown = self.probabilities(best);
-        let fixed =
-            |step: &usize| self.options.wishes.get(step).is_some_and(|wish| wish.fixed.is_some());
         let is_refused = |step: &usize| {
             let least = shown[*step].zip(self.threshold(best, *step));
-            !fixed(step) && least.is_some_and(|(probability, least)| probability < least)
+            !self.is_fixed(*step) && least.is_some_and(|(probability, least)| probability < least)
         };
         let refused =
             (0..best.0.len()).filter(is_refused).map(|step| (step, self.instead(best, step)));
         Judgement { refused: refused.collect(), shown }
+    }
+
+    /// Whether a person has decided the step.
+    fn is_fixed(&self, step: usize) -> bool {
+        self.options.wishes.get(&step).is_some_and(|wish| wish.fixed.is_some())
     }
 
     /// How likely each clip shows its step, given the whole solution.

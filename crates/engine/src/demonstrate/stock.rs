@@ -1,6 +1,7 @@
 //! What queries read of a library, held in memory between them, and the query encoded once.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use stitch_core::clip::{ClipId, VideoId};
 use stitch_core::features::Features;
@@ -26,6 +27,8 @@ pub struct Stock {
     pub videos: BTreeMap<VideoId, VideoRecord>,
     /// Fitted on labels of this library.
     fitted: Option<Calibration>,
+    /// Features of the seconds of videos that were asked for; none where there are none.
+    seconds: Mutex<HashMap<VideoId, Option<Arc<Features>>>>,
 }
 
 impl Stock {
@@ -38,7 +41,7 @@ impl Stock {
             None
         });
         let videos = ready.map(|video| (VideoId(video.id), video)).collect();
-        Ok(Self { pool, videos, fitted })
+        Ok(Self { pool, videos, fitted, seconds: Mutex::default() })
     }
 
     /// The videos that may be used; an error if that is none.
@@ -53,6 +56,12 @@ impl Stock {
             .map(|(id, video)| (*id, video))
             .collect();
         if usable.is_empty() { Err(DemonstrateError::NoSource) } else { Ok(usable) }
+    }
+
+    /// What F_M makes of each second of a video; read once.
+    pub(super) fn seconds(&self, library: &Library, video: VideoId) -> Option<Arc<Features>> {
+        let mut known = self.seconds.lock().unwrap_or_else(PoisonError::into_inner);
+        known.entry(video).or_insert_with(|| library.seconds(video).ok().map(Arc::new)).clone()
     }
 
     /// What this encoder's cosines are worth here.
@@ -173,6 +182,6 @@ impl Asked {
 
     /// The same as scorers and maps take it.
     pub fn query(&self) -> Query<'_> {
-        Query { texts: self.texts(), text: &self.text, clip: &self.clip, map: None }
+        Query { texts: self.texts(), text: &self.text, clip: &self.clip, search: None }
     }
 }

@@ -11,9 +11,7 @@ use super::{Config, Evaluator, EvaluatorError};
 use crate::encoder::EncoderId;
 use crate::models::weights;
 use crate::models::{Card, Store};
-use crate::scorer::{
-    AverageSimilarity, Query, Scorer, ScorerEntry, ScorerError, ScorerModels, Scores,
-};
+use crate::scorer::{Query, Scorer, Scores};
 use crate::sentence::SentenceEncoder;
 
 /// The evaluators of one encoder, by domain. A query is scored by those of the domain whose description
@@ -25,14 +23,6 @@ pub struct Evaluators {
 }
 
 impl Evaluators {
-    pub const ENTRY: ScorerEntry = ScorerEntry { name: "evaluator", load: Self::load_entry };
-
-    fn load_entry(with: &ScorerModels) -> Result<Option<Box<dyn Scorer>>, ScorerError> {
-        let found = Self::find(with.store, with.encoder, with.domain, with.sentence);
-        let found = found.map_err(|error| ScorerError::Load(error.into()))?;
-        Ok(found.map(|evaluators| Box::new(evaluators) as Box<dyn Scorer>))
-    }
-
     /// Those of the store that were trained on this encoder's features, and those that come with the program
     /// for domains of which the store has none; only of `domain` if it is given.
     pub fn find(
@@ -88,15 +78,13 @@ impl Evaluators {
     }
 }
 
-/// The weight of the evaluator's log odds beside the log probabilities of M, summed over all steps. With the
-/// bound below it moves a score by at most 0.5 either way: two candidates by at most 1, the default cost of a
-/// change of source. Chosen by hand.
-const EVALUATOR_WEIGHT: f32 = 0.05;
-const MAX_LOG_ODDS: f32 = 10.0;
+impl Scorer for Evaluators {
+    fn name(&self) -> &str {
+        "evaluator"
+    }
 
-impl Evaluators {
-    /// The mean of the domain's evaluators.
-    fn log_odds(&self, query: &Query, pool: &Pool, candidates: &[Sequence]) -> Scores {
+    /// The mean log odds of the domain's evaluators.
+    fn score(&self, query: &Query, pool: &Pool, candidates: &[Sequence]) -> Scores {
         let nearest = self.nearest(query.text);
         let mut means = vec![0.0; candidates.len()];
         for evaluator in nearest {
@@ -105,25 +93,5 @@ impl Evaluators {
             means.iter_mut().zip(scores).for_each(|(mean, score)| *mean += share * score);
         }
         Ok(means)
-    }
-}
-
-impl Scorer for Evaluators {
-    fn name(&self) -> &str {
-        Self::ENTRY.name
-    }
-
-    /// The log odds; where M was made, its mean log probability plus the weighted log odds.
-    fn score(&self, query: &Query, pool: &Pool, candidates: &[Sequence]) -> Scores {
-        let odds = self.log_odds(query, pool, candidates)?;
-        if query.map.is_none() {
-            return Ok(odds);
-        }
-        let means = AverageSimilarity.score(query, pool, candidates)?;
-        let steps = query.clip.len().max(1) as f32;
-        let both = |(mean, odds): (f32, f32)| {
-            mean + EVALUATOR_WEIGHT * odds.clamp(-MAX_LOG_ODDS, MAX_LOG_ODDS) / steps
-        };
-        Ok(means.into_iter().zip(odds).map(both).collect())
     }
 }

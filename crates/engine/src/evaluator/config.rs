@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use stitch_nn::evaluator::EvaluatorConfig;
 use stitch_nn::kernels::Activation;
 
+use super::answer::ANSWER_INPUTS;
 use super::prior::Prior;
 use crate::encoder::EncoderId;
 use crate::models::NnError;
@@ -63,22 +64,31 @@ pub struct Channels {
     pub standing: bool,
     /// The [`super::Relation`] of the clip's source to that of the clip before it.
     pub source: bool,
+    /// What [`super::answer`] makes of a candidate answer, and nothing else.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub answer: bool,
 }
 
 impl Default for Channels {
     fn default() -> Self {
-        Self { features: true, similarity: false, standing: false, source: false }
+        Self { features: true, similarity: false, standing: false, source: false, answer: false }
     }
 }
 
 impl Channels {
     pub const WITHOUT_FEATURES: Self =
-        Self { features: false, similarity: true, standing: true, source: true };
+        Self { features: false, similarity: true, standing: true, source: true, answer: false };
+
+    pub const ANSWER: Self =
+        Self { features: false, similarity: false, standing: false, source: false, answer: true };
 
     /// How many inputs they add to the features.
     pub fn count(self) -> usize {
         let numbers = |wanted: bool, count: usize| if wanted { count } else { 0 };
-        numbers(self.similarity, 1) + numbers(self.standing, 1) + numbers(self.source, 5)
+        numbers(self.similarity, 1)
+            + numbers(self.standing, 1)
+            + numbers(self.source, 5)
+            + numbers(self.answer, ANSWER_INPUTS)
     }
 }
 
@@ -142,6 +152,12 @@ impl Config {
             channels: Channels::WITHOUT_FEATURES,
             ..Self::paper(encoder, domain)
         }
+    }
+
+    /// The network that decides answers: encoder and domain do not matter to it.
+    pub fn answer() -> Self {
+        let encoder = EncoderId { name: "any".into(), dim: 1, weights: String::new() };
+        Self { channels: Channels::ANSWER, ..Self::small(encoder, "any") }
     }
 
     /// The number of inputs of a token.

@@ -7,6 +7,7 @@ mod input;
 mod scoring;
 mod shipped;
 mod choice;
+pub mod answer;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

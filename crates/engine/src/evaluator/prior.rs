@@ -71,7 +71,7 @@ mod tests {
         let rows = Features::new(2, vec![1.0, 0.0, 0.0, 1.0, 1.0, 0.0]).unwrap();
         let pool = Pool::new(clips, rows.clone(), rows).unwrap();
         let steps = Features::new(2, vec![1.0, 0.0, 0.0, 1.0, 1.0, 0.0, 1.0, 0.0]).unwrap();
-        let query = Query { texts: &[], text: &steps, clip: &steps, map: None };
+        let query = Query { texts: &[], text: &steps, clip: &steps, search: None };
         let candidate = Sequence(vec![Some(ClipId(1)), Some(ClipId(0)), None, Some(ClipId(2))]);
         let stats = SequenceStats::of(&query, &pool, &candidate);
         assert_eq!(

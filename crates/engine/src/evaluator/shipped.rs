@@ -23,6 +23,10 @@ macro_rules! shipped {
     };
 }
 
+/// Decides queries.
+pub const ANSWER: Shipped = shipped!("evaluator");
+
+/// Rank sequences by features alone, one for each domain.
 pub const SHIPPED: [Shipped; 3] = [
     shipped!("evaluator-cooking"),
     shipped!("evaluator-gardening"),

@@ -1,12 +1,13 @@
 //! Every scorer that a query can be ranked by; a new one is a file in this folder and a line in [`SCORERS`].
 
-use crate::evaluator::Evaluators;
+use crate::evaluator::answer::{AnswerEvaluator, Blend};
 use crate::scorer::{AverageSimilarity, Scorer, ScorerEntry, ScorerError, ScorerModels};
 
 /// In order of preference: without `--scorer` the first that loads is used.
 pub const SCORERS: &[ScorerEntry] = &[
-    Evaluators::ENTRY,
-    AverageSimilarity::ENTRY, // always loads
+    AnswerEvaluator::ENTRY,
+    AverageSimilarity::ENTRY,
+    Blend::ENTRY,
 ];
 
 pub fn names() -> Vec<&'static str> {

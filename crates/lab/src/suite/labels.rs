@@ -104,7 +104,7 @@ impl ShownBy {
     }
 
     /// Whether a clip shows the step: half of the shorter of its span and a right one is common.
-    pub(super) fn includes(
+    pub(crate) fn includes(
         &self,
         video: &Path,
         span_ms: (u64, u64),

@@ -15,6 +15,7 @@ pub mod library_set;
 pub mod mixing;
 pub mod toy;
 pub mod made_up;
+pub mod answers;
 pub mod experiments;
 pub mod report;
 pub mod section;

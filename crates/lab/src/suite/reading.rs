@@ -97,7 +97,7 @@ pub fn read_set<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>, MeasureError
 }
 
 /// The procedure in a text; none where no step is found.
-pub(super) fn read_text(
+pub(crate) fn read_text(
     name: &str,
     text: &str,
     labeller: Option<&dyn Labeller>,
@@ -111,7 +111,7 @@ pub(super) fn read_text(
 
 /// Which of the read steps are the true one, for every true one: by letters and digits alone, where one
 /// contains the other. A step may be read as several, and several as one.
-pub(super) fn matches<'a>(
+pub(crate) fn matches<'a>(
     steps: impl Iterator<Item = &'a str>,
     read: impl Iterator<Item = &'a str>,
 ) -> Vec<Vec<usize>> {

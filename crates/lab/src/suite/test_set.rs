@@ -99,7 +99,7 @@ impl TestSet {
 }
 
 pub fn query(instance: &Instance) -> Query<'_> {
-    Query { texts: &instance.texts, text: &instance.text, clip: &instance.clip, map: None }
+    Query { texts: &instance.texts, text: &instance.text, clip: &instance.clip, search: None }
 }
 
 fn select(pool: &Pool, kept: &[usize]) -> Result<Pool, PoolError> {

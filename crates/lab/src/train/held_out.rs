@@ -156,7 +156,7 @@ impl<'a> HeldOut<'a> {
         let mut labelled = Vec::new();
         for sample in (0..CALIBRATION_EPOCHS).flat_map(|epoch| sampler.epoch(epoch)) {
             let steps = sampler.step_features(&sample);
-            let query = Query { texts: &[], text: &steps, clip: &steps, map: None };
+            let query = Query { texts: &[], text: &steps, clip: &steps, search: None };
             let clips = sample.steps.iter().map(|(_, clip)| Some(*clip)).collect();
             let pool = &self.collection.pool;
             let logits = evaluator.candidate_logits(&query, pool, &[Sequence(clips)])?;

@@ -7,6 +7,7 @@ pub mod learner;
 pub mod checkpoint;
 mod platt;
 pub mod held_out;
+pub mod answers;
 mod prior;
 pub mod curves;
 mod outcome;
@@ -120,6 +121,10 @@ pub enum TrainError {
          `--ablate`, or mix procedures of more videos"
     )]
     NoNegatives,
+    #[error(
+        "{} holds no candidate answers; `stitch dataset answers` writes such a file", path.display()
+    )]
+    NoAnswers { path: PathBuf },
     #[error("the loss is not a number at step {step}; lower `--rate` (it is {rate}) and run again")]
     Diverged { step: u64, rate: f64 },
     #[error(

@@ -74,7 +74,7 @@ mod tests {
         let pool = Pool::new(clips, said.clone(), said).unwrap();
         let step = Features::new(2, vec![1.0, 0.0]).unwrap();
         let texts = ["a".to_owned()];
-        let query = Query { texts: &texts, text: &step, clip: &step, map: None };
+        let query = Query { texts: &texts, text: &step, clip: &step, search: None };
         let candidates: Vec<_> = (0..4).map(|row| Sequence(vec![Some(ClipId(row))])).collect();
         let scores = TextOnly.score(&query, &pool, &candidates).unwrap();
         assert_eq!(scores, [1.0, 1.0, 0.0, 0.5]);
