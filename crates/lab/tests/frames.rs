@@ -8,7 +8,7 @@ use stitch_world::settings::Settings;
 #[test]
 fn rendered_frames_are_a_plain_set() {
     let out = tempfile::tempdir().unwrap();
-    let settings = Settings { seed: 3, videos: 2, width: 64, height: 64 };
+    let settings = Settings { seed: 3, videos: 2, width: 64, height: 64, ..Settings::DEFAULT };
     render_frames(out.path(), settings, 2, false, &Silent).unwrap();
     let set = Set::open(out.path(), Needs::Pictures).unwrap();
     assert!(set.issues.is_empty() && set.unread.is_empty());

@@ -47,13 +47,14 @@ impl Manifest {
     }
 
     fn describe(&self) -> String {
-        let Settings { seed, videos, width, height } = self.settings;
+        let Settings { tasks, seed, videos, width, height } = self.settings;
         let form = match self.form {
             Form::Spoken => "with speech".to_owned(),
             Form::Silent => "without speech".to_owned(),
             Form::Frames(per_step) => format!("{per_step} frames a step"),
         };
-        format!("seed {seed}, {videos} videos, {width}x{height}, {form}")
+        let tasks = format!("{tasks:?}").to_lowercase();
+        format!("{tasks} tasks, seed {seed}, {videos} videos, {width}x{height}, {form}")
     }
 }
 

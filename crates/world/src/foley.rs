@@ -73,10 +73,11 @@ impl Envelope {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::catalogue::TaskSet;
 
     #[test]
     fn work_is_heard_but_never_over_the_voice() {
-        let script = Script::new(1, 0);
+        let script = Script::new(TaskSet::Demonstration, 1, 0);
         let mut track = vec![0; script.duration_ms() as usize * 8];
         add_work(&script, 8_000, &mut track);
         let loudest = track.iter().map(|sample| sample.unsigned_abs()).max().unwrap_or(0);

@@ -59,7 +59,7 @@ pub fn render_frames(
         return Err(WorldError::FramesPerStep { per_step });
     }
     let folder = Folder::open(out, &Manifest::new(settings, Form::Frames(per_step)), force)?;
-    let scripts = scripts(settings.seed, settings.videos);
+    let scripts = scripts(settings.tasks, settings.seed, settings.videos);
     let left: Vec<&Script> =
         scripts.iter().filter(|script| !folder.join(&frames_folder(script)).exists()).collect();
     progress.begin("drawing", left.len() as u64);
@@ -172,7 +172,7 @@ mod tests {
     #[test]
     fn every_line_has_its_picture_and_a_second_run_draws_nothing() {
         let out = tempfile::tempdir().unwrap();
-        let settings = Settings { seed: 3, videos: 2, width: 64, height: 64 };
+        let settings = Settings { seed: 3, videos: 2, width: 64, height: 64, ..Settings::DEFAULT };
         let first = render_frames(out.path(), settings, 2, false, &Silent).unwrap();
         assert_eq!(first.made, 2);
         let lines = std::fs::read_to_string(out.path().join("frames.jsonl")).unwrap();

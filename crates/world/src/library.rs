@@ -2,15 +2,15 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::catalogue::{ProcedureData, StepData, catalogue};
+use crate::catalogue::{ProcedureData, StepData, TaskSet};
 use crate::narration::sentence;
 use crate::random::{SplitMix64, percent, stream};
 use crate::script::Script;
 use crate::truth::{StepTruth, Truth, VideoTruth, flow_problem};
 use crate::vocabulary::{Action, Domain, Thing, Verb};
 
-pub fn scripts(seed: u64, videos: usize) -> Vec<Script> {
-    (0..videos).map(|index| Script::new(seed, index)).collect()
+pub fn scripts(tasks: TaskSet, seed: u64, videos: usize) -> Vec<Script> {
+    (0..videos).map(|index| Script::new(tasks, seed, index)).collect()
 }
 
 /// A query with every right answer: a line of procedures.jsonl.
@@ -48,12 +48,12 @@ pub struct Source {
 
 /// The procedures written by hand that this library can show with two or more videos.
 pub fn examples(truth: &Truth) -> Vec<MixedProcedure> {
-    let step = |key: &String| catalogue().steps().find(|each| each.0 == key).map(|each| each.1);
     let build = |example: &ProcedureData| {
-        let steps: Vec<&StepData> = example.steps.iter().map(step).collect::<Option<_>>()?;
+        let steps: Vec<&StepData> =
+            example.steps.iter().map(|key| truth.catalogue().step(key)).collect::<Option<_>>()?;
         procedure(&example.title, &steps, 0, None, truth)
     };
-    catalogue().procedures.iter().filter_map(build).collect()
+    truth.catalogue().procedures.iter().filter_map(build).collect()
 }
 
 /// Any number of procedures made by taking steps of two or three videos in turn. Fewer come back only
@@ -97,11 +97,8 @@ fn mix(truth: &Truth, attempt: usize, random: &mut SplitMix64) -> Option<MixedPr
     if chosen.len() < 4 || flow_problem(chosen.iter().map(|s| s.things.as_slice())).is_some() {
         return None;
     }
-    let data = |step: &&StepTruth| {
-        let mut all = catalogue().steps().map(|(_, data)| data);
-        all.find(|data| data.verb == step.verb && data.things == step.things)
-    };
-    let steps: Vec<&StepData> = chosen.iter().map(data).collect::<Option<_>>()?;
+    let steps: Vec<&StepData> =
+        chosen.iter().map(|step| truth.data(step)).collect::<Option<_>>()?;
     let names: Vec<&str> = sources.iter().map(|video| video.title.as_str()).collect();
     procedure(&names.join(" meets "), &steps, attempt, Some(serving - 1), truth)
 }
@@ -222,7 +219,8 @@ mod tests {
     use super::*;
 
     fn truth(seed: u64, videos: usize) -> Truth {
-        Truth::new(seed, &scripts(seed, videos))
+        let set = TaskSet::Demonstration;
+        Truth::new(set, seed, &scripts(set, seed, videos))
     }
 
     /// The text that a user hands to `stitch make`: the title, an empty line, numbered steps.
@@ -234,12 +232,14 @@ mod tests {
 
     #[test]
     fn a_larger_library_begins_with_the_smaller_one() {
-        assert_eq!(scripts(5, 30)[..24], scripts(5, 24)[..]);
+        for set in TaskSet::ALL {
+            assert_eq!(scripts(set, 5, 30)[..24], scripts(set, 5, 24)[..]);
+        }
     }
 
     #[test]
     fn videos_have_names_places_and_titles_of_their_own() {
-        let all = scripts(1, 120);
+        let all = scripts(TaskSet::Demonstration, 1, 120);
         let distinct =
             |key: fn(&Script) -> String| all.iter().map(key).collect::<HashSet<_>>().len();
         assert_eq!(distinct(|script| script.name.clone()), 120);
@@ -250,7 +250,7 @@ mod tests {
     fn the_default_library_can_show_every_example() {
         let truth = truth(1, 24);
         let shown: Vec<String> = examples(&truth).into_iter().map(|each| each.title).collect();
-        assert_eq!(shown.len(), catalogue().procedures.len(), "only {shown:?}");
+        assert_eq!(shown.len(), truth.catalogue().procedures.len(), "only {shown:?}");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use stitch_engine::render::cues;
 use stitch_engine::transcript::Sentence;
 
-use crate::catalogue::{DomainData, Task, catalogue};
+use crate::catalogue::{DomainData, Speech, Task, TaskSet, catalogue};
 use crate::random::{SplitMix64, percent};
 
 /// One sentence of the narration and when it is spoken.
@@ -20,9 +20,14 @@ pub fn spoken_ms(sentence: &str) -> u64 {
     sentence.split_whitespace().count() as u64 * 340 + 250
 }
 
+/// The same in every task set.
+fn speech() -> &'static Speech {
+    &catalogue(TaskSet::default()).speech
+}
+
 /// The sentences of step number `at` of `count`.
 pub fn step(wording: &str, at: usize, count: usize, random: &mut SplitMix64) -> Vec<String> {
-    let speech = &catalogue().speech;
+    let speech = speech();
     let sentences = match at {
         0 => &speech.first_step,
         _ if at + 1 == count => &speech.last_step,
@@ -42,7 +47,7 @@ pub fn greeting(
     presenter: &str,
     random: &mut SplitMix64,
 ) -> Vec<String> {
-    let speech = &catalogue().speech;
+    let speech = speech();
     let task = task.spoken_name.as_ref().unwrap_or(&task.name);
     let mut said = |list: &[String]| {
         let text = random.pick(list).replace("{presenter}", presenter).replace("{task}", task);
@@ -54,13 +59,13 @@ pub fn greeting(
 
 /// Something said to the camera between two steps, which teaches nothing.
 pub fn chatter(domain: &DomainData, random: &mut SplitMix64) -> String {
-    let all = [&catalogue().speech.chatter[..], &domain.chatter].concat();
+    let all = [&speech().chatter[..], &domain.chatter].concat();
     random.pick(&all).clone()
 }
 
 /// The last words.
 pub fn farewell(random: &mut SplitMix64) -> Vec<String> {
-    let speech = &catalogue().speech;
+    let speech = speech();
     vec![random.pick(&speech.farewells).clone(), random.pick(&speech.goodbyes).clone()]
 }
 

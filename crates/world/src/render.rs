@@ -49,7 +49,7 @@ pub fn render(
     let spoken = can_speak(progress)?;
     let form = if spoken { Form::Spoken } else { Form::Silent };
     let folder = Folder::open(out, &Manifest::new(settings, form), force)?;
-    let scripts = scripts(settings.seed, settings.videos);
+    let scripts = scripts(settings.tasks, settings.seed, settings.videos);
     let left: Vec<&Script> =
         scripts.iter().filter(|script| !folder.join(&video_file(script)).exists()).collect();
     progress.begin("rendering", left.iter().map(|script| script.duration_ms() / 1000).sum());
@@ -59,7 +59,7 @@ pub fn render(
         progress.check()?;
         made
     })?;
-    let procedures = write_truth(&folder, settings.seed, &scripts)?;
+    let procedures = write_truth(&folder, settings, &scripts)?;
     let seconds = scripts.iter().map(|script| script.duration_ms() / 1000).sum();
     Ok(Summary { videos: scripts.len(), made: left.len(), seconds, spoken, procedures })
 }
@@ -162,10 +162,14 @@ fn info(script: &Script) -> Info<'_> {
 
 /// Writes truth.json and procedures.jsonl; returns how many procedures there are.
 /// It is written last: where it is, every video is.
-fn write_truth(folder: &Folder, seed: u64, scripts: &[Script]) -> Result<usize, WorldError> {
-    let truth = Truth::new(seed, scripts);
+fn write_truth(
+    folder: &Folder,
+    settings: Settings,
+    scripts: &[Script],
+) -> Result<usize, WorldError> {
+    let truth = Truth::new(settings.tasks, settings.seed, scripts);
     let mut procedures = examples(&truth);
-    procedures.extend(mixed(&truth, MIXED_PROCEDURES, seed));
+    procedures.extend(mixed(&truth, MIXED_PROCEDURES, settings.seed));
     folder.write_json_lines("procedures.jsonl", &procedures)?;
     folder.write_json("truth.json", &truth)?;
     Ok(procedures.len())
@@ -180,11 +184,12 @@ mod tests {
 
     use super::*;
 
-    const SMALL: Settings = Settings { seed: 5, videos: 2, width: 64, height: 64 };
+    const SMALL: Settings =
+        Settings { seed: 5, videos: 2, width: 64, height: 64, ..Settings::DEFAULT };
 
     fn hash(index: usize, seed: u64) -> String {
         let mut hash = Sha256::new();
-        pictures(&Script::new(seed, index), SMALL, |_, picture| {
+        pictures(&Script::new(SMALL.tasks, seed, index), SMALL, |_, picture| {
             hash.update(picture);
             Ok(())
         })

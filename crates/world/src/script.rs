@@ -2,7 +2,7 @@
 
 use stitch_engine::media::speech::Voice;
 
-use crate::catalogue::{DomainData, Presenter, Task, catalogue};
+use crate::catalogue::{Catalogue, DomainData, Presenter, Task, TaskSet, catalogue};
 use crate::narration::{self, Line, spoken_ms};
 use crate::random::{SplitMix64, percent, stream};
 use crate::vocabulary::{Action, Domain, OtherKind, Scene};
@@ -32,6 +32,8 @@ pub struct Shot {
     pub scene: Scene,
     /// What it is for; none if it shows a step.
     pub other: Option<OtherKind>,
+    /// The step's key in the catalogue; empty if the shot shows none.
+    pub key: &'static str,
     /// The step in short words; empty if the shot shows none.
     pub text: String,
     pub narration: String,
@@ -49,24 +51,25 @@ const MIN_STEPS: usize = 5;
 impl Script {
     /// The script of the library's `index`-th video. Tasks take turns, so any number of videos can be
     /// asked for, and a larger library begins with the same videos as a smaller one.
-    pub fn new(seed: u64, index: usize) -> Self {
-        let tasks: Vec<(&DomainData, &Task)> = catalogue().tasks().collect();
+    pub fn new(set: TaskSet, seed: u64, index: usize) -> Self {
+        let catalogue = catalogue(set);
+        let tasks: Vec<(&DomainData, &Task)> = catalogue.tasks().collect();
         let (turn, (domain, task)) = (index / tasks.len(), tasks[index % tasks.len()]);
         let mut random = stream(seed, &format!("video {index}"));
         let wording = (index % tasks.len()) * 2 + turn;
         let steps = steps(domain, task, seed, wording, &mut random);
-        let presenter = random.pick(&catalogue().speech.presenters);
+        let presenter = random.pick(&catalogue.people.presenters);
         let title = random.pick(&task.titles).clone();
         let drafts = drafts(domain, task, &title, &presenter.name, steps, &mut random);
         let (shots, lines) = timed(drafts, &mut random);
         Self {
             name: format!("{}-{}", task.slug, turn + 1),
-            voice: voice(presenter, &mut random),
+            voice: voice(catalogue, presenter, &mut random),
             title,
             presenter: &presenter.name,
             domain: domain.domain,
             task: &task.name,
-            place_seed: random.next_u64() >> 11,
+            place_seed: place_seed(set, &mut random),
             shots,
             lines,
         }
@@ -82,9 +85,14 @@ impl Script {
     }
 }
 
-fn voice(presenter: &Presenter, random: &mut SplitMix64) -> Voice {
+fn place_seed(set: TaskSet, random: &mut SplitMix64) -> u64 {
+    let seeds = set.place_seeds();
+    seeds.start + (random.next_u64() >> 11) % (seeds.end - seeds.start)
+}
+
+fn voice(catalogue: &Catalogue, presenter: &Presenter, random: &mut SplitMix64) -> Voice {
     Voice {
-        name: random.pick(&catalogue().speech.voices[&presenter.voice]).clone(),
+        name: random.pick(&catalogue.people.voices[&presenter.voice]).clone(),
         words_per_minute: random.between(155, 180) as u32,
         pitch: random.between(35, 62) as u32,
     }
@@ -92,6 +100,7 @@ fn voice(presenter: &Presenter, random: &mut SplitMix64) -> Voice {
 
 /// A step as this video shows it: its short text, and the wording that the presenter uses.
 struct Step {
+    key: &'static str,
     text: &'static str,
     said: &'static str,
     action: Action,
@@ -101,19 +110,21 @@ struct Step {
 /// that videos of one library seldom say a step alike.
 fn steps(
     domain: &'static DomainData,
-    task: &Task,
+    task: &'static Task,
     seed: u64,
     wording: usize,
     random: &mut SplitMix64,
 ) -> Vec<Step> {
     let order = order(domain, task, random);
     let step = |at: usize| {
-        let data = &domain.steps[&task.steps[at].step];
+        let key = &task.steps[at].step;
+        let data = &domain.steps[key];
         let mut wordings: Vec<&str> = data.narrations.iter().map(String::as_str).collect();
         let count = wordings.len();
         stream(seed, wordings[0]).shuffle(&mut wordings);
         let said = if percent(random, 60) { wording } else { wording + random.below(count) };
         Step {
+            key,
             text: wordings[wording % count],
             said: wordings[said % count],
             action: data.action(),
@@ -152,13 +163,14 @@ fn chosen(task: &Task, random: &mut SplitMix64) -> Vec<usize> {
 struct Draft {
     scene: Scene,
     other: Option<OtherKind>,
+    key: &'static str,
     text: String,
     said: Vec<String>,
 }
 
 impl Draft {
     fn other(kind: OtherKind, scene: Scene, said: Vec<String>) -> Self {
-        Self { scene, other: Some(kind), text: String::new(), said }
+        Self { scene, other: Some(kind), key: "", text: String::new(), said }
     }
 }
 
@@ -181,6 +193,7 @@ fn drafts(
         }
         drafts.push(Draft {
             said: narration::step(step.said, at, count, random),
+            key: step.key,
             text: narration::capitalised(step.text),
             scene: Scene::Step(step.action),
             other: None,
@@ -218,7 +231,7 @@ fn thanks(presenter: &str) -> Scene {
 fn timed(drafts: Vec<Draft>, random: &mut SplitMix64) -> (Vec<Shot>, Vec<Line>) {
     let (mut shots, mut lines) = (Vec::new(), Vec::new());
     let (mut now, mut quiet_from) = (0u64, 0u64);
-    for Draft { scene, other, text, said } in drafts {
+    for Draft { scene, other, key, text, said } in drafts {
         let need: u64 = said.iter().map(|sentence| spoken_ms(sentence)).sum();
         let length = length_ms(other.is_none(), need, random);
         let lead = lead_ms(other.is_none(), random);
@@ -226,8 +239,9 @@ fn timed(drafts: Vec<Draft>, random: &mut SplitMix64) -> (Vec<Shot>, Vec<Line>) 
         let begin = begin.min((now + length).saturating_sub(need));
         quiet_from = say(&said, begin, &mut lines);
         let narration = said.join(" ");
-        shots.push(Shot { start_ms: now, end_ms: now + length, scene, other, text, narration });
-        now += length;
+        let end_ms = now + length;
+        shots.push(Shot { start_ms: now, end_ms, scene, other, key, text, narration });
+        now = end_ms;
     }
     (shots, lines)
 }

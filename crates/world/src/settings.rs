@@ -7,9 +7,13 @@ use stitch_engine::files::FileError;
 use stitch_engine::media::MediaError;
 use stitch_engine::progress::Stopped;
 
+use crate::catalogue::TaskSet;
+
 /// What decides a library, to the last pixel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Settings {
+    #[serde(default)]
+    pub tasks: TaskSet,
     pub seed: u64,
     pub videos: usize,
     /// Of the pictures, in pixels.
@@ -18,7 +22,8 @@ pub struct Settings {
 }
 
 impl Settings {
-    pub const DEFAULT: Self = Self { seed: 1, videos: 24, width: 640, height: 360 };
+    pub const DEFAULT: Self =
+        Self { tasks: TaskSet::Demonstration, seed: 1, videos: 24, width: 640, height: 360 };
     /// The largest integer that every JSON reader holds exactly.
     pub const MAX_SEED: u64 = (1 << 53) - 1;
     pub const MAX_VIDEOS: usize = 1_000_000;
@@ -27,7 +32,7 @@ impl Settings {
     pub const MAX_SIDE: u32 = 3840;
 
     pub fn check(&self) -> Result<(), WorldError> {
-        let Self { seed, videos, width, height } = *self;
+        let Self { seed, videos, width, height, .. } = *self;
         if seed > Self::MAX_SEED {
             return Err(WorldError::Seed { seed });
         }

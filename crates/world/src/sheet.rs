@@ -8,7 +8,7 @@ use stitch_engine::files::{FileError, write_whole};
 use stitch_engine::progress::Progress;
 use tiny_skia::{Color, FillRule, Paint, Pixmap, PixmapPaint, Transform};
 
-use crate::catalogue::catalogue;
+use crate::catalogue::{TaskSet, catalogue};
 use crate::drawing::{Place, draw};
 use crate::library::scripts;
 use crate::picture::png;
@@ -36,11 +36,17 @@ pub struct SheetSummary {
     pub height: u32,
 }
 
-/// Draws the first video of every task of the library of this seed into one PNG file.
-pub fn sheet(path: &Path, seed: u64, progress: &dyn Progress) -> Result<SheetSummary, WorldError> {
-    let settings = Settings { seed, videos: catalogue().tasks().count(), ..Settings::DEFAULT };
+/// Draws the first video of every task of a set, in the library of this seed, into one PNG file.
+pub fn sheet(
+    path: &Path,
+    tasks: TaskSet,
+    seed: u64,
+    progress: &dyn Progress,
+) -> Result<SheetSummary, WorldError> {
+    let videos = catalogue(tasks).tasks().count();
+    let settings = Settings { tasks, seed, videos, ..Settings::DEFAULT };
     settings.check()?;
-    let scripts = scripts(seed, settings.videos);
+    let scripts = scripts(tasks, seed, videos);
     progress.begin("drawing", scripts.len() as u64);
     let sheet = compose(&scripts, progress)?;
     let bytes = png(&sheet, png::Compression::High).map_err(FileError::at(path))?;
@@ -148,7 +154,7 @@ mod tests {
     fn every_task_has_its_row() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("sheet.png");
-        let summary = sheet(&path, 1, &Silent).unwrap();
+        let summary = sheet(&path, TaskSet::Demonstration, 1, &Silent).unwrap();
         assert_eq!(summary.tasks, 12);
         assert!(summary.panels >= 60);
         let bytes = std::fs::read(&path).unwrap();

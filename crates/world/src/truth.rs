@@ -6,6 +6,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use stitch_engine::files::FileError;
 
+use crate::catalogue::{Catalogue, StepData, TaskSet, catalogue};
 use crate::script::{Script, Shot};
 use crate::vocabulary::{Action, Domain, Kind, OtherKind, Scene, State, Thing, Verb};
 
@@ -16,6 +17,8 @@ pub const VERSION: u32 = 1;
 pub struct Truth {
     pub version: u32,
     pub seed: u64,
+    #[serde(default, skip_serializing_if = "TaskSet::is_default")]
+    pub tasks: TaskSet,
     pub videos: Vec<VideoTruth>,
 }
 
@@ -39,6 +42,9 @@ pub struct VideoTruth {
 /// A step and the span of the pictures that show it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepTruth {
+    /// Its key in the catalogue; empty in libraries made before there were keys.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub key: String,
     /// The step in short words.
     pub text: String,
     /// What is said about it, which may begin before the span.
@@ -77,8 +83,21 @@ pub enum TruthError {
 }
 
 impl Truth {
-    pub fn new(seed: u64, scripts: &[Script]) -> Self {
-        Self { version: VERSION, seed, videos: scripts.iter().map(VideoTruth::new).collect() }
+    pub fn new(tasks: TaskSet, seed: u64, scripts: &[Script]) -> Self {
+        let videos = scripts.iter().map(VideoTruth::new).collect();
+        Self { version: VERSION, seed, tasks, videos }
+    }
+
+    /// Of its task set.
+    pub fn catalogue(&self) -> &'static Catalogue {
+        catalogue(self.tasks)
+    }
+
+    /// All that the catalogue says about a step of this library: narrations, queries, contextual queries.
+    pub fn data(&self, step: &StepTruth) -> Option<&'static StepData> {
+        let shown = |data: &&StepData| data.verb == step.verb && data.things == step.things;
+        let catalogue = self.catalogue();
+        catalogue.step(&step.key).or_else(|| catalogue.steps().map(|each| each.1).find(shown))
     }
 
     /// Reads a truth.json and checks it.
@@ -132,6 +151,7 @@ impl VideoTruth {
 fn step(shot: &Shot) -> Option<StepTruth> {
     let Scene::Step(action) = &shot.scene else { return None };
     Some(StepTruth {
+        key: shot.key.to_owned(),
         text: shot.text.clone(),
         narration: shot.narration.clone(),
         start_ms: shot.start_ms,
@@ -188,7 +208,7 @@ pub fn is_consistent(kind: Kind, left: State, seen: State) -> bool {
 
 /// Plants change by themselves between two steps, forward only.
 fn grows(kind: Kind, from: State, to: State) -> bool {
-    let plant = matches!(kind, Kind::TomatoPlant | Kind::Basil | Kind::Rose);
+    let plant = states_of(kind).contains(&State::Sprout) || kind == Kind::Rose;
     plant && matches!(to, State::Ripe | State::Overgrown) && rank(kind, from) < rank(kind, to)
 }
 
@@ -204,7 +224,26 @@ fn states_of(kind: Kind) -> &'static [State] {
         Kind::Onion | Kind::Tomato | Kind::Pepper => &[Whole, Washed, Sliced, Chopped, Cooked],
         Kind::Lettuce => &[Whole, Washed, Shredded],
         Kind::Cucumber => &[Whole, Washed, Sliced],
-        Kind::Carrot => &[Whole, Washed, Grated],
+        Kind::Carrot
+        | Kind::Potato
+        | Kind::Apple
+        | Kind::Courgette
+        | Kind::Beetroot
+        | Kind::Mushroom
+        | Kind::Pumpkin
+        | Kind::Aubergine => &[
+            Whole,
+            Washed,
+            Sliced,
+            Chopped,
+            Grated,
+            CookedWhole,
+            CookedSliced,
+            CookedChopped,
+            CookedGrated,
+            Mashed,
+            Topped,
+        ],
         Kind::Avocado => &[Whole, Mashed],
         Kind::Cheese => &[Whole, Grated, Melted],
         Kind::Lime => &[Whole, Squeezed],
@@ -233,6 +272,42 @@ fn states_of(kind: Kind) -> &'static [State] {
         Kind::Basil => &[Seed, Sprout, Seedling, Fed, Ripe, Harvested],
         Kind::LettuceSeedling => &[Seedling, Planted, Watered],
         Kind::Rose => &[Seedling, Planted, Fed, Overgrown, Pruned, Mulched, Watered],
+        Kind::Crate
+        | Kind::Bench
+        | Kind::Tray
+        | Kind::Table
+        | Kind::Frame
+        | Kind::Ladder
+        | Kind::Chest
+        | Kind::Chair
+        | Kind::Gate => &[
+            Parts,
+            SandedParts,
+            PaintedParts,
+            VarnishedParts,
+            Built,
+            SandedBuilt,
+            Painted,
+            Varnished,
+        ],
+        Kind::Sunflower
+        | Kind::PepperPlant
+        | Kind::BeanPlant
+        | Kind::StrawberryPlant
+        | Kind::Marigold
+        | Kind::PumpkinPlant
+        | Kind::ChilliPlant => &[
+            Seed,
+            Sown,
+            Sprout,
+            Seedling,
+            PlantedSprout,
+            Planted,
+            Staked,
+            Mulched,
+            Ripe,
+            Harvested,
+        ],
         Kind::Straw => &[Spread],
         Kind::Fertiliser => &[Whole],
     }
@@ -247,15 +322,20 @@ mod tests {
     use super::*;
 
     fn truth(seed: u64, videos: usize) -> Truth {
-        let scripts: Vec<Script> = (0..videos).map(|index| Script::new(seed, index)).collect();
-        Truth::new(seed, &scripts)
+        let set = TaskSet::Demonstration;
+        let scripts: Vec<Script> = (0..videos).map(|index| Script::new(set, seed, index)).collect();
+        Truth::new(set, seed, &scripts)
+    }
+
+    fn any_set() -> impl Strategy<Value = TaskSet> {
+        proptest::sample::select(TaskSet::ALL.to_vec())
     }
 
     proptest! {
         #[test]
-        fn every_library_is_sound(seed in 0u64..1 << 53, skip in 0usize..400) {
+        fn every_library_is_sound(set in any_set(), seed in 0u64..1 << 53, skip in 0usize..400) {
             for index in skip..skip + 12 {
-                let video = VideoTruth::new(&Script::new(seed, index));
+                let video = VideoTruth::new(&Script::new(set, seed, index));
                 video.check().unwrap();
                 prop_assert!((30_000..=90_000).contains(&video.duration_ms), "{}", video.duration_ms);
                 prop_assert!(video.steps.len() >= 5);
@@ -268,12 +348,35 @@ mod tests {
         }
 
         #[test]
-        fn nobody_talks_over_themselves(seed in any::<u64>(), index in 0usize..100) {
-            let script = Script::new(seed, index);
+        fn nobody_talks_over_themselves(set in any_set(), seed in any::<u64>(), index in 0usize..100) {
+            let script = Script::new(set, seed, index);
             for pair in script.lines.windows(2) {
                 prop_assert!(pair[0].end_ms <= pair[1].start_ms);
             }
             prop_assert!(script.lines.last().unwrap().end_ms <= script.duration_ms());
+        }
+    }
+
+    #[test]
+    fn a_step_leads_to_its_words_also_in_libraries_without_keys() {
+        for set in TaskSet::ALL {
+            let scripts: Vec<Script> = (0..20).map(|index| Script::new(set, 4, index)).collect();
+            let mut truth = Truth::new(set, 4, &scripts);
+            let steps: Vec<StepTruth> =
+                truth.videos.iter().flat_map(|video| video.steps.clone()).collect();
+            for step in &steps {
+                let data = truth.data(step).unwrap();
+                let said = |words: &String| step.text.to_lowercase() == words.to_lowercase();
+                assert!(data.narrations.iter().any(said) && step.shows(&data.action()), "{step:?}");
+            }
+            let keys = truth.videos.iter_mut().flat_map(|video| &mut video.steps);
+            keys.for_each(|step| step.key.clear());
+            let old: Truth = serde_json::from_str(&serde_json::to_string(&truth).unwrap()).unwrap();
+            let all = old.videos.iter().flat_map(|video| &video.steps);
+            for (old_step, step) in all.zip(&steps) {
+                let data = old.data(old_step).unwrap();
+                assert_eq!((data.verb, &data.things), (step.verb, &step.things));
+            }
         }
     }
 

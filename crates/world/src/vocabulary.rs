@@ -113,9 +113,35 @@ pub enum Kind {
     Rose,
     Straw,
     Fertiliser,
+    // more food, drawn by `things/produce.rs`
+    Potato,
+    Apple,
+    Courgette,
+    Beetroot,
+    Mushroom,
+    Pumpkin,
+    Aubergine,
+    // more furniture, drawn by `things/furniture.rs`
+    Crate,
+    Bench,
+    Tray,
+    Table,
+    Frame,
+    Ladder,
+    Chest,
+    Chair,
+    Gate,
+    // more plants, drawn by `things/crops.rs`
+    Sunflower,
+    PepperPlant,
+    BeanPlant,
+    StrawberryPlant,
+    Marigold,
+    PumpkinPlant,
+    ChilliPlant,
 }
 
-/// The state of a thing, in the order in which work moves it forward.
+/// The state of a thing. `truth::states_of` has the order in which work moves each kind forward.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
@@ -167,6 +193,16 @@ pub enum State {
     Fed,
     Ripe,
     Harvested,
+    // form and treatment together, where a later step needs both
+    CookedWhole,
+    CookedSliced,
+    CookedChopped,
+    CookedGrated,
+    SandedParts,
+    PaintedParts,
+    VarnishedParts,
+    SandedBuilt,
+    PlantedSprout, // in the bed with its first leaves only
 }
 
 /// A thing in a step, and what the step makes of it. The first thing of a step is its subject;

@@ -6,32 +6,43 @@ use clap::{Args, Subcommand};
 use serde::Serialize;
 use serde_json::{Value, json};
 use stitch_core::format::count;
+use stitch_world::catalogue::TaskSet;
 use stitch_world::frames::{FramesSummary, render_frames};
 use stitch_world::render::{Summary, render};
 use stitch_world::settings::Settings;
 use stitch_world::sheet::{SheetSummary, sheet};
 
 use crate::failure::Failure;
-use crate::options::size;
+use crate::options::{Choices, choice, size};
 use crate::setup::Setup;
 
 #[derive(Subcommand)]
 pub enum WorldCommand {
     /// Render a library of made-up instructional videos with their ground truth
     ///
-    /// Three domains, twelve tasks; every video has its own scene, presenter, voice, wording and order of
-    /// steps. The same seed gives the same frames. An interrupted run continues where it stopped; a smaller
+    /// Three domains, several tasks each; every video has its own scene, presenter, voice, wording and order
+    /// of steps. The same seed gives the same frames. An interrupted run continues where it stopped; a smaller
     /// library in the same folder is extended.
     Render(RenderArguments),
     /// Render a contact sheet: one row per task, one picture per step
     Sheet(SheetArguments),
 }
 
+const TASKS: Choices<TaskSet, 4> = [
+    ("demonstration", "The twelve tasks of the examples", TaskSet::Demonstration),
+    ("training", "Tasks to learn from", TaskSet::Training),
+    ("development", "Tasks to choose settings on", TaskSet::Development),
+    ("test", "Tasks to measure on, once", TaskSet::Test),
+];
+
 #[derive(Args)]
 pub struct RenderArguments {
     /// The folder of the library: empty, or left by an earlier run
     #[arg(long, short, value_name = "DIR")]
     out: PathBuf,
+    /// The tasks that are shown; sets share no task, wording, presenter, voice or place
+    #[arg(long, default_value = "demonstration", value_name = "SET", value_parser = choice(&TASKS))]
+    tasks: TaskSet,
     /// The random seed; another seed gives other videos
     #[arg(long, default_value_t = Settings::DEFAULT.seed, value_name = "N")]
     seed: u64,
@@ -57,6 +68,9 @@ pub struct SheetArguments {
     /// The picture to write
     #[arg(long, short, value_name = "FILE.png")]
     out: PathBuf,
+    /// The tasks that are shown
+    #[arg(long, default_value = "demonstration", value_name = "SET", value_parser = choice(&TASKS))]
+    tasks: TaskSet,
     /// The seed of the library
     #[arg(long, default_value_t = Settings::DEFAULT.seed, value_name = "N")]
     seed: u64,
@@ -66,8 +80,8 @@ pub fn run(command: &WorldCommand, setup: &Setup) -> Result<u8, Failure> {
     match command {
         WorldCommand::Render(arguments) if arguments.frames_only => frames(arguments, setup)?,
         WorldCommand::Render(arguments) => videos(arguments, setup)?,
-        WorldCommand::Sheet(SheetArguments { out, seed }) => {
-            let summary = sheet(out, *seed, &setup.progress)?;
+        WorldCommand::Sheet(SheetArguments { out, tasks, seed }) => {
+            let summary = sheet(out, *tasks, *seed, &setup.progress)?;
             let SheetSummary { tasks, panels, .. } = &summary;
             let text = format!("{tasks} tasks in {panels} pictures, in {}", out.display());
             setup.print(with_out(out, &summary), || println!("{text}"));
@@ -79,7 +93,7 @@ pub fn run(command: &WorldCommand, setup: &Setup) -> Result<u8, Failure> {
 impl RenderArguments {
     fn settings(&self) -> Settings {
         let (width, height) = self.size;
-        Settings { seed: self.seed, videos: self.videos, width, height }
+        Settings { tasks: self.tasks, seed: self.seed, videos: self.videos, width, height }
     }
 }
 

@@ -267,6 +267,7 @@ fn groups(steps: &[JudgedStep], procedures: &[NaturalProcedure], seed: u64) -> V
 #[cfg(test)]
 mod tests {
     use stitch_core::gaps::FEATURES;
+    use stitch_world::catalogue::TaskSet;
     use stitch_world::vocabulary::{Kind, Verb};
 
     use super::super::reading::letters;
@@ -297,7 +298,8 @@ mod tests {
 
     /// One video that chops an onion until 4 s and fries mince until 8 s.
     fn truth() -> Truth {
-        let mut truth = Truth::new(1, &stitch_world::library::scripts(1, 1));
+        let tasks = TaskSet::Demonstration;
+        let mut truth = Truth::new(tasks, 1, &stitch_world::library::scripts(tasks, 1, 1));
         let video = &mut truth.videos[0];
         video.file = "a.mp4".into();
         video.steps.truncate(2);

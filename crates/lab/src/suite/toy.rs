@@ -18,6 +18,7 @@ use super::plain::load::instance_of_clips;
 use super::test_set::TestSet;
 use crate::collection::{Collection, Instance, VideoInfo};
 use crate::dataset::{MineOptions, Split};
+use stitch_world::catalogue::TaskSet;
 use stitch_world::library::scripts;
 use stitch_world::truth::Truth;
 use stitch_world::vocabulary::Domain;
@@ -35,7 +36,8 @@ const MAX_MIXED: usize = 150;
 /// Scripts of one domain as a test set: mixed procedures and whole videos, in the words of their sources as
 /// the paper's are, a third of the videos held out.
 pub fn toy_set(domain: Domain, videos: usize, seed: u64) -> Result<TestSet, PoolError> {
-    let mut truth = Truth::new(seed, &scripts(seed, videos));
+    let tasks = TaskSet::Demonstration;
+    let mut truth = Truth::new(tasks, seed, &scripts(tasks, seed, videos));
     truth.videos.retain(|video| video.domain == domain);
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let (mut clips, mut pictures) = (Vec::new(), Features::empty(DIM));

@@ -1,18 +1,18 @@
 //! Every entry of the data files is checked; a bad one is reported with its file and key.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::*;
 use crate::truth::flow_problem;
 
-/// What is wrong with a catalogue, each with the file and the key.
-fn problems(catalogue: &Catalogue) -> Vec<String> {
+/// What is wrong with a set's catalogue, each with the file and the key.
+fn problems(files: &SetFiles, catalogue: &Catalogue) -> Vec<String> {
     let mut found = Vec::new();
     let mut slugs = HashSet::new();
     let mut keys = HashSet::new();
     let mut wordings = HashSet::new();
     let mut actions = HashSet::new();
-    for (data, (file, _)) in catalogue.domains.iter().zip(DOMAINS) {
+    for (data, (file, _)) in catalogue.domains.iter().zip(files.domains) {
         let mut report =
             |key: String, problem: &str| found.push(format!("{file}: {key}: {problem}"));
         if data.gerunds.is_empty() {
@@ -22,6 +22,15 @@ fn problems(catalogue: &Catalogue) -> Vec<String> {
             task_problems(data, task, &mut report);
             if !slugs.insert(&task.slug) {
                 report(format!("tasks.{}.slug", task.slug), "is used twice");
+            }
+        }
+        for (name, family) in &data.families {
+            let key = format!("families.{name}");
+            wording_problems(&key, &[&family.narrations], &mut wordings, &mut report);
+            wording_problems(&key, &[&family.contextual], &mut wordings, &mut report);
+            let of = |step: &&StepData| step.family.as_ref() == Some(name);
+            if data.steps.values().filter(of).count() < 2 {
+                report(key, "has fewer than two steps");
             }
         }
         for (name, step) in &data.steps {
@@ -35,8 +44,9 @@ fn problems(catalogue: &Catalogue) -> Vec<String> {
             }
         }
     }
-    found.extend(procedure_problems(catalogue));
+    found.extend(procedure_problems(files, catalogue));
     found.extend(speech_problems(&catalogue.speech));
+    found.extend(people_problems(files, &catalogue.people));
     found
 }
 
@@ -78,28 +88,41 @@ fn step_problems<'a>(
             report(format!("{key}.{name}"), "is empty");
         }
     }
-    let named = |name, list: &'a [String]| list.iter().map(move |words| (name, words.as_str()));
-    for (name, words) in
-        named("narrations", &step.narrations).chain(named("queries", &step.queries))
-    {
-        let key = format!("{key}.{name}: {words:?}");
+    let own: Vec<&[String]> = match step.family {
+        Some(_) => vec![&step.queries],
+        None => vec![&step.queries, &step.narrations, &step.contextual],
+    };
+    if step.family.is_some() && step.contextual.is_empty() {
+        report(format!("{key}.contextual"), "is empty");
+    }
+    wording_problems(key, &own, wordings, report);
+}
+
+fn wording_problems<'a>(
+    key: &str,
+    lists: &[&'a [String]],
+    wordings: &mut HashSet<&'a str>,
+    report: &mut impl FnMut(String, &str),
+) {
+    for words in lists.iter().copied().flatten() {
+        let key = format!("{key}: {words:?}");
         if !wordings.insert(words) {
             report(key.clone(), "is used twice");
         }
         if !words.starts_with(char::is_lowercase) || words.ends_with('.') {
             report(key.clone(), "must begin with a small letter and end without a full stop");
         }
-        if !(3..=14).contains(&words.split(' ').count()) {
-            report(key, "must have 3 to 14 words");
+        if !(2..=14).contains(&words.split(' ').count()) {
+            report(key, "must have 2 to 14 words");
         }
     }
 }
 
-fn procedure_problems(catalogue: &Catalogue) -> Vec<String> {
-    let known = |name: &String| catalogue.steps().any(|(key, _)| key == name);
+fn procedure_problems(files: &SetFiles, catalogue: &Catalogue) -> Vec<String> {
+    let known = |name: &String| catalogue.step(name).is_some();
     let unknown = |procedure: &ProcedureData| {
         let name = procedure.steps.iter().find(|name| !known(name))?;
-        let (file, title) = (PROCEDURES.0, &procedure.title);
+        let (file, title) = (files.procedures.0, &procedure.title);
         Some(format!("{file}: procedures.{title:?}.steps: there is no step {name:?}"))
     };
     catalogue.procedures.iter().filter_map(unknown).collect()
@@ -127,31 +150,38 @@ fn speech_problems(speech: &Speech) -> Vec<String> {
             report(key, &format!("{text:?} has no {placeholder}"));
         }
     }
-    for presenter in &speech.presenters {
-        if speech.voices.get(&presenter.voice).is_none_or(Vec::is_empty) {
-            report(&format!("presenters.{}.voice", presenter.name), "there is no such voice");
-        }
-    }
     found
+}
+
+fn people_problems(files: &SetFiles, people: &People) -> Vec<String> {
+    let unknown =
+        |presenter: &&Presenter| people.voices.get(&presenter.voice).is_none_or(Vec::is_empty);
+    let report = |presenter: &Presenter| {
+        format!("{}: presenters.{}.voice: there is no such voice", files.people.0, presenter.name)
+    };
+    people.presenters.iter().filter(unknown).map(report).collect()
 }
 
 #[test]
 fn every_entry_is_valid() {
-    let catalogue = read().unwrap_or_else(|error| panic!("{error}"));
-    assert_eq!(problems(&catalogue), Vec::<String>::new());
+    for files in &FILES {
+        let catalogue = read(files).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(problems(files, &catalogue), Vec::<String>::new());
+    }
 }
 
 #[test]
 fn a_bad_entry_is_reported_with_its_file_and_key() {
     let reported = |at: usize, from: &str, to: &str| {
-        let (file, text) = DOMAINS[at];
+        let files = TaskSet::Demonstration.files();
+        let (file, text) = files.domains[at];
         assert!(text.contains(from), "{from}");
-        let mut catalogue = read().unwrap();
-        match parse(file, &text.replacen(from, to, 1)) {
+        let mut catalogue = read(files).unwrap();
+        match read_domain((file, text.replacen(from, to, 1).leak())) {
             Ok(data) => catalogue.domains[at] = data,
             Err(error) => return error,
         }
-        problems(&catalogue).join("\n")
+        problems(files, &catalogue).join("\n")
     };
     for (at, from, to, expected) in [
         (0, "verb = \"chop\"", "verb = \"chopp\"", ["cooking.toml", "chopp"]),
@@ -163,12 +193,7 @@ fn a_bad_entry_is_reported_with_its_file_and_key() {
             ["woodworking.toml", "birdhouse.steps.saw:"],
         ),
         (1, "after = [\"sand_board\"", "after = [\"varnish_bookshelf\"", ["bookshelf", ".after"]),
-        (
-            1,
-            "\"saw the board to size\"",
-            "\"Saw it.\"",
-            ["steps.saw_board.queries", "small letter"],
-        ),
+        (1, "\"saw the board to size\"", "\"Saw it.\"", ["steps.saw_board", "small letter"]),
         (
             2,
             "before = \"dug\"",
@@ -188,14 +213,77 @@ fn a_bad_entry_is_reported_with_its_file_and_key() {
 }
 
 #[test]
-fn twelve_tasks_four_a_domain() {
-    assert!(catalogue().domains.iter().all(|domain| domain.tasks.len() == 4));
-    assert_eq!(catalogue().tasks().count(), 12);
+fn fifteen_tasks_a_domain_or_more_four_of_them_in_the_demonstration() {
+    for domain in 0..3 {
+        let count = |set| catalogue(set).domains[domain].tasks.len();
+        assert_eq!(count(TaskSet::Demonstration), 4);
+        assert!(TaskSet::ALL.map(count).iter().sum::<usize>() >= 15);
+    }
+}
+
+/// Everything that must not be in two sets.
+fn belongings(set: TaskSet) -> Vec<String> {
+    let data = catalogue(set);
+    let tasks = data.tasks().flat_map(|(_, task)| [task.name.clone(), task.slug.clone()]);
+    let words = |step: &StepData| [&step.narrations[..], &step.queries, &step.contextual].concat();
+    let steps = data.steps().flat_map(|(_, step)| words(step));
+    let chatter = data.domains.iter().flat_map(|domain| domain.chatter.clone());
+    let presenters = data.people.presenters.iter().map(|presenter| presenter.name.clone());
+    let voices = data.people.voices.values().flatten().cloned();
+    tasks.chain(steps).chain(chatter).chain(presenters).chain(voices).collect()
+}
+
+#[test]
+fn sets_share_no_task_wording_presenter_or_voice() {
+    let mut owners: HashMap<String, TaskSet> = HashMap::new();
+    for set in TaskSet::ALL {
+        for each in belongings(set) {
+            let owner = *owners.entry(each.clone()).or_insert(set);
+            assert_eq!(owner, set, "{each:?}");
+        }
+    }
+}
+
+#[test]
+fn sets_that_are_held_apart_share_no_place() {
+    let [_, apart @ ..] = TaskSet::ALL.map(TaskSet::place_seeds);
+    assert!(apart.windows(2).all(|pair| pair[0].end <= pair[1].start));
+}
+
+#[test]
+fn every_held_apart_set_has_three_families_a_domain_each_with_variants_in_different_tasks() {
+    for set in &TaskSet::ALL[1..] {
+        for data in &catalogue(*set).domains {
+            assert!(data.families.len() >= 3, "{set:?} {:?}", data.domain);
+            for name in data.families.keys() {
+                let variants: HashSet<Action> = data
+                    .steps
+                    .values()
+                    .filter(|step| step.family.as_ref() == Some(name))
+                    .map(StepData::action)
+                    .collect();
+                let in_family =
+                    |step: &TaskStep| data.steps[&step.step].family.as_ref() == Some(name);
+                let tasks =
+                    data.tasks.iter().filter(|task| task.steps.iter().any(in_family)).count();
+                assert!(variants.len() >= 2 && tasks >= 2, "{set:?} {name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_the_test_families_show_is_not_learnt() {
+    let shown = |set| -> HashSet<Action> {
+        let steps = catalogue(set).steps().filter(|(_, step)| step.family.is_some());
+        steps.map(|(_, step)| Action { verb: step.verb, things: vec![step.things[0]] }).collect()
+    };
+    assert!(shown(TaskSet::Test).is_disjoint(&shown(TaskSet::Training)));
 }
 
 #[test]
 fn what_shares_a_thing_keeps_its_order() {
-    let (cooking, tacos) = catalogue().tasks().next().unwrap();
+    let (cooking, tacos) = catalogue(TaskSet::Demonstration).tasks().next().unwrap();
     assert!(cooking.must_precede(tacos, 0, 3)); // the onion is chopped before it is fried
     assert!(!cooking.must_precede(tacos, 3, 0));
     assert!(!cooking.must_precede(tacos, 0, 4)); // tortillas may be warmed at any time

@@ -1,7 +1,7 @@
 //! Every step the scripts use draws, the same way every time, and changes what is seen.
 
 use super::*;
-use crate::catalogue::{DomainData, StepData, catalogue};
+use crate::catalogue::{DomainData, StepData, TaskSet, catalogue};
 use crate::vocabulary::{Action, Domain, Kind, State, Thing, Verb};
 
 const SIZE: (u32, u32) = (160, 90);
@@ -16,7 +16,8 @@ fn all() -> Vec<(Domain, Scene)> {
         (Domain::Gardening, Scene::Step(Action { verb, things: vec![rose] }))
     };
     let roses = [rose(Verb::Mulch, State::Mulched), rose(Verb::Water, State::Watered)];
-    catalogue().domains.iter().flat_map(of).chain(roses).collect()
+    let domains = TaskSet::ALL.into_iter().flat_map(|set| &catalogue(set).domains);
+    domains.flat_map(of).chain(roses).collect()
 }
 
 fn frame(place: &Place, scene: &Scene, progress: f32) -> Pixmap {

@@ -5,7 +5,7 @@ use crate::drawing::brush::{Brush, Point, WHITE, rgb};
 use crate::drawing::easing::{ease, lerp, wave};
 use crate::drawing::hands::{self, Hand};
 use crate::drawing::kitchen_tools as tools;
-use crate::drawing::things::{self, dishes, pieces, vegetables, vessels};
+use crate::drawing::things::{self, dishes, pieces, produce, vegetables, vessels};
 use crate::random::{seeded, unit_of};
 use crate::vocabulary::{Kind, State};
 
@@ -77,6 +77,12 @@ pub fn top(b: &mut Brush, moment: &Moment) {
         Kind::Pancake => {
             vessels::plate(b, look, 320.0);
             b.placed((0.0, 0.0), 0.0, 1.2, |b| dishes::pancake_stack(b, look, w, 0.0));
+        }
+        kind if produce::draws(kind, moment.subject().before) => {
+            vessels::plate(b, look, 320.0);
+            let food = produce::form(moment.subject().before);
+            produce::heap(b, look, kind, food, 200.0, 1.0);
+            vegetables::topping(b, look, with, w);
         }
         kind => things::draw(b, look, kind, moment.subject().after),
     }

@@ -8,9 +8,9 @@ use crate::drawing::easing::{ease, lerp, wave};
 use crate::drawing::garden_tools as tools;
 use crate::drawing::hands::{self, Hand};
 use crate::drawing::look::Look;
-use crate::drawing::things::{self, earth, greens, plants};
+use crate::drawing::things::{self, crops, earth, greens, plants};
 use crate::random::unit_of;
-use crate::vocabulary::{Kind, State};
+use crate::vocabulary::{Kind, State, Thing};
 
 /// A long tool with its end at `tip`, both hands on its shaft.
 fn long_tool(b: &mut Brush, moment: &Moment, tip: Point, axis: f32, tool: impl FnOnce(&mut Brush)) {
@@ -99,12 +99,12 @@ pub fn transplant(b: &mut Brush, moment: &Moment) {
         earth::hole(b, look, 0.62 * (1.0 - press), 0.4);
         if out >= 0.98 {
             earth::heap(b, earth::soil(0.6), 120.0 * press.max(0.05), 0.22);
-            b.moved(0.0, -18.0 * press, |b| young(b, look, thing.kind, false));
+            b.moved(0.0, -18.0 * press, |b| young(b, look, thing, false));
         }
     });
     b.placed((-470.0, 100.0), 0.0, 0.5, |b| earth::pot(b, look, 0.0, 0.0, |_| {}));
     if out < 0.98 {
-        b.moved(at.0, at.1, |b| young(b, look, thing.kind, true));
+        b.moved(at.0, at.1, |b| young(b, look, thing, true));
     }
     press_down(b, moment, at, (out, press));
 }
@@ -133,11 +133,14 @@ fn press_down(b: &mut Brush, moment: &Moment, at: Point, phase: (f32, f32)) {
 }
 
 /// A young plant, with its roots in sight or not.
-fn young(b: &mut Brush, look: &Look, kind: Kind, roots: bool) {
+fn young(b: &mut Brush, look: &Look, thing: Thing, roots: bool) {
     if roots {
         greens::root_ball(b);
     }
-    match kind {
+    match thing.kind {
+        kind if crops::draws(kind) => {
+            crops::plant(b, look, kind, crops::growth(thing.before), 0);
+        }
         Kind::LettuceSeedling => greens::lettuce(b, look, if roots { 0.8 } else { 1.0 }),
         Kind::Rose => greens::rose(b, look, 1.0, 34.0),
         _ => greens::tomato(b, look, 0.6, 0, 0.0),
@@ -155,7 +158,10 @@ pub fn stake(b: &mut Brush, moment: &Moment) {
         b.faded(shown, |b| greens::stake(b, look, down, ties));
         // the plant straightens as it is tied
         let lean = 9.0 * (1.0 - ties / 3.0);
-        b.placed((0.0, -18.0), -lean, 1.0, |b| greens::tomato(b, look, lerp(0.6, 0.72, w), 0, 0.0));
+        b.placed((0.0, -18.0), -lean, 1.0, |b| match moment.subject().kind {
+            kind if crops::draws(kind) => crops::plant(b, look, kind, 0.55, 0),
+            _ => greens::tomato(b, look, lerp(0.6, 0.72, w), 0, 0.0),
+        });
         if ties > 0.0 {
             tied(b, ties);
         }
@@ -201,8 +207,12 @@ pub fn mulch(b: &mut Brush, moment: &Moment) {
     let d = earth::BED.1 * look.tilt * 0.5;
     let cover = ease(w, 0.03, 0.97);
     let rose = thing.kind == Kind::Rose;
-    earth::bed(b, look, if rose { 0.35 } else { 0.95 }, |b| {
-        if rose {
+    let crop = crops::draws(thing.kind);
+    earth::bed(b, look, if rose || crop { 0.35 } else { 0.95 }, |b| {
+        if crop {
+            earth::straw(b, (390.0, d * 0.84), 40.0 * look.tilt, cover, 190);
+            crops::stand(b, look, thing.kind, thing.before);
+        } else if rose {
             match thing.before {
                 State::Pruned => greens::overgrown(b, look, greens::STEMS.len()),
                 _ => greens::rose(b, look, 1.0, 34.0),

@@ -2,14 +2,14 @@
 
 use super::Moment;
 use crate::drawing::bench_tools as tools;
-use crate::drawing::brush::{Brush, Colour, Point, between, down, rgb, towards};
+use crate::drawing::brush::{Brush, Colour, Point, between, down, rect, rgb, towards};
 use crate::drawing::easing::{ease, lerp, wave};
 use crate::drawing::hands::{self, Hand};
 use crate::drawing::things::joinery::{self, Coat};
-use crate::drawing::things::panel;
 use crate::drawing::things::timber::{self, BOARD, CUTS, Face, STAND};
+use crate::drawing::things::{self, furniture, panel};
 use crate::random::unit_of;
-use crate::vocabulary::Kind;
+use crate::vocabulary::{Kind, State};
 
 /// A tool in the right hand, its end at `tip`, `long` from the grip, pointing along `axis`.
 pub fn to_tip(
@@ -194,7 +194,13 @@ pub fn sand(b: &mut Brush, moment: &Moment) {
     let go = if busy(moment) { 1.0 } else { 0.0 };
     let stroke = 74.0 * wave(moment.seconds, 1.3) * go;
     let d = BOARD.1 * look.tilt;
-    let at = if moment.subject().kind == Kind::Seat {
+    let kind = moment.subject().kind;
+    let at = if furniture::draws(kind) {
+        sanded_furniture(b, moment, w);
+        let (top, half) = furniture::extent(kind);
+        let up = if moment.subject().before == State::Parts { 20.0 } else { top * 0.4 };
+        (lerp(-half, half, w) + stroke * 0.6, up + 40.0 * wave(moment.seconds, 0.4))
+    } else if kind == Kind::Seat {
         timber::seat(b, look, w, 0.0);
         (
             lerp(-210.0, 210.0, w) + stroke,
@@ -216,6 +222,17 @@ pub fn sand(b: &mut Brush, moment: &Moment) {
     hands::claw(b, look, Hand::Right, hand);
     let hold = if moment.subject().kind == Kind::Seat { (-330.0, -30.0) } else { (-430.0, -30.0) };
     hands::claw(b, look, Hand::Left, moment.reach(Hand::Left, hold));
+}
+
+/// Sanded to the left of the block, as it was to the right.
+fn sanded_furniture(b: &mut Brush, moment: &Moment, w: f32) {
+    let (look, thing) = (moment.look, moment.subject());
+    let half = furniture::extent(thing.kind).1;
+    things::draw(b, look, thing.kind, thing.before);
+    let x = lerp(-half - 60.0, half + 60.0, w);
+    b.clipped(&rect(-900.0, -900.0, 900.0 + x, 1400.0, 0.0), |b| {
+        things::draw(b, look, thing.kind, thing.after)
+    });
 }
 
 fn sanded_board(b: &mut Brush, moment: &Moment, w: f32) {

@@ -14,7 +14,7 @@ pub fn chop(b: &mut Brush, moment: &Moment) {
     moment.draw_others(b);
     let (look, thing, w) = (moment.look, moment.subject(), moment.work());
     vessels::board(b, look, 400.0);
-    let (x0, x1, h) = vegetables::extent(thing.kind);
+    let (x0, x1, h) = vegetables::extent(look, thing.kind);
     let start = lerp(-60.0, -190.0, w);
     let cut = lerp(x1, x0, w);
     let heap = (lerp(190.0, 20.0, w * w), 16.0);
@@ -41,9 +41,10 @@ fn uncut(b: &mut Brush, moment: &Moment, at: Point, cut: f32, h: f32) {
             return vegetables::draw(b, look, thing.kind, thing.before);
         }
         vegetables::rest(b, look, thing.kind, thing.before, cut);
-        let (x0, x1, _) = vegetables::extent(thing.kind);
+        let (x0, x1, _) = vegetables::extent(look, thing.kind);
         let t = ((cut - x0) / (x1 - x0) * 2.0 - 1.0).clamp(-1.0, 1.0);
-        let chord = if thing.kind == Kind::Cucumber { 1.0 } else { (1.0 - t * t).sqrt() };
+        let long = matches!(thing.kind, Kind::Cucumber | Kind::Courgette);
+        let chord = if long { 1.0 } else { (1.0 - t * t).sqrt() };
         b.moved(cut, -h * 0.5 * (1.0 - chord), |b| {
             vegetables::cut_face(b, look, thing.kind, h * chord)
         });
@@ -78,7 +79,7 @@ pub fn slice(b: &mut Brush, moment: &Moment) {
     moment.draw_others(b);
     let (look, thing, w) = (moment.look, moment.subject(), moment.work());
     vessels::board(b, look, 440.0);
-    let (x0, x1, h) = vegetables::extent(thing.kind);
+    let (x0, x1, h) = vegetables::extent(look, thing.kind);
     let start = lerp(-90.0, -170.0, w);
     let cut = lerp(x1, x0, w);
     if w < 0.98 {
@@ -102,7 +103,12 @@ fn round(b: &mut Brush, moment: &Moment, i: usize, cut: f32) {
     b.shadow(x + 4.0, y + 10.0, 64.0, 64.0 * k, 0.25);
     let squash = lerp(1.0, k.max(0.6), age);
     b.placed((x, y), 0.0, lerp(1.1, 1.4, age), |b| {
-        b.stretched(1.0, squash, |b| pieces::cucumber(b, 0.0, lerp(0.45, 1.0, age)))
+        b.stretched(1.0, squash, |b| match moment.subject().kind {
+            Kind::Cucumber => pieces::cucumber(b, 0.0, lerp(0.45, 1.0, age)),
+            kind => b.stretched(lerp(0.45, 1.0, age), 1.0, |b| {
+                pieces::piece(b, moment.look, kind, State::Sliced, &mut seeded(i as u64))
+            }),
+        })
     });
 }
 
@@ -129,7 +135,7 @@ pub fn grate(b: &mut Brush, moment: &Moment) {
     let hold = moment.reach(Hand::Right, (x + 60.0 + 60.0 * size, y));
     if moment.progress < 0.95 && moment.presence() > 0.3 {
         b.placed((hold.0 - 60.0 - 60.0 * size, hold.1), 0.0, 1.0, |b| {
-            vegetables::block(b, thing.kind, size)
+            vegetables::block(b, look, thing.kind, size)
         });
     }
     hands::grab(b, look, Hand::Right, hold, 90.0);

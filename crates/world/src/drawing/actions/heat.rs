@@ -5,6 +5,7 @@ use crate::drawing::brush::{Brush, Point, WHITE, rgb, round_light};
 use crate::drawing::easing::{ease, lerp, wave};
 use crate::drawing::hands::{self, Hand};
 use crate::drawing::kitchen_tools as tools;
+use crate::drawing::things::produce::{self, Form};
 use crate::drawing::things::{dishes, pieces, vessels};
 use crate::random::{seeded, unit_of};
 use crate::vocabulary::{Kind, State};
@@ -44,7 +45,10 @@ pub fn fry(b: &mut Brush, moment: &Moment) {
     vessels::hob(b, look, PAN, 1.0, moment.seconds);
     vessels::pan(b, look, PAN, |b| {
         b.oval(0.0, 2.0, PAN * 0.8, PAN * 0.76 * look.tilt, rgb(0xd9962f).fade(0.25));
-        browning(b, moment, ease(w, 0.1, 0.9));
+        match moment.subject().kind {
+            Kind::Mince => browning(b, moment, ease(w, 0.1, 0.9)),
+            _ => cooking(b, moment, PAN * 0.72, ease(w, 0.1, 0.9), 9.0),
+        }
     });
     sizzle(b, moment, w);
     vessels::steam(b, 0.0, -80.0, 0.3 + 0.7 * w, moment.seconds);
@@ -64,6 +68,20 @@ fn browning(b: &mut Brush, moment: &Moment, brown: f32) {
         b.moved(at.0 + nudge, at.1, |b| match extra {
             Some((kind, state)) if i % 6 == 0 => pieces::piece(b, look, kind, state, &mut random),
             _ => b.placed((0.0, 0.0), 0.0, 1.2, |b| pieces::crumb(b, colour, &mut random)),
+        });
+    }
+}
+
+/// The subject in the form it came in, browning as it is moved about by `nudge`.
+fn cooking(b: &mut Brush, moment: &Moment, rx: f32, done: f32, nudge: f32) {
+    let (look, thing) = (moment.look, moment.subject());
+    let (form, cooked) = produce::form(thing.before);
+    let rx = if form == Form::Whole { rx * 0.78 } else { rx };
+    for (i, at) in pieces::spots(look, rx, produce::count(look, form, rx), 1.0, 0.0) {
+        let sway = nudge * (moment.seconds * 0.6 + i as f32).sin() * moment.presence();
+        let mut random = seeded(i as u64);
+        b.moved(at.0 + sway, at.1, |b| {
+            produce::piece(b, look, thing.kind, form, done.max(cooked), &mut random)
         });
     }
 }
@@ -89,7 +107,10 @@ pub fn simmer(b: &mut Brush, moment: &Moment) {
     let (look, w) = (moment.look, moment.work());
     let (rx, h) = (250.0, 190.0);
     vessels::hob(b, look, rx, 0.8, moment.seconds);
-    vessels::pot(b, look, rx, h, |b| beans(b, moment, ease(w, 0.05, 0.95)));
+    vessels::pot(b, look, rx, h, |b| match moment.subject().kind {
+        Kind::BlackBeans => beans(b, moment, ease(w, 0.05, 0.95)),
+        _ => stew(b, moment, ease(w, 0.05, 0.95)),
+    });
     vessels::steam(b, 0.0, -h - 20.0, 0.15 + 0.85 * w, moment.seconds);
     let tip = stir(moment, 80.0, 0.4);
     let tip = (tip.0, tip.1 + 42.0 - h + 20.0);
@@ -115,6 +136,19 @@ fn beans(b: &mut Brush, moment: &Moment, done: f32) {
         });
     }
     b.oval(0.0, 0.0, 232.0, 232.0 * k * 0.93, rgb(0x4a2630).fade(0.42 * done));
+    bubbles(b, moment, done);
+    if done > 0.5 {
+        b.placed((90.0, -20.0 * k), 24.0, 1.0, |b| {
+            b.blob(
+                &[(-60.0, 0.0), (0.0, -18.0), (60.0, 0.0), (0.0, 18.0)],
+                rgb(0x5c7a3a).fade(ease(done, 0.5, 0.8)),
+            );
+        });
+    }
+}
+
+fn bubbles(b: &mut Brush, moment: &Moment, done: f32) {
+    let k = moment.look.tilt;
     for i in 0..12 {
         let t = (moment.seconds * 0.9 + unit_of(i, 6)).fract();
         let (r, (s, c)) = (190.0 * unit_of(i, 7).sqrt(), (i as f32 * 2.4).sin_cos());
@@ -127,14 +161,17 @@ fn beans(b: &mut Brush, moment: &Moment, done: f32) {
             WHITE.fade(0.7 * (1.0 - t) * (0.3 + done)),
         );
     }
-    if done > 0.5 {
-        b.placed((90.0, -20.0 * k), 24.0, 1.0, |b| {
-            b.blob(
-                &[(-60.0, 0.0), (0.0, -18.0), (60.0, 0.0), (0.0, 18.0)],
-                rgb(0x5c7a3a).fade(ease(done, 0.5, 0.8)),
-            );
-        });
-    }
+}
+
+/// Clear water that takes the colour of what is cooked in it.
+fn stew(b: &mut Brush, moment: &Moment, done: f32) {
+    let (look, k) = (moment.look, moment.look.tilt);
+    let flesh = produce::produce(look, moment.subject().kind).flesh;
+    let water = rgb(0xa9d3de).mix(flesh.mix(rgb(0xb5641e), 0.45), done);
+    let light = round_light((-60.0, -30.0), 300.0, water.light(0.25), water);
+    b.oval(0.0, 0.0, 232.0, 232.0 * k * 0.93, light);
+    cooking(b, moment, 200.0, done * 0.6, 4.0);
+    bubbles(b, moment, done);
 }
 
 /// The pot's near wall again, so that the spoon stands inside it.

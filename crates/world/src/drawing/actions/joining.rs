@@ -8,7 +8,7 @@ use crate::drawing::easing::{ease, lerp, wave};
 use crate::drawing::hands::{self, Hand};
 use crate::drawing::things::joinery::{self, Coat};
 use crate::drawing::things::timber::{self, GLUE, STAND};
-use crate::drawing::things::{panel, stool};
+use crate::drawing::things::{self, furniture, panel, stool};
 use crate::random::unit_of;
 use crate::vocabulary::{Kind, State};
 
@@ -37,7 +37,10 @@ pub fn clamp(b: &mut Brush, moment: &Moment) {
     moment.draw_others(b);
     let (look, w) = (moment.look, moment.work());
     let (on, turn) = (ease(w, 0.0, 0.3), ease(w, 0.32, 0.92));
-    stool::draw(b, look, Coat::Bare, lerp(0.3, 1.0, turn));
+    match moment.subject() {
+        thing if furniture::draws(thing.kind) => things::draw(b, look, thing.kind, thing.before),
+        _ => stool::draw(b, look, Coat::Bare, lerp(0.3, 1.0, turn)),
+    }
     stool::clamps(b, look, on, turn);
     let away = 460.0 * (1.0 - on);
     let twist = 16.0 * wave(moment.seconds, 1.6) * if w > 0.32 && busy(moment) { 1.0 } else { 0.0 };
@@ -52,10 +55,9 @@ pub fn clamp(b: &mut Brush, moment: &Moment) {
 pub fn nail(b: &mut Brush, moment: &Moment) {
     moment.draw_others(b);
     let (look, w) = (moment.look, moment.work());
-    joinery::birdhouse(b, look, w, Coat::Bare);
-    let spots: [Point; 4] = [(146.0, 10.0), (150.0, -130.0), (-100.0, -250.0), (104.0, -246.0)];
-    let done = w * joinery::BIRDHOUSE_PARTS as f32;
-    let i = (done as usize).min(3);
+    let spots = nailed(b, moment);
+    let done = w * spots.len() as f32;
+    let i = (done as usize).min(spots.len() - 1);
     let spot = spots[i];
     let beat = wave(moment.seconds, 1.7).max(-0.2);
     let sunk = ease(done.fract(), 0.5, 1.0);
@@ -71,8 +73,19 @@ pub fn nail(b: &mut Brush, moment: &Moment) {
     if beat > 0.9 && busy(moment) {
         spark(b, (spot.0, spot.1 - 40.0 * (1.0 - sunk)));
     }
-    let hold = [(-200.0, 10.0), (-205.0, -70.0), (-230.0, -150.0), (-235.0, -150.0)][i];
+    let hold = [(-200.0, 10.0), (-205.0, -70.0), (-230.0, -150.0), (-235.0, -150.0)][i.min(3)];
     hands::claw(b, look, Hand::Left, moment.reach(Hand::Left, hold));
+}
+
+/// Draws what is nailed and returns where the nails go.
+fn nailed(b: &mut Brush, moment: &Moment) -> Vec<Point> {
+    let (look, thing, w) = (moment.look, moment.subject(), moment.work());
+    if furniture::draws(thing.kind) {
+        furniture::assembled(b, look, thing.kind, thing.before, w);
+        return furniture::joints(thing.kind);
+    }
+    joinery::birdhouse(b, look, w, Coat::Bare);
+    vec![(146.0, 10.0), (150.0, -130.0), (-100.0, -250.0), (104.0, -246.0)]
 }
 
 fn driven(b: &mut Brush, at: Point, sunk: f32) {
@@ -94,7 +107,11 @@ pub fn screw(b: &mut Brush, moment: &Moment) {
     moment.draw_others(b);
     let (look, w) = (moment.look, moment.work());
     let shelf = moment.subject().kind == Kind::Bookshelf;
-    let (spots, hold): (Vec<Point>, Point) = if shelf {
+    let kind = moment.subject().kind;
+    let (spots, hold): (Vec<Point>, Point) = if furniture::draws(kind) {
+        furniture::assembled(b, look, kind, moment.subject().before, w);
+        (furniture::joints(kind), (-furniture::extent(kind).1 - 20.0, -100.0))
+    } else if shelf {
         joinery::bookshelf(b, look, w, Coat::Bare);
         let first = (250.0, -300.0 + STAND);
         let rest = joinery::SHELVES.iter().map(|y| (250.0, y + 14.0 + STAND));
@@ -143,13 +160,14 @@ fn screw_out(b: &mut Brush, out: f32) {
 /// A brush covers the thing from the top in broad strokes; a tin stands by.
 pub fn coat(b: &mut Brush, moment: &Moment) {
     let (look, thing, w) = (moment.look, moment.subject(), moment.work());
-    let paint = thing.after == State::Painted;
+    let paint = matches!(thing.after, State::Painted | State::PaintedParts);
     let colour = if paint { joinery::paints(look).0 } else { rgb(0xb5651d) };
     tin(b, moment, colour);
     let (top, half) = match thing.kind {
         Kind::PlanterBox => (-270.0 - 150.0 * look.tilt, 350.0),
         Kind::Stool => (-324.0 - 180.0 * look.tilt, 210.0),
         Kind::Bookshelf => (-380.0, 240.0),
+        kind if furniture::draws(kind) => furniture::extent(kind),
         _ => (-390.0, 230.0),
     };
     let covered = ease(w, if thing.before == State::Clamped { 0.16 } else { 0.02 }, 0.97);
@@ -175,7 +193,7 @@ fn bare(b: &mut Brush, moment: &Moment, w: f32) {
             stool::draw(b, look, Coat::Bare, 1.0 - off);
             b.faded(1.0 - off, |b| stool::clamps(b, look, 1.0 - off * 0.999, 1.0 - off));
         }
-        kind => crate::drawing::things::draw(b, look, kind, thing.before),
+        kind => things::draw(b, look, kind, thing.before),
     }
 }
 
@@ -183,7 +201,7 @@ fn bare(b: &mut Brush, moment: &Moment, w: f32) {
 fn wet(b: &mut Brush, moment: &Moment, edge: f32, x: f32) {
     let (look, thing) = (moment.look, moment.subject());
     if moment.work() >= 0.985 {
-        return crate::drawing::things::draw(b, look, thing.kind, thing.after);
+        return things::draw(b, look, thing.kind, thing.after);
     }
     if moment.work() <= 0.02 {
         return;
@@ -196,7 +214,7 @@ fn wet(b: &mut Brush, moment: &Moment, edge: f32, x: f32) {
         outline.push((at, edge + ragged + 26.0 * near));
     }
     b.clipped(&polygon(&outline), |b| {
-        crate::drawing::things::draw(b, look, thing.kind, thing.after);
+        things::draw(b, look, thing.kind, thing.after);
     });
 }
 

@@ -5,7 +5,7 @@ use crate::drawing::brush::{Brush, Point, rgb};
 use crate::drawing::easing::{ease, lerp};
 use crate::drawing::hands::{self, Hand};
 use crate::drawing::kitchen_tools as tools;
-use crate::drawing::things::{bowlfuls, pieces, vegetables, vessels};
+use crate::drawing::things::{bowlfuls, pieces, produce, vegetables, vessels};
 use crate::random::{seeded, unit_of};
 use crate::vocabulary::{Kind, State};
 
@@ -65,7 +65,16 @@ pub fn mash(b: &mut Brush, moment: &Moment) {
 }
 
 fn mashing(b: &mut Brush, moment: &Moment, done: f32, pressed: f32) {
-    let (look, k) = (moment.look, moment.look.tilt);
+    let (look, k, thing) = (moment.look, moment.look.tilt, moment.subject());
+    if produce::draws(thing.kind, thing.after) {
+        let (form, cooked) = produce::form(thing.before);
+        b.faded(1.0 - ease(done, 0.3, 0.9), |b| {
+            produce::heap(b, look, thing.kind, (form, cooked), 200.0, 1.0)
+        });
+        return b.faded(ease(done, 0.1, 0.7), |b| {
+            produce::mash(b, look, thing.kind, lerp(150.0, 228.0, done))
+        });
+    }
     b.faded(ease(done, 0.1, 0.5), |b| {
         b.stretched(1.0 + 0.03 * pressed, 1.0, |b| pieces::mash(b, look, lerp(150.0, 228.0, done)))
     });
@@ -76,12 +85,12 @@ fn mashing(b: &mut Brush, moment: &Moment, done: f32, pressed: f32) {
         let show = ease(done, 0.05, 0.2);
         b.faded(show, |b| {
             b.placed((r * c, r * s * k - 20.0), 0.0, 1.4, |b| {
-                pieces::piece(b, look, moment.subject().kind, State::Chopped, &mut random)
+                pieces::piece(b, look, thing.kind, State::Chopped, &mut random)
             })
         });
     }
     b.faded(1.0 - ease(done, 0.06, 0.22), |b| {
-        b.placed((0.0, 60.0 * k), 0.0, 1.0, |b| vegetables::whole(b, look, moment.subject().kind))
+        b.placed((0.0, 60.0 * k), 0.0, 1.0, |b| vegetables::whole(b, look, thing.kind))
     });
 }
 

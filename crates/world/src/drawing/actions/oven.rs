@@ -5,7 +5,7 @@ use crate::drawing::brush::{Brush, Colour, SHADE, WHITE, across, down, rect, rgb
 use crate::drawing::easing::ease;
 use crate::drawing::hands::{self, Hand};
 use crate::drawing::look::Look;
-use crate::drawing::things::{self, dishes, vessels};
+use crate::drawing::things::{self, dishes, produce, vessels};
 use crate::text::{Font, Weight};
 use crate::vocabulary::Kind;
 
@@ -105,6 +105,13 @@ fn inside(b: &mut Brush, look: &Look, kind: Kind, melt: f32, moment: &Moment) {
         return vessels::tray(b, look, 330.0, |b| dishes::nachos(b, look, melt, 0.0));
     }
     let thing = moment.subject();
+    if produce::draws(thing.kind, thing.after) {
+        let (form, cooked) = produce::form(thing.before);
+        let food = (form, melt.max(cooked));
+        return vessels::tray(b, look, 330.0, |b| {
+            produce::heap(b, look, thing.kind, food, 210.0, 1.0)
+        });
+    }
     let state = if melt < 0.5 { thing.before } else { thing.after };
     things::draw(b, look, thing.kind, state);
 }

@@ -2,11 +2,11 @@
 
 use super::Moment;
 use super::bench::{busy, to_tip};
-use crate::drawing::brush::{Brush, Colour, Point, WHITE, rgb, round_light};
+use crate::drawing::brush::{Brush, Colour, Point, WHITE, between, rgb, round_light};
 use crate::drawing::easing::{ease, lerp, wave};
 use crate::drawing::garden_tools as tools;
 use crate::drawing::hands::{self, Hand};
-use crate::drawing::things::{self, earth, greens, plants};
+use crate::drawing::things::{self, crops, earth, greens, plants};
 use crate::random::unit_of;
 use crate::vocabulary::{Kind, State};
 
@@ -52,12 +52,21 @@ fn spill(b: &mut Brush, amount: f32) {
 /// Seeds drop from finger and thumb, one by one; the packet stands by.
 pub fn sow(b: &mut Brush, moment: &Moment) {
     let (look, w, thing) = (moment.look, moment.work(), moment.subject());
-    let tomato = thing.kind == Kind::TomatoSeeds;
-    b.moved(-440.0, 60.0, |b| earth::packet(b, look, tomato));
-    earth::pot(b, look, 1.0, 0.25, |b| plants::seeds(b, look, tomato, w, 0.25));
+    let (tomato, crop) = (thing.kind == Kind::TomatoSeeds, crops::draws(thing.kind));
+    b.moved(-440.0, 60.0, |b| match crop {
+        true => crops::packet(b, look, thing.kind),
+        false => earth::packet(b, look, tomato),
+    });
+    earth::pot(b, look, 1.0, 0.25, |b| match crop {
+        true => crops::seeds(b, look, thing.kind, w),
+        false => plants::seeds(b, look, tomato, w, 0.25),
+    });
     let at = (90.0 * wave(moment.seconds, 0.4), RIM - 130.0 + 12.0 * wave(moment.seconds, 1.1));
-    let tint = if tomato { rgb(0xf7e3a6) } else { rgb(0x2c2426) };
-    let r = if tomato { 14.0 } else { 9.0 };
+    let (tint, r) = match (crop, tomato) {
+        (true, _) => (crops::seed(thing.kind), 14.0),
+        (_, true) => (rgb(0xf7e3a6), 14.0),
+        _ => (rgb(0x2c2426), 9.0),
+    };
     if busy(moment) {
         for i in 0..5 {
             let t = (moment.seconds * 1.4 + unit_of(i, 41)).fract();
@@ -85,6 +94,15 @@ pub fn water(b: &mut Brush, moment: &Moment) {
         Kind::LettuceSeedling | Kind::Rose => {
             watered_bed(b, moment, wet);
             10.0
+        }
+        kind if crops::draws(kind) => {
+            crops::draw(b, look, kind, thing.before, lerp(0.0, 1.0, wet));
+            if crops::is_potted(thing.before) {
+                RIM
+            } else {
+                shine(b, wet, earth::BED.1 * look.tilt * 0.5);
+                10.0
+            }
         }
         _ => {
             earth::pot(b, look, 1.0, lerp(0.25, 1.0, wet), |b| {
@@ -159,7 +177,9 @@ pub fn feed(b: &mut Brush, moment: &Moment) {
     moment.draw_others(b);
     let (look, w, thing) = (moment.look, moment.work(), moment.subject());
     let d = earth::BED.1 * look.tilt * 0.5;
-    let floor = if thing.kind == Kind::Rose {
+    let floor = if crops::draws(thing.kind) {
+        fed_crop(b, moment, d)
+    } else if thing.kind == Kind::Rose {
         earth::bed(b, look, 0.35, |b| {
             earth::pellets(b, (300.0, d * 0.8), 0.3, w);
             greens::rose(b, look, 1.0, lerp(34.0, 40.0, w));
@@ -197,6 +217,24 @@ pub fn feed(b: &mut Brush, moment: &Moment) {
     );
 }
 
+/// A crop with pellets around its foot; returns the height of the soil.
+fn fed_crop(b: &mut Brush, moment: &Moment, d: f32) -> f32 {
+    let (look, w, thing) = (moment.look, moment.work(), moment.subject());
+    let plant = |b: &mut Brush| crops::stand(b, look, thing.kind, thing.before);
+    if crops::is_potted(thing.before) {
+        earth::pot(b, look, 1.0, 0.4, |b| {
+            earth::pellets(b, (180.0, 180.0 * look.tilt), 0.0, w);
+            plant(b);
+        });
+        return RIM;
+    }
+    earth::bed(b, look, 0.35, |b| {
+        earth::pellets(b, (330.0, d * 0.8), 0.3, w);
+        plant(b);
+    });
+    d * 0.4
+}
+
 /// Days pass: the sun goes over, nights fall between, and the plant comes up.
 pub fn sprout(b: &mut Brush, moment: &Moment) {
     let (look, w, thing) = (moment.look, moment.work(), moment.subject());
@@ -210,6 +248,14 @@ pub fn sprout(b: &mut Brush, moment: &Moment) {
     }
     let g = ease(w, 0.12, 0.96);
     earth::pot(b, look, 1.0, 0.55, |b| match thing.kind {
+        kind if crops::draws(kind) => {
+            let grown = lerp(crops::growth(thing.before), crops::growth(thing.after), g);
+            if grown < 0.02 {
+                crops::seeds(b, look, kind, 1.0)
+            } else {
+                crops::plant(b, look, kind, grown, 0)
+            }
+        }
         Kind::Basil if g > 0.02 => greens::basil(b, look, g * 0.34, 0.0),
         Kind::Basil => plants::seeds(b, look, false, 1.0, 0.55),
         _ if g > 0.02 => greens::tomato(b, look, g * 0.297, 0, 0.0),
@@ -233,6 +279,9 @@ fn orb(b: &mut Brush, way: (f32, bool), c: Colour) {
 
 /// Fruit and leaves go into the basket one by one.
 pub fn harvest(b: &mut Brush, moment: &Moment) {
+    if crops::draws(moment.subject().kind) {
+        return harvest_crop(b, moment);
+    }
     let (look, w, thing) = (moment.look, moment.work(), moment.subject());
     let basil = thing.kind == Kind::Basil;
     let done = (w * 6.0).min(6.0);
@@ -265,6 +314,34 @@ pub fn harvest(b: &mut Brush, moment: &Moment) {
     hands::pinch(b, look, Hand::Right, moment.reach(Hand::Right, at), |b| {
         if busy(moment) && back < 0.3 {
             carried(b, look, basil);
+        }
+    });
+    hands::claw(b, look, Hand::Left, moment.reach(Hand::Left, (home.0 - 130.0, home.1 - 100.0)));
+}
+
+fn harvest_crop(b: &mut Brush, moment: &Moment) {
+    let (look, w, kind) = (moment.look, moment.work(), moment.subject().kind);
+    let (spots, home) = (crops::bearing_spots(kind), (-400.0, 130.0));
+    let done = w * spots.len() as f32;
+    let picked = done as usize;
+    earth::bed(b, look, 0.55, |b| {
+        crops::plant(b, look, kind, 1.0, 0);
+        spots.iter().skip(picked).for_each(|at| crops::carried(b, kind, *at));
+    });
+    b.moved(home.0, home.1, |b| {
+        earth::basket(b, look, |b| {
+            for i in 0..picked {
+                crops::carried(b, kind, (-66.0 + 33.0 * (i % 5) as f32, -14.0 * (i % 3) as f32));
+            }
+        })
+    });
+    let from = spots[picked.min(spots.len() - 1)];
+    let t = ease(done.fract(), 0.35, 0.85);
+    let at = between(from, (home.0 + 20.0, home.1 - 190.0), t);
+    let at = (at.0, at.1 - 90.0 * (t * std::f32::consts::PI).sin());
+    hands::pinch(b, look, Hand::Right, moment.reach(Hand::Right, at), |b| {
+        if busy(moment) && done.fract() > 0.35 && done.fract() < 0.85 {
+            crops::carried(b, kind, (0.0, 30.0));
         }
     });
     hands::claw(b, look, Hand::Left, moment.reach(Hand::Left, (home.0 - 130.0, home.1 - 100.0)));

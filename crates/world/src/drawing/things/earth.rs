@@ -298,21 +298,28 @@ pub fn leaf(b: &mut Brush, long: f32, wide: f32, c: Colour) {
 
 /// A packet of seeds with a picture of what they become.
 pub fn packet(b: &mut Brush, look: &Look, tomato: bool) {
+    let band = if tomato { rgb(0xd8412f) } else { rgb(0x3f8f4f) };
+    packet_of(b, look, band, |b| {
+        if tomato {
+            return fruit(b, (0.0, -96.0), 46.0, 1.0);
+        }
+        for a in [-150.0, -120.0, -90.0, -60.0, -30.0] {
+            b.placed((0.0, -66.0), a, 1.0, |b| {
+                leaf(b, 66.0, 22.0, rgb(0x58a63f).light(0.002 * (a + 150.0)))
+            });
+        }
+    });
+}
+
+/// A packet of seeds with a band of a colour and a picture.
+pub fn packet_of(b: &mut Brush, look: &Look, band: Colour, picture: impl FnOnce(&mut Brush)) {
     b.shadow(8.0, 4.0, 110.0, 34.0, 0.4);
     b.placed((0.0, 0.0), -6.0, 1.0, |b| {
         b.rect(-88.0, -236.0, 176.0, 240.0, 8.0, across(-88.0, 88.0, rgb(0xfff6e0), rgb(0xead8b0)));
-        b.rect(-88.0, -236.0, 176.0, 46.0, 8.0, if tomato { rgb(0xd8412f) } else { rgb(0x3f8f4f) });
+        b.rect(-88.0, -236.0, 176.0, 46.0, 8.0, band);
         b.rect(-60.0, -222.0, 120.0, 16.0, 6.0, WHITE.fade(0.9));
         b.oval(0.0, -100.0, 70.0, 70.0, look.accent2.light(0.5));
-        if tomato {
-            fruit(b, (0.0, -96.0), 46.0, 1.0);
-        } else {
-            for a in [-150.0, -120.0, -90.0, -60.0, -30.0] {
-                b.placed((0.0, -66.0), a, 1.0, |b| {
-                    leaf(b, 66.0, 22.0, rgb(0x58a63f).light(0.002 * (a + 150.0)))
-                });
-            }
-        }
+        picture(b);
     });
 }
 

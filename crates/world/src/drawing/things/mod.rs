@@ -1,6 +1,8 @@
 //! Things in their states: what stands on the surface at the origin, some 260 wide.
 
 pub mod vessels;
+pub mod bits;
+pub mod produce;
 pub mod pieces;
 pub mod vegetables;
 pub mod bowlfuls;
@@ -13,6 +15,8 @@ pub mod wood;
 pub mod earth;
 pub mod greens;
 pub mod plants;
+pub mod furniture;
+pub mod crops;
 
 use super::brush::Brush;
 use super::look::Look;
@@ -23,7 +27,7 @@ pub fn draw(b: &mut Brush, look: &Look, kind: Kind, state: State) {
     use Kind::*;
     match kind {
         Onion | Tomato | Lettuce | Cucumber | Carrot | Pepper | Avocado | Lime | Cheese
-        | Berries => {
+        | Berries | Potato | Apple | Courgette | Beetroot | Mushroom | Pumpkin | Aubergine => {
             vegetables::draw(b, look, kind, state);
         }
         Mince | BlackBeans | Tortilla | TortillaChips | Nachos | Taco | Dressing | Salad
@@ -31,6 +35,11 @@ pub fn draw(b: &mut Brush, look: &Look, kind: Kind, state: State) {
         Board | Panel | Leg | Seat | Birdhouse | Stool | Bookshelf | PlanterBox => {
             wood::draw(b, look, kind, state);
         }
+        Crate | Bench | Tray | Table | Frame | Ladder | Chest | Chair | Gate => {
+            furniture::draw(b, look, kind, state);
+        }
+        Sunflower | PepperPlant | BeanPlant | StrawberryPlant | Marigold | PumpkinPlant
+        | ChilliPlant => crops::draw(b, look, kind, state, 0.35),
         Soil | Pot | GardenBed | Compost | TomatoSeeds | TomatoPlant | BasilSeeds | Basil
         | LettuceSeedling | Rose | Straw | Fertiliser => plants::draw(b, look, kind, state),
     }

@@ -1,14 +1,18 @@
 //! Loose pieces of food, and heaps of them.
 
+use super::bits::mash_of;
+pub use super::bits::{crumb, onion_skin, spots, strand};
+use super::produce;
 use crate::drawing::brush::{Brush, Colour, Point, WHITE, rgb};
 use crate::drawing::look::Look;
-use crate::random::{SplitMix64, seeded, unit_of};
+use crate::random::{SplitMix64, seeded};
 use crate::vocabulary::{Kind, State};
 
 /// Whether a thing lies about in pieces, so that it waits in a bowl.
 pub fn is_loose(kind: Kind, state: State) -> bool {
     use State::*;
     matches!(state, Chopped | Grated | Shredded | Sliced | Mashed)
+        || matches!(state, CookedWhole | CookedSliced | CookedChopped | CookedGrated)
         || matches!(kind, Kind::Mince | Kind::Berries | Kind::BlackBeans)
 }
 
@@ -16,28 +20,31 @@ pub fn is_loose(kind: Kind, state: State) -> bool {
 pub fn piece(b: &mut Brush, look: &Look, kind: Kind, state: State, random: &mut SplitMix64) {
     let lean = random.range(-50.0, 50.0);
     match (kind, state) {
-        (Kind::Onion, _) => onion(b, look, lean, random),
-        (Kind::Tomato, _) => tomato(b, lean, random),
+        (Kind::Onion, State::Chopped | State::Cooked) => onion(b, look, lean, random),
+        (Kind::Tomato, State::Chopped) => tomato(b, lean, random),
         (Kind::Pepper, _) => pepper(b, look, lean, random),
         (Kind::Lettuce, State::Shredded) => ribbon(b, random),
         (Kind::Lettuce, _) => leaf(b, lean, random),
         (Kind::Cucumber, _) => cucumber(b, lean * 0.4, 1.0),
-        (Kind::Carrot, _) => strand(b, lean * 1.6, rgb(0xf28a2e), random),
+        (Kind::Carrot, State::Grated) => strand(b, lean * 1.6, rgb(0xf28a2e), random),
         (Kind::Cheese, _) => strand(b, lean * 1.6, rgb(0xf8c74a), random),
-        (Kind::Avocado, _) => cube(b, lean, rgb(0xa9c756), rgb(0xd9e48a)),
+        (Kind::Avocado, _) => cube(b, lean),
         (Kind::Mince, State::Cooked) => crumb(b, rgb(0x7a4528), random),
         (Kind::Mince, _) => crumb(b, rgb(0xe2777a), random),
         (Kind::BlackBeans, _) => bean(b, lean, random),
         (Kind::Berries, _) => berry(b, state == State::Washed, random),
         (Kind::TortillaChips | Kind::Nachos, _) => chip(b, lean * 2.0, 1.0, 0.0),
-        _ => cube(b, lean, look.accent, look.accent.light(0.3)),
+        _ => {
+            let (form, cooked) = produce::form(state);
+            produce::piece(b, look, kind, form, cooked, random);
+        }
     }
 }
 
-fn cube(b: &mut Brush, lean: f32, c: Colour, top: Colour) {
+fn cube(b: &mut Brush, lean: f32) {
     b.placed((0.0, 0.0), lean, 1.0, |b| {
-        b.rect(-17.0, -12.0, 34.0, 30.0, 6.0, c.dark(0.16));
-        b.rect(-17.0, -17.0, 34.0, 26.0, 6.0, top);
+        b.rect(-17.0, -12.0, 34.0, 30.0, 6.0, rgb(0xa9c756).dark(0.16));
+        b.rect(-17.0, -17.0, 34.0, 26.0, 6.0, rgb(0xd9e48a));
     });
 }
 
@@ -50,15 +57,6 @@ fn onion(b: &mut Brush, look: &Look, lean: f32, random: &mut SplitMix64) {
         b.line(&[(-14.0, -9.0), (0.0, -13.0), (14.0, -8.0)], 4.0, red.light(0.3));
         b.line(&[(-14.0, 1.0), (0.0, -3.0), (14.0, 2.0)], 2.5, red.light(0.6));
     });
-}
-
-/// The skin of this place's onions: brown, red or white, and the tint of their flesh.
-pub fn onion_skin(look: &Look) -> (Colour, Colour) {
-    match look.seed % 3 {
-        0 => (rgb(0xd08a3c), rgb(0xcdb98a)),
-        1 => (rgb(0x9b2f5d), rgb(0xb4527f)),
-        _ => (rgb(0xe0b46a), rgb(0xc9d08a)),
-    }
 }
 
 /// The colour of this place's peppers.
@@ -130,24 +128,6 @@ pub fn cucumber(b: &mut Brush, lean: f32, open: f32) {
     });
 }
 
-/// A grated strand.
-pub fn strand(b: &mut Brush, lean: f32, c: Colour, random: &mut SplitMix64) {
-    let (long, bend) = (random.range(24.0, 40.0), random.range(-14.0, 14.0));
-    let tone = c.mix(WHITE, random.range(0.0, 0.25));
-    b.placed((0.0, 0.0), lean, 1.0, |b| {
-        b.line(&[(-long, 3.0), (0.0, bend + 3.0), (long, 3.0)], 11.0, c.dark(0.25));
-        b.line(&[(-long, 0.0), (0.0, bend), (long, 0.0)], 9.0, tone);
-    });
-}
-
-/// A crumb of minced meat.
-pub fn crumb(b: &mut Brush, c: Colour, random: &mut SplitMix64) {
-    let (r, tone) = (random.range(15.0, 24.0), c.mix(WHITE, random.range(0.0, 0.14)));
-    b.oval(1.0, 5.0, r, r * 0.8, c.dark(0.35));
-    b.oval(0.0, 0.0, r, r * 0.78, tone);
-    b.oval(-r * 0.3, -r * 0.25, r * 0.35, r * 0.22, tone.light(0.35));
-}
-
 fn bean(b: &mut Brush, lean: f32, random: &mut SplitMix64) {
     let s = random.range(0.9, 1.15);
     b.placed((0.0, 0.0), lean, s, |b| {
@@ -192,23 +172,11 @@ pub fn chip(b: &mut Brush, lean: f32, size: f32, brown: f32) {
     });
 }
 
-/// Where the first `amount` of `count` pieces of a heap lie, farthest first.
-pub fn spots(look: &Look, rx: f32, count: usize, amount: f32, mound: f32) -> Vec<(usize, Point)> {
-    let shown = (count as f32 * amount.clamp(0.0, 1.0)).round() as usize;
-    let mut all: Vec<(usize, Point)> = (0..shown)
-        .map(|i| {
-            let r = ((i as f32 + 0.5) / count as f32).sqrt();
-            let (s, c) = (i as f32 * 2.399_963 + 0.4 * unit_of(i, 9)).sin_cos();
-            let rise = mound * (1.0 - r * r) * amount.clamp(0.2, 1.0);
-            (i, (rx * r * c, rx * r * s * look.tilt - rise))
-        })
-        .collect();
-    all.sort_by(|a, b| a.1.1.total_cmp(&b.1.1));
-    all
-}
-
 /// A heap of pieces `rx` to each side when `amount` is 1; it grows from the middle.
 pub fn heap(b: &mut Brush, look: &Look, kind: Kind, state: State, rx: f32, amount: f32) {
+    if produce::draws(kind, state) {
+        return produce::heap(b, look, kind, produce::form(state), rx, amount);
+    }
     if state == State::Mashed {
         return mash(b, look, rx * amount.clamp(0.0, 1.0).sqrt());
     }
@@ -229,23 +197,5 @@ pub fn heap(b: &mut Brush, look: &Look, kind: Kind, state: State, rx: f32, amoun
 
 /// A mound of mashed avocado.
 pub fn mash(b: &mut Brush, look: &Look, rx: f32) {
-    let (k, c) = (look.tilt, rgb(0x9fbf45));
-    b.oval(0.0, 4.0, rx, rx * k, c.dark(0.22));
-    let top: Vec<Point> = (0..9)
-        .map(|i| (std::f32::consts::TAU * i as f32 / 9.0).sin_cos())
-        .enumerate()
-        .map(|(i, (s, co))| {
-            let r = rx * (0.82 + 0.16 * unit_of(i, 4));
-            (r * co, r * s * k - rx * 0.12)
-        })
-        .collect();
-    b.blob(&top, c);
-    for i in 0..11 {
-        let (x, y) = (
-            rx * 0.62 * (unit_of(i, 1) * 2.0 - 1.0),
-            rx * k * 0.6 * (unit_of(i, 2) * 2.0 - 1.0) - rx * 0.14,
-        );
-        let tone = if i % 2 == 0 { c.light(0.4) } else { c.dark(0.14) };
-        b.line(&[(x - 16.0, y + 3.0), (x, y - 7.0), (x + 16.0, y + 2.0)], 8.0, tone);
-    }
+    mash_of(b, look, rgb(0x9fbf45), rx);
 }

@@ -49,7 +49,8 @@ pub fn varnished(c: Colour) -> Colour {
     c.mix(rgb(0x832a00), 0.64)
 }
 
-fn tone(look: &Look, face: Face) -> Colour {
+/// The colour of a face.
+pub fn tone(look: &Look, face: Face) -> Colour {
     match face {
         Face::Rough => wood(look).mix(rgb(0x7d6650), 0.42),
         Face::Plain => wood(look),
@@ -114,7 +115,8 @@ fn gleam(b: &mut Brush, at: Point, size: Point) {
     );
 }
 
-fn splinters(b: &mut Brush, c: Colour, at: Point, size: Point) {
+/// Splinters of rough wood.
+pub fn splinters(b: &mut Brush, c: Colour, at: Point, size: Point) {
     for i in 0..16 {
         let x = at.0 + size.0 * unit_of(i, 41);
         let y = at.1 + size.1 * (0.08 + 0.84 * unit_of(i, 42));

@@ -1,12 +1,13 @@
 //! Vegetables, fruit and cheese: whole, washed, and in what a knife or grater makes of them.
 
 use super::pieces::{self, onion_skin, pepper_colour};
+use super::produce;
 use super::vessels;
 use crate::drawing::brush::{
     Brush, Colour, Point, WHITE, across, down, rect, rgb, round_light, towards,
 };
 use crate::drawing::look::Look;
-use crate::random::unit_of;
+use crate::random::{seeded, unit_of};
 use crate::vocabulary::{Kind, State};
 
 /// Draws one in its state.
@@ -17,15 +18,38 @@ pub fn draw(b: &mut Brush, look: &Look, kind: Kind, state: State) {
         (_, State::Whole) => whole(b, look, kind),
         (_, State::Washed) => {
             whole(b, look, kind);
-            wet(b, kind);
+            wet(b, look, kind);
         }
+        _ if produce::draws(kind, state) => made(b, look, kind, state),
         _ => pieces::heap(b, look, kind, state, 190.0, 1.0),
+    }
+}
+
+/// One that a tool or heat has changed; what is cooked lies on a plate.
+fn made(b: &mut Brush, look: &Look, kind: Kind, state: State) {
+    let (form, cooked) = produce::form(state);
+    if cooked > 0.0 || form == produce::Form::Mashed {
+        vessels::plate(b, look, 250.0);
+    }
+    produce::heap(b, look, kind, (form, cooked), 180.0, 1.0);
+    if state == State::Topped {
+        topping(b, look, (Kind::Cheese, State::Grated), 1.0);
+    }
+}
+
+/// A topping scattered over a heap, `amount` (0..=1) of it.
+pub fn topping(b: &mut Brush, look: &Look, (kind, state): (Kind, State), amount: f32) {
+    for (i, at) in pieces::spots(look, 165.0, 44, amount, 60.0) {
+        let mut random = seeded(i as u64 * 7 + 3);
+        b.placed((at.0, at.1 - 16.0), 0.0, 0.8, |b| {
+            pieces::piece(b, look, kind, state, &mut random)
+        });
     }
 }
 
 /// A whole one, standing or lying with its lowest point near the origin.
 pub fn whole(b: &mut Brush, look: &Look, kind: Kind) {
-    let (x0, x1, _) = extent(kind);
+    let (x0, x1, _) = extent(look, kind);
     let half = (x1 - x0) / 2.0;
     b.shadow((x0 + x1) / 2.0 + 12.0, 2.0, half * 1.25, half * 1.1 * look.tilt * 0.6, 0.5);
     bare(b, look, kind);
@@ -42,25 +66,29 @@ fn bare(b: &mut Brush, look: &Look, kind: Kind) {
         Kind::Carrot => carrot(b),
         Kind::Avocado => avocado(b),
         Kind::Cheese => cheese(b),
-        _ => lime(b),
+        Kind::Lime => lime(b),
+        _ => produce::whole(b, look, kind),
     }
 }
 
 /// What is left of a whole one when all to the right of `cut` is gone.
 pub fn rest(b: &mut Brush, look: &Look, kind: Kind, state: State, cut: f32) {
-    let (x0, _, _) = extent(kind);
+    let (x0, _, _) = extent(look, kind);
     let half = (cut - x0) / 2.0;
     b.shadow(x0 + half, 2.0, half * 1.25, (half * 1.2 + 20.0) * look.tilt * 0.6, 0.5);
     b.clipped(&rect(-500.0, -400.0, 500.0 + cut, 520.0, 0.0), |b| {
         bare(b, look, kind);
         if state == State::Washed {
-            wet(b, kind);
+            wet(b, look, kind);
         }
     });
 }
 
 /// Left end, right end and height of a whole one.
-pub fn extent(kind: Kind) -> (f32, f32, f32) {
+pub fn extent(look: &Look, kind: Kind) -> (f32, f32, f32) {
+    if let Some(extent) = produce::extent(look, kind) {
+        return extent;
+    }
     match kind {
         Kind::Onion => (-120.0, 120.0, 215.0),
         Kind::Tomato => (-125.0, 125.0, 205.0),
@@ -84,7 +112,10 @@ pub fn cut_face(b: &mut Brush, look: &Look, kind: Kind, h: f32) {
         }
         Kind::Lettuce => (rgb(0x5fa83c), rgb(0xd9edaa), rgb(0xf6f7dc)),
         Kind::Cucumber => (rgb(0x2c7036), rgb(0xdff0b4), rgb(0xc3e08d)),
-        _ => (rgb(0xd87a1c), rgb(0xf9a648), rgb(0xfbc277)),
+        _ => {
+            let food = produce::produce(look, kind);
+            (food.skin, food.flesh, food.core)
+        }
     };
     b.oval(0.0, -ry, rx, ry, rim);
     b.oval(0.0, -ry, rx * 0.86, ry * 0.92, flesh);
@@ -366,8 +397,8 @@ fn squeezed_lime(b: &mut Brush) {
 }
 
 /// Drops on a washed one.
-fn wet(b: &mut Brush, kind: Kind) {
-    let (x0, x1, h) = extent(kind);
+fn wet(b: &mut Brush, look: &Look, kind: Kind) {
+    let (x0, x1, h) = extent(look, kind);
     let drops: Vec<Point> = (0..16)
         .map(|i| {
             (x0 + (x1 - x0) * (0.15 + 0.7 * unit_of(i, 21)), -h * (0.15 + 0.7 * unit_of(i, 22)))
@@ -377,7 +408,20 @@ fn wet(b: &mut Brush, kind: Kind) {
 }
 
 /// A wedge of something soft on a grater, `size` of it left.
-pub fn block(b: &mut Brush, kind: Kind, size: f32) {
+pub fn block(b: &mut Brush, look: &Look, kind: Kind, size: f32) {
+    if kind >= Kind::Potato {
+        let food = produce::produce(look, kind);
+        let (rx, ry) = (50.0 + 60.0 * size, 46.0 + 40.0 * size);
+        b.oval(
+            rx - 26.0,
+            0.0,
+            rx,
+            ry,
+            across(-26.0, 2.0 * rx, food.skin.light(0.2), food.skin.dark(0.2)),
+        );
+        b.oval(-12.0, 0.0, 18.0, ry * 0.8, food.flesh);
+        return;
+    }
     let c: Colour = if kind == Kind::Carrot { rgb(0xf08a24) } else { rgb(0xf7c33f) };
     let (w, h) = (70.0 + 50.0 * size, 60.0 + 70.0 * size);
     if kind == Kind::Carrot {
