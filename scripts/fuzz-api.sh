@@ -24,7 +24,7 @@ export STITCH_HOME="$home" STITCH_SENTENCE_MODEL=tiny-mpnet STITCH_ENCODER=narra
 stitch="${STITCH:-$target/release/stitch}"
 "$stitch" world render --out "$out/videos" --videos 6 --size 160x90 >/dev/null
 "$stitch" index "$out/videos" --speech never >/dev/null
-[ -f "$out/study/study.json" ] || "$stitch" study new examples/vegan-taco.txt --method average-similarity \
+[ -f "$out/study/study.json" ] || "$stitch" study new examples/vegan-taco.txt --method similarity \
   --method most-similar --out "$out/study" >/dev/null
 
 rm -rf "$home/library/page"

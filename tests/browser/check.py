@@ -67,7 +67,7 @@ class Site:
         folder = self.out / "study"
         shutil.rmtree(folder, ignore_errors=True)
         recipes = [str(ROOT / f"examples/{name}.txt") for name in ("vegan-taco", "herb-planter")]
-        methods = ["--method", "average-similarity", "--method", "most-similar"]
+        methods = ["--method", "similarity", "--method", "most-similar"]
         self.run("study", "new", *recipes, *methods, "--out", str(folder))
         return folder
 

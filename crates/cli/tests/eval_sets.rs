@@ -74,7 +74,7 @@ fn every_method_is_in_one_object() {
     let methods = found["methods"].as_array().unwrap();
     let names: Vec<&str> = methods.iter().map(|m| m["name"].as_str().unwrap()).collect();
     let expected = [
-        "average-similarity",
+        "similarity",
         "text-only",
         "recipe2video",
         "covr",

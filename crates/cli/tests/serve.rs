@@ -79,7 +79,7 @@ fn a_folder_with_a_study_is_not_taken_over() {
     home.write("soup.txt", "Soup\n\n1. Chop the onion\n2. Serve the soup\n");
     home.write("study/study.json", "{}");
     let study = ["study", "new", "soup.txt", "-o", "study"];
-    let methods = ["--method", "average-similarity", "--method", "most-similar"];
+    let methods = ["--method", "similarity", "--method", "most-similar"];
     let said = home.fails(&[&study[..], &methods].concat(), 1);
     assert!(said.contains("--force") && said.contains("choose another folder"), "{said}");
     home.run(&[&study[..], &methods, &["--force"]].concat()).success();

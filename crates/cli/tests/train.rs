@@ -131,7 +131,7 @@ fn a_model_has_all_its_files_and_judges_by_default() {
     };
     assert_eq!(scorer(&[]), "evaluator");
     assert_eq!(scorer(&["--domain", "soup"]), "evaluator");
-    assert_eq!(scorer(&["--scorer", "average-similarity"]), "average-similarity");
+    assert_eq!(scorer(&["--scorer", "similarity"]), "similarity");
     let said = home.fails(&[&make[..], &["--domain", "knots"]].concat(), 1);
     assert!(
         said.contains("no evaluator of the domain `knots` for this encoder (there is soup)"),

@@ -135,6 +135,9 @@ pub struct StepView {
     pub trimmed: bool,
     /// What may confuse a viewer
     pub warnings: Vec<String>,
+    /// By how much the score is above that of the best candidate without this clip
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lead: Option<f32>,
 }
 
 /// The current revision of a demonstration
@@ -153,6 +156,9 @@ pub struct DemonstrationView {
     /// The method that ranked the candidates
     pub scorer: String,
     pub score: f32,
+    /// How likely every step is answered correctly
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub probability: Option<f32>,
     /// The number of sequences that were compared
     pub candidates: usize,
     pub source_changes: usize,
@@ -180,6 +186,7 @@ impl DemonstrationView {
                 source: wish.source,
                 trimmed: wish.trim.is_some_and(|trim| Some(trim.of) == clip),
                 warnings: doubts[number].iter().map(warning).collect(),
+                lead: step.lead,
             }
         };
         Self {
@@ -192,6 +199,7 @@ impl DemonstrationView {
             can_redo: revision.number < last_revision,
             scorer: answer.scorer.clone(),
             score: answer.score,
+            probability: answer.probability,
             candidates: answer.candidates,
             source_changes: answer.source_changes,
             took_ms: revision.took_ms,

@@ -32,7 +32,7 @@ pub struct NewArguments {
     /// The procedures: text, Markdown, JSON or recipe pages
     #[arg(required = true, value_name = "FILES")]
     procedures: Vec<PathBuf>,
-    /// A method; give two or more: evaluator, average-similarity, most-similar (source changes cost
+    /// A method; give two or more: evaluator, similarity, most-similar (source changes cost
     /// nothing), or NAME=DIR for a folder with NAME-OF-PROCEDURE.json of another program
     #[arg(long, required = true, value_name = "METHOD")]
     method: Vec<String>,

@@ -18,10 +18,13 @@ pub struct Demonstration {
     pub language_note: Option<String>,
     /// One entry per step of the procedure, in order.
     pub steps: Vec<Step>,
-    /// What decided between the candidates, by name (`average-similarity`, `evaluator`).
+    /// What decided between the candidates, by name (`evaluator`, `similarity`, `blend`).
     pub scorer: String,
-    /// Its score of this sequence: a probability, where it makes one.
+    /// Its score of this sequence.
     pub score: f32,
+    /// How likely every step is answered rightly, where the scorer says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub probability: Option<f32>,
     /// How many candidate sequences it was chosen from.
     pub candidates: usize,
     /// How often the source changes from one shown step to the next.
@@ -62,6 +65,10 @@ pub struct Step {
     /// clip, after a gap, and where nobody looked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub join: Option<f32>,
+    /// By how much the answer's score is above that of the best candidate without this clip (or gap); none where
+    /// no candidate is without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lead: Option<f32>,
 }
 
 /// One of several actions of a step.
@@ -283,6 +290,7 @@ pub(super) mod tests {
             parts,
             alternatives: Vec::new(),
             join: None,
+            lead: None,
         }
     }
 

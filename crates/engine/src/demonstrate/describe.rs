@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use stitch_core::belief::probability;
 use stitch_core::clip::{ClipId, VideoId};
 use stitch_core::cover::{self, Sequence};
 use stitch_core::features::{Features, similarity};
@@ -80,6 +81,7 @@ pub(super) fn describe(
             parts: parts[number].iter().map(part).collect::<Result<_, LibraryError>>()?,
             alternatives,
             join: None,
+            lead: lead(number, ranked),
         });
     }
     if with.encoder.sees() {
@@ -92,11 +94,19 @@ pub(super) fn describe(
         steps,
         scorer: with.scorer.name().to_owned(),
         score: *score,
+        probability: with.scorer.decides().then(|| probability(*score)),
         candidates: ranked.len(),
         source_changes: cover::source_changes(best, &stock.pool),
         seed: options.seed,
         models: models(with),
     })
+}
+
+/// How far the best candidate is ahead of the best with something else at this step.
+fn lead(step: usize, ranked: &[(Sequence, f32)]) -> Option<f32> {
+    let (best, score) = ranked.first()?;
+    let without = ranked.iter().find(|(other, _)| other.0[step] != best.0[step]);
+    without.map(|(_, other)| score - other)
 }
 
 /// A clip that several steps share is divided among them; where that leaves a glimpse, the whole

@@ -87,14 +87,16 @@ pub fn demonstration(steps: Vec<(&str, Option<Choice>)>) -> Demonstration {
         parts: Vec::new(),
         alternatives: Vec::new(),
         join: None,
+        lead: None,
     };
     Demonstration {
         version: Demonstration::VERSION,
         title: "Tea".into(),
         language_note: None,
         steps: steps.into_iter().map(step).collect(),
-        scorer: "average-similarity".into(),
+        scorer: "similarity".into(),
         score: 0.5,
+        probability: None,
         candidates: 10,
         source_changes: 1,
         seed: 7,

@@ -328,7 +328,7 @@ fn summarise(clusters: &Clusters, columns: Vec<Column>, options: &CompareOptions
         figures: samples[at].metrics,
         intervals: samples[at].intervals(),
         ties: TieBounds::of(&ranks(outcomes)),
-        against_average_similarity: against(at, "average-similarity"),
+        against_average_similarity: against(at, "similarity"),
         against_evaluator: against(at, "evaluator"),
         alone: alone(outcomes),
         seconds: *seconds,
@@ -421,7 +421,7 @@ mod tests {
         let names: Vec<&str> = found.methods.iter().map(|m| m.name.as_str()).collect();
         let expected = [
             "evaluator",
-            "average-similarity",
+            "similarity",
             "text-only",
             "recipe2video",
             "covr",
@@ -437,8 +437,8 @@ mod tests {
         assert_eq!(silent.medr, 250.5);
         assert!((silent.r50 - 0.1).abs() < 1e-9);
         // Sources look alike in this set, so what sees changes beats what does not.
-        assert!(figures("k-best").mrr > figures("average-similarity").mrr);
-        assert!(figures("average-similarity").medr < 200.0);
+        assert!(figures("k-best").mrr > figures("similarity").mrr);
+        assert!(figures("similarity").medr < 200.0);
         let method = &found.methods[1];
         assert!(method.intervals.mrr[0] <= method.figures.mrr);
         let difference = method.against_evaluator.unwrap().mrr;

@@ -83,6 +83,11 @@ fn heading(record: &Record, view: &DemonstrationView) -> Markup {
                     li { (count(view.source_changes, "source change")) }
                     li { (clock(length, 0)) }
                     li { "chosen from " b { (view.candidates) } " candidates by " (view.scorer) " in " (view.took_ms) " ms" }
+                    @if let Some(likely) = view.probability {
+                        li title="By the evaluator: that every step is answered correctly" {
+                            b { (percent(likely)) } " likely all correct"
+                        }
+                    }
                     @if gaps > 0 { li.missing { (count(gaps, "gap")) } }
                 }
                 @if let Some(note) = &view.language_note { p.warning { (icon("warn")) (note) } }

@@ -127,7 +127,7 @@ mod tests {
             sources: 30,
             clips: 300,
             trained_on: "the training part of the set".into(),
-            methods: vec![method("evaluator", 0), method("average-similarity", 30)],
+            methods: vec![method("evaluator", 0), method("similarity", 30)],
             absent: BTreeMap::from([("covr".to_owned(), "too few to learn from".to_owned())]),
             counts: KindCounts {
                 distractors: Kind::ALL.into_iter().map(|kind| (kind, 40 * kind.quota())).collect(),
