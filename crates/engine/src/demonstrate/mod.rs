@@ -244,13 +244,14 @@ pub fn gap_features(
     let ranked = rank(with, asked, &map.used, pool, options)?;
     let (used, all) = (&map.used, &map.all);
     let judge = Judge { used, all, pool, calibration: &calibration, options };
-    let (best, model) = (&ranked[0].0, GapModel::from(calibration.gaps));
-    let evidence = |(step, features): (usize, Option<[f32; gaps::FEATURES]>)| {
-        let features = features?;
-        let (probability, threshold) = (model.probability(&features), judge.threshold(best, step)?);
+    let chosen = gaps::chosen(&ranked[0].0, used);
+    let evidence = |step: usize| {
+        let features = gaps::features(step, &chosen, used, all, pool)?;
+        let (probability, threshold) =
+            (judge.probability(step, &chosen)?, judge.threshold(chosen[step]?));
         Some(GapEvidence { features, probability, threshold })
     };
-    Ok(gaps::features(best, used, all, pool).into_iter().enumerate().map(evidence).collect())
+    Ok((0..chosen.len()).map(evidence).collect())
 }
 
 /// A clip is a match as long as taking it can cost less than leaving its source for the best one and
@@ -287,42 +288,41 @@ struct Judge<'a> {
     options: &'a Options,
 }
 
-impl Judge<'_> {
+impl<'a> Judge<'a> {
     /// What a person fixed is never refused.
     fn judge(&self, best: &Sequence) -> Judgement {
-        let shown = self.probabilities(best);
+        let chosen = gaps::chosen(best, self.used);
+        let probability = |step| self.probability(step, &chosen);
+        let shown: Vec<Option<f32>> = (0..chosen.len()).map(probability).collect();
         let fixed =
             |step: &usize| self.options.wishes.get(step).is_some_and(|wish| wish.fixed.is_some());
         let is_refused = |step: &usize| {
-            let least = shown[*step].zip(self.threshold(best, *step));
-            !fixed(step) && least.is_some_and(|(probability, least)| probability < least)
+            let judged = shown[*step].zip(chosen[*step]);
+            !fixed(step) && judged.is_some_and(|(shown, found)| shown < self.threshold(found))
         };
         let refused =
-            (0..best.0.len()).filter(is_refused).map(|step| (step, self.instead(best, step)));
+            (0..chosen.len()).filter(is_refused).map(|step| (step, self.instead(step, &chosen)));
         Judgement { refused: refused.collect(), shown }
     }
 
-    /// How likely each clip shows its step, given the whole solution.
-    fn probabilities(&self, best: &Sequence) -> Vec<Option<f32>> {
-        let model = GapModel::from(self.calibration.gaps);
-        let features = gaps::features(best, self.used, self.all, self.pool);
-        features.iter().map(|features| Some(model.probability(features.as_ref()?))).collect()
+    /// How likely the clip of a step shows it, given the whole solution; none where it has no clip.
+    fn probability(&self, step: usize, chosen: &[Option<&Match>]) -> Option<f32> {
+        let features = gaps::features(step, chosen, self.used, self.all, self.pool)?;
+        Some(GapModel::from(self.calibration.gaps).probability(&features))
     }
 
-    /// The least probability of the clip of a step; none where it has no clip.
-    fn threshold(&self, best: &Sequence, step: usize) -> Option<f32> {
-        let clip = best.0[step]?;
-        let found = self.used.steps[step].iter().find(|found| found.clip == clip)?;
-        Some(self.options.threshold_of(self.calibration, &found.evidence))
+    /// The least probability of a clip that is shown.
+    fn threshold(&self, found: &Match) -> f32 {
+        self.options.threshold_of(self.calibration, &found.evidence)
     }
 
     /// The clip that most likely shows the step, the rest of the solution as it is; none where none does.
-    fn instead(&self, best: &Sequence, step: usize) -> Option<ClipId> {
-        let with = |found: &Match| {
-            let mut other = best.clone();
-            other.0[step] = Some(found.clip);
-            let probability = self.probabilities(&other)[step]?;
-            (probability >= self.threshold(&other, step)?).then_some((found.clip, probability))
+    fn instead(&self, step: usize, chosen: &[Option<&'a Match>]) -> Option<ClipId> {
+        let mut chosen = chosen.to_vec();
+        let with = |found: &'a Match| {
+            chosen[step] = Some(found);
+            let probability = self.probability(step, &chosen)?;
+            (probability >= self.threshold(found)).then_some((found.clip, probability))
         };
         let shown = self.used.steps[step].iter().filter_map(with);
         shown.max_by(|(_, a), (_, b)| a.total_cmp(b)).map(|(clip, _)| clip)
@@ -414,7 +414,36 @@ fn fitted(
 
 #[cfg(test)]
 mod tests {
+    use stitch_core::belief::log_probability;
+    use stitch_core::clip::{Clip, Span};
+    use stitch_core::features::Features;
+
     use super::*;
+
+    /// Describing the whole solution again for each of their alternatives takes minutes.
+    #[test]
+    fn hundreds_of_refused_steps_are_judged_at_once() {
+        const STEPS: usize = 300;
+        const CLIPS: u32 = 50;
+        let clip = |start: u32| Clip {
+            video: VideoId(1),
+            span: Span::new(start.into(), u64::from(start) + 1).unwrap(),
+            text: String::new(),
+        };
+        let rows = Features::new(1, vec![1.0; CLIPS as usize]).unwrap();
+        let pool = Pool::new((0..CLIPS).map(clip).collect(), rows.clone(), rows).unwrap();
+        let found = |clip| Match {
+            clip: ClipId(clip),
+            evidence: Evidence::default(),
+            log_prob: log_probability(-(clip as f32)),
+        };
+        let map = &StepMap { steps: vec![(0..CLIPS).map(found).collect(); STEPS] };
+        let options = &Options { threshold: Some(1.0), ..Options::default() };
+        let calibration = Calibration::of("narration");
+        let judge = Judge { used: map, all: map, pool: &pool, calibration, options };
+        let judgement = judge.judge(&Sequence(vec![Some(ClipId(0)); STEPS]));
+        assert_eq!(judgement.refused, (0..STEPS).map(|step| (step, None)).collect::<Vec<_>>());
+    }
 
     #[test]
     fn a_strict_policy_asks_for_more_and_never_for_nothing() {
