@@ -6,7 +6,7 @@ mod common;
 
 use std::path::{Path, PathBuf};
 
-use common::Home;
+use common::{Home, npy};
 use stitch_engine::library::Library;
 
 /// A small random model or picture that the engine is tested with.
@@ -69,25 +69,13 @@ fn a_set_without_anything_usable_is_told() {
     assert!(said.contains("stitch models pull no/body"), "{said}");
 }
 
-/// Rows as numpy writes them.
-fn npy(dim: usize, rows: &[Vec<f32>]) -> Vec<u8> {
-    let header =
-        format!("{{'descr': '<f4', 'fortran_order': False, 'shape': ({}, {dim}), }}", rows.len());
-    let header = format!("{header:<117}\n");
-    let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
-    bytes.extend((header.len() as u16).to_le_bytes());
-    bytes.extend(header.as_bytes());
-    rows.iter().flatten().for_each(|x| bytes.extend(x.to_le_bytes()));
-    bytes
-}
-
 #[test]
 fn features_and_a_list_are_indexed_without_any_video_file() {
     let home = Home::new();
     let row = |second: usize| (0..24).map(|i| ((i * 7 + second * 5) % 11) as f32 - 5.0).collect();
     let rows: Vec<Vec<f32>> = (0..12).map(row).collect();
-    home.write("features/one.npy", npy(24, &rows));
-    home.write("features/two.npy", npy(24, &rows[..6]));
+    home.write("features/one.npy", npy(&rows));
+    home.write("features/two.npy", npy(&rows[..6]));
     home.write("features/features.toml", "rate = 1.0\n");
     home.write(
         "videos.jsonl",
@@ -129,7 +117,7 @@ fn features_and_a_list_are_indexed_without_any_video_file() {
 #[test]
 fn features_need_the_text_tower_of_their_space() {
     let home = Home::new();
-    home.write("features/one.npy", npy(3, &[vec![1.0, 0.0, 0.0]]));
+    home.write("features/one.npy", npy(&[vec![1.0, 0.0, 0.0]]));
     let features = home.path("features").display().to_string();
     let said = home.fails(&["index", &features, "--features", &features], 2);
     assert!(said.contains("--text-encoder"), "{said}");

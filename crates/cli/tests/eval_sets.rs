@@ -4,26 +4,13 @@ mod common;
 
 use std::path::Path;
 
-use common::Home;
+use common::{Home, npy};
 use serde_json::Value;
 
 /// The small random model that the engine is tested with; its vectors have 24 numbers.
 fn model() -> String {
     let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../engine/tests/data/tiny-clip");
     data.display().to_string()
-}
-
-/// Rows as numpy writes them.
-fn npy(rows: &[Vec<f32>]) -> Vec<u8> {
-    let dim = rows.first().map_or(1, Vec::len);
-    let header =
-        format!("{{'descr': '<f4', 'fortran_order': False, 'shape': ({}, {dim}), }}", rows.len());
-    let header = format!("{header:<117}\n");
-    let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
-    bytes.extend((header.len() as u16).to_le_bytes());
-    bytes.extend(header.as_bytes());
-    rows.iter().flatten().for_each(|x| bytes.extend(x.to_le_bytes()));
-    bytes
 }
 
 const STEPS: [&str; 3] = ["chop the onion", "fry the onion in a pan", "serve the soup"];

@@ -2,37 +2,7 @@
 
 mod common;
 
-use std::io::{BufRead, BufReader};
-use std::process::{Child, Command, Stdio};
-
 use common::Home;
-
-/// Starts `stitch --json`, waits until it tells of progress in the stage, and sends the signal.
-fn interrupt(
-    home: &Home,
-    arguments: &[&str],
-    stage: &str,
-    signal: &str,
-) -> std::process::ExitStatus {
-    let mut child = home
-        .command(&[arguments, &["--json"]].concat())
-        .stderr(Stdio::piped())
-        .stdout(Stdio::null())
-        .spawn()
-        .unwrap();
-    let lines = BufReader::new(child.stderr.take().unwrap()).lines();
-    let mut lines = lines.map_while(Result::ok);
-    let reached = lines.any(|line| line.contains("\"progress\"") && line.contains(stage));
-    assert!(reached, "{stage} was never reached");
-    send(&child, signal);
-    lines.for_each(drop);
-    child.wait().unwrap()
-}
-
-fn send(child: &Child, signal: &str) {
-    let sent = Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
-    assert!(sent.success());
-}
 
 /// A library large enough to be interrupted in the middle of.
 fn many_videos() -> Home {
@@ -50,7 +20,7 @@ fn an_interrupted_index_goes_on_and_ends_the_same() {
     let whole = whole.library_content().1;
     for signal in ["-INT", "-KILL"] {
         let home = many_videos();
-        let ended = interrupt(&home, &["index", "videos"], "indexing", signal);
+        let ended = home.interrupt(&["index", "videos"], "indexing", signal);
         // A run that was quick enough to end well is no failure of this test.
         assert!(ended.code().is_none_or(|code| [0, 130].contains(&code)), "{ended}");
         home.run(&["index", "videos"]).success();
@@ -68,7 +38,7 @@ fn an_interrupted_make_goes_on_and_ends_the_same() {
     for signal in ["-INT", "-KILL"] {
         std::fs::remove_file(home.path("soup.mp4")).unwrap();
         std::fs::remove_dir_all(home.path("home/cache")).unwrap();
-        interrupt(&home, &arguments, "encoding", signal);
+        home.interrupt(&arguments, "encoding", signal);
         home.run(&arguments).success();
         assert!(std::fs::read(home.path("soup.mp4")).unwrap() == whole, "after {signal}");
     }

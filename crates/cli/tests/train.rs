@@ -3,8 +3,7 @@
 
 mod common;
 
-use std::io::{BufRead, BufReader};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use common::Home;
 
@@ -69,18 +68,8 @@ fn arguments<'a>(out: &'a str, more: &[&'a str]) -> Vec<&'a str> {
 
 /// Starts training and sends the signal once this epoch has begun.
 fn interrupt(home: &Home, arguments: &[&str], epoch: &str, signal: &str) {
-    let mut child = home
-        .command(&[arguments, &["--json"]].concat())
-        .stderr(Stdio::piped())
-        .stdout(Stdio::null())
-        .spawn()
-        .unwrap();
-    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
-    assert!(lines.any(|line| line.contains(&format!("epoch {epoch} of"))), "never reached");
-    let sent = Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
-    assert!(sent.success());
-    lines.for_each(drop);
-    assert!(!child.wait().unwrap().success());
+    let ended = home.interrupt(arguments, &format!("epoch {epoch} of"), signal);
+    assert!(!ended.success());
 }
 
 #[test]

@@ -38,28 +38,20 @@ impl GapModel {
     }
 }
 
-/// What describes the chosen clip of each step; none where the step has no clip. `map` is M as the search
-/// had it, `all` the same with unlikely matches.
-pub fn features(
-    sequence: &Sequence,
-    map: &StepMap,
-    all: &StepMap,
-    pool: &Pool,
-) -> Vec<Option<[f32; FEATURES]>> {
-    let chosen: Vec<Option<&Match>> = sequence
-        .0
-        .iter()
-        .zip(&map.steps)
-        .map(|(clip, matches)| clip.and_then(|clip| find(matches, clip)))
-        .collect();
-    (0..chosen.len()).map(|step| features_of(step, &chosen, map, all, pool)).collect()
+/// The match of each chosen clip; none where a step has no clip.
+pub fn chosen<'a>(sequence: &Sequence, map: &'a StepMap) -> Vec<Option<&'a Match>> {
+    let steps = sequence.0.iter().zip(&map.steps);
+    steps.map(|(clip, matches)| clip.and_then(|clip| find(matches, clip))).collect()
 }
 
+/// What describes the chosen clip of a step; none where it has no clip. `map` is M as the search had it,
+/// `all` the same with unlikely matches.
+///
 /// In the order of the weights: the clip's log-odds; how many of its neighbours (0 to 2) come from its
 /// video in order; the mean log-odds of the other steps' clips; what was given up against the step's best
 /// clip; its highest log-odds for another step; the share of the other steps that its video shows; how far
 /// it stands out from the library's ordinary clips.
-fn features_of(
+pub fn features(
     step: usize,
     chosen: &[Option<&Match>],
     map: &StepMap,
@@ -180,7 +172,10 @@ mod tests {
     fn neighbours_rivals_and_what_was_given_up_are_counted() {
         let map = map(&[&[(0, 2.0)], &[(3, 1.0), (1, -1.0)], &[], &[(2, 3.0), (1, 0.5)]]);
         let sequence = Sequence(vec![Some(ClipId(0)), Some(ClipId(1)), None, Some(ClipId(2))]);
-        let found = features(&sequence, &map, &map, &pool());
+        let features = |sequence: &Sequence, step: usize| {
+            super::features(step, &chosen(sequence, &map), &map, &map, &pool())
+        };
+        let found: Vec<_> = (0..4).map(|step| features(&sequence, step)).collect();
         let near = |a: &[f32; FEATURES], b: [f32; FEATURES]| {
             a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-3)
         };
@@ -188,7 +183,7 @@ mod tests {
         assert!(near(&found[1].unwrap(), [-1.0, 2.0, 2.5, -2.0, 0.5, 2.0 / 3.0, 0.0]), "{found:?}");
         assert_eq!(found[2], None);
         let twice = Sequence(vec![Some(ClipId(0)), Some(ClipId(3)), None, Some(ClipId(2))]);
-        let found = features(&twice, &map, &map, &pool())[1].unwrap();
+        let found = features(&twice, 1).unwrap();
         assert!(near(&found, [1.0, 0.0, 2.5, 0.0, -4.0, 0.0, 2.0]), "{found:?}");
     }
 

@@ -43,7 +43,7 @@ fn resizing_is_pillows() {
 fn the_crop_is_hugging_faces() {
     for name in ["noise", "tall", "smooth"] {
         for size in [16, 31] {
-            let wants = FrameSpec::single((size, size), Fit::Crop, Filter::Bicubic, 1);
+            let wants = FrameSpec::single((size, size), Fit::Crop, Filter::Bicubic, 1, 1);
             let golden = format!("{name}.clip.{size}.png");
             let ours = wants.prepare(&picture(&format!("{name}.png")));
             let (most, _) = differences(&ours.rgb, &picture(&golden).rgb);

@@ -10,7 +10,7 @@ use stitch_core::cover::Sequence;
 use stitch_core::pool::Pool;
 use stitch_engine::evaluator::{Channels, Config, Evaluator, Precision};
 use stitch_engine::progress::{Progress, Within};
-use stitch_engine::scorer::{Query, Scorer, ScorerError};
+use stitch_engine::scorer::{Query, Scorer, Scores};
 
 use crate::collection::Instance;
 use crate::dataset::Split;
@@ -86,12 +86,7 @@ impl Scorer for Ensemble {
         "evaluator"
     }
 
-    fn score(
-        &self,
-        query: &Query<'_>,
-        pool: &Pool,
-        candidates: &[Sequence],
-    ) -> Result<Vec<f32>, ScorerError> {
+    fn score(&self, query: &Query, pool: &Pool, candidates: &[Sequence]) -> Scores {
         let mut sums = vec![0.0; candidates.len()];
         for evaluator in &self.evaluators {
             let scores = evaluator.score(query, pool, candidates)?;

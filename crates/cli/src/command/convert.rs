@@ -30,9 +30,6 @@ pub struct ConvertArguments {
     /// written to mixed.jsonl
     #[arg(long, value_name = "FILE")]
     detours: Option<PathBuf>,
-    /// How many unusable records to list
-    #[arg(long, default_value_t = 5, value_name = "N")]
-    odd: usize,
 }
 
 /// The procedures of detours.
@@ -105,7 +102,7 @@ fn print(arguments: &ConvertArguments, found: &Annotations, mixed: Option<&Mixed
         }
         if !odd.is_empty() {
             println!("{} could not be used, or only in part", count(odd.len(), "record"));
-            let listed = odd.iter().take(arguments.odd);
+            let listed = odd.iter().take(5);
             listed.for_each(|odd| println!("  {}: {}", odd.place, odd.reason));
         }
         println!("{}", arguments.output.join(Set::FILE).display());

@@ -7,7 +7,7 @@ use clap::Args;
 use serde_json::json;
 use stitch_engine::demonstrate::{Demonstrator, Options};
 use stitch_engine::library::Library;
-use stitch_lab::suite::speech::{self, SpeechOptions};
+use stitch_lab::suite::speech;
 use stitch_lab::suite::speech_index;
 use stitch_world::library::mixed;
 use stitch_world::truth::Truth;
@@ -25,9 +25,6 @@ pub struct EvalSpeechArguments {
     folder: PathBuf,
     #[command(flatten)]
     speech: SpeechArguments,
-    /// Do not give the model the titles of the files, as indexing does
-    #[arg(long)]
-    no_titles: bool,
     /// Instead of transcribing, compare --library, made from speech, with this library, made from
     /// subtitles, on the steps of mixed procedures
     #[arg(long, value_name = "DIR")]
@@ -50,8 +47,7 @@ pub fn run(arguments: &EvalSpeechArguments, setup: &Setup) -> Result<u8, Failure
 fn transcribe(arguments: &EvalSpeechArguments, setup: &Setup) -> Result<u8, Failure> {
     let listener = arguments.speech.load(setup)?;
     let start = Instant::now();
-    let options = SpeechOptions { titles: !arguments.no_titles, seed: arguments.seed };
-    let report = speech::evaluate(&listener, &arguments.folder, &options, &setup.progress)?;
+    let report = speech::evaluate(&listener, &arguments.folder, arguments.seed, &setup.progress)?;
     let took_s = start.elapsed().as_secs_f64();
     setup.print(json!({"speech": listener.name, "took_s": took_s, "report": report}), || {
         print!("{} files, {} words; ", report.files, report.words);

@@ -15,8 +15,7 @@ use stitch_lab::suite::plain::load::{Encoders, load};
 use stitch_lab::suite::plain::set::{Needs, Set};
 use stitch_lab::train::answers::{self, AnswerTraining, train_answers};
 use stitch_lab::train::{
-    Epoch, NegativeRates, Schedule, TrainDevice, TrainEvent, TrainOptions, TrainOutput, Trained,
-    train,
+    Epoch, NegativeRates, TrainDevice, TrainEvent, TrainOptions, TrainOutput, Trained, train,
 };
 
 use crate::failure::Failure;
@@ -48,9 +47,6 @@ pub struct TrainArguments {
     /// The encoder of the set
     #[arg(long, default_value = "mini", value_name = "NAME", requires = "set")]
     encoder: String,
-    /// The fraction of a set's videos that are held out, if the set does not say which
-    #[arg(long, default_value_t = 0.2, value_name = "SHARE", requires = "set")]
-    held_out_share: f64,
     /// The folder of the model; `stitch make` finds it in the folder of models
     #[arg(long, short, value_name = "DIR")]
     out: PathBuf,
@@ -90,15 +86,6 @@ struct OptimisationArguments {
     /// The maximum learning rate [default: 1e-3 with --preset small, 3e-4 with paper]
     #[arg(long, value_name = "RATE", value_parser = rate)]
     rate: Option<f64>,
-    /// The schedule of the learning rate
-    #[arg(long, value_parser = choice(&SCHEDULES), default_value = "cosine")]
-    schedule: Schedule,
-    /// Weight decay
-    #[arg(long, default_value_t = 0.01, value_name = "SHARE")]
-    decay: f64,
-    /// The maximum norm of gradients; 0 is none
-    #[arg(long, default_value_t = 1.0, value_name = "LENGTH")]
-    clip: f64,
     /// Epochs without a better rank after which training stops
     #[arg(long, default_value_t = 3, value_name = "N")]
     patience: usize,
@@ -132,12 +119,6 @@ struct ExampleArguments {
     /// The fraction of whole videos of which only some steps are used, so that clips remain for negatives
     #[arg(long, default_value_t = 0.0, value_name = "SHARE", value_parser = share(1.0))]
     shortened: f64,
-    /// The text similarity from which a clip is assumed to show a step
-    #[arg(long, default_value_t = NegativeRates::default().shows, value_name = "COSINE")]
-    shows: f32,
-    /// The text similarity below which a clip is assumed not to show a step
-    #[arg(long, default_value_t = NegativeRates::default().unlike, value_name = "COSINE")]
-    unlike: f32,
 }
 
 #[derive(Args)]
@@ -181,11 +162,6 @@ const DEVICES: Choices<TrainDevice, 3> = [
 
 const PRECISIONS: Choices<Precision, 2> =
     [("f16", "", Precision::F16), ("f32", "", Precision::F32)];
-
-const SCHEDULES: Choices<Schedule, 2> = [
-    ("constant", "No change", Schedule::Constant),
-    ("cosine", "Linear warm-up over the first twentieth, then cosine decay to 0", Schedule::Cosine),
-];
 
 #[derive(Clone, Copy)]
 struct Preset {
@@ -311,6 +287,9 @@ fn of_library(data: &Path, setup: &Setup) -> Result<(Collection, EncoderId), Fai
     Ok((collection, encoder.id().clone()))
 }
 
+/// The fraction of a set's videos that are held out, if the set does not say which.
+const HELD_OUT_SHARE: f64 = 0.2;
+
 /// The videos of a set, each as one procedure.
 fn of_set(
     set: &Path,
@@ -323,7 +302,7 @@ fn of_set(
     let set = Set::open(set, Needs::Text)?;
     let (set, _) = load(set, &encoders, None, &setup.progress)?;
     let mut collection = set.collection;
-    collection.split_by_video(arguments.held_out_share, arguments.seed);
+    collection.split_by_video(HELD_OUT_SHARE, arguments.seed);
     Ok((collection, set.encoder))
 }
 
@@ -368,11 +347,10 @@ impl ExampleArguments {
             swapped: also("swapped"),
             wrong: also("wrong"),
             elsewhere: also("elsewhere"),
-            shows: self.shows,
-            unlike: self.unlike,
             reword: self.reword,
             whole: self.whole,
             shortened: self.shortened,
+            ..NegativeRates::default()
         }
     }
 }
@@ -386,9 +364,6 @@ impl TrainArguments {
             epochs: optimisation.epochs as usize,
             batch: optimisation.batch.unwrap_or(batch) as usize,
             rate: optimisation.rate.unwrap_or(rate),
-            schedule: optimisation.schedule,
-            decay: optimisation.decay,
-            clip: optimisation.clip,
             negatives: self.examples.options(),
             patience: optimisation.patience,
             held_out: optimisation.held_out,

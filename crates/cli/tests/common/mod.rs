@@ -2,8 +2,9 @@
 
 #![allow(dead_code)] // each test file uses a part
 
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, ExitStatus, Stdio};
 
 use tempfile::TempDir;
 
@@ -112,6 +113,24 @@ impl Home {
         assert_cmd::Command::from_std(self.command(arguments)).assert()
     }
 
+    /// Starts `stitch --json`, waits until it tells of progress in the stage, and sends the signal.
+    pub fn interrupt(&self, arguments: &[&str], stage: &str, signal: &str) -> ExitStatus {
+        let mut child = self
+            .command(&[arguments, &["--json"]].concat())
+            .stderr(Stdio::piped())
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        let lines = BufReader::new(child.stderr.take().unwrap()).lines();
+        let mut lines = lines.map_while(Result::ok);
+        let reached = lines.any(|line| line.contains("\"progress\"") && line.contains(stage));
+        assert!(reached, "{stage} was never reached");
+        let sent = Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
+        assert!(sent.success());
+        lines.for_each(drop);
+        child.wait().unwrap()
+    }
+
     /// What `stitch` prints on standard output.
     pub fn prints(&self, arguments: &[&str]) -> String {
         let done = self.run(arguments).success();
@@ -143,4 +162,17 @@ impl Home {
         assert_eq!(pools.len(), 1, "{pools:?}");
         (list, std::fs::read(pools.remove(0)).unwrap())
     }
+}
+
+/// Rows as numpy writes them.
+pub fn npy(rows: &[Vec<f32>]) -> Vec<u8> {
+    let dim = rows.first().map_or(1, Vec::len);
+    let header =
+        format!("{{'descr': '<f4', 'fortran_order': False, 'shape': ({}, {dim}), }}", rows.len());
+    let header = format!("{header:<117}\n");
+    let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+    bytes.extend((header.len() as u16).to_le_bytes());
+    bytes.extend(header.as_bytes());
+    rows.iter().flatten().for_each(|x| bytes.extend(x.to_le_bytes()));
+    bytes
 }

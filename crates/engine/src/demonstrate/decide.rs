@@ -1,9 +1,7 @@
-//! The answer by F_R: the candidates of the search, with gaps where they may be, and the best of them.
-
-use std::collections::HashSet;
+//! Answers that F_R compares: candidates of the search with gaps where they may be, and what is near them.
 
 use stitch_core::cover::Sequence;
-use stitch_core::gaps::Ranked;
+use stitch_core::gaps::{self, Ranked};
 
 use super::Judge;
 
@@ -13,22 +11,26 @@ const BASES: usize = 60;
 /// How many steps of a candidate are tried both ways, a gap and a clip, one at a time.
 const DOUBTFUL_STEPS: usize = 4;
 
+/// The likeliest clips of a step that are tried in place of its own.
+const NEIGHBOURS: usize = 12;
+
+/// How often the neighbours of the best answer so far are tried.
+pub(super) const ROUNDS: usize = 6;
+
 /// Each candidate with gaps where clips are refused, and the same with one decision reversed. `settled` is the
 /// answer without F_R.
 pub(super) fn answers(ranked: &Ranked, settled: &Sequence, judge: &Judge<'_>) -> Vec<Sequence> {
-    let mut known = HashSet::new();
     let bases = ranked.iter().take(BASES).flat_map(|(sequence, _)| with_gaps(sequence, judge));
-    let all = std::iter::once(settled.clone()).chain(bases);
-    all.filter(|answer| known.insert(answer.clone())).collect()
+    std::iter::once(settled.clone()).chain(bases).collect()
 }
 
 fn with_gaps(sequence: &Sequence, judge: &Judge<'_>) -> Vec<Sequence> {
-    let shown = judge.probabilities(sequence);
-    let above = |step: &usize| {
-        let margin = shown[*step]? - judge.threshold(sequence, *step)?;
-        (!judge.is_fixed(*step)).then_some((*step, margin))
+    let chosen = gaps::chosen(sequence, judge.used);
+    let above = |step: usize| {
+        let margin = judge.probability(step, &chosen)? - judge.threshold(chosen[step]?);
+        (!judge.is_fixed(step)).then_some((step, margin))
     };
-    let mut margins: Vec<(usize, f32)> = (0..shown.len()).filter_map(|s| above(&s)).collect();
+    let mut margins: Vec<(usize, f32)> = (0..chosen.len()).filter_map(above).collect();
     let mut decided = sequence.clone();
     for (step, _) in margins.iter().filter(|(_, margin)| *margin < 0.0) {
         decided.0[*step] = None;
@@ -40,6 +42,26 @@ fn with_gaps(sequence: &Sequence, judge: &Judge<'_>) -> Vec<Sequence> {
         let mut other = decided.clone();
         other.0[step] = if margin < 0.0 { sequence.0[step] } else { None };
         all.push(other);
+    }
+    all
+}
+
+/// Answers that differ from this one in one step that nobody has decided: by another clip, or by a gap where gaps are
+/// weighed against clips.
+pub(super) fn neighbours(answer: &Sequence, judge: &Judge<'_>) -> Vec<Sequence> {
+    let mut all = Vec::new();
+    for step in (0..answer.0.len()).filter(|step| !judge.is_fixed(*step)) {
+        let is_gap = answer.0[step].is_none();
+        if is_gap && !judge.options.may_doubt() {
+            continue;
+        }
+        let clips = judge.used.steps[step].iter().take(NEIGHBOURS).map(|found| Some(found.clip));
+        let gap = judge.options.may_doubt().then_some(None);
+        for other in clips.chain(gap).filter(|other| *other != answer.0[step]) {
+            let mut changed = answer.clone();
+            changed.0[step] = other;
+            all.push(changed);
+        }
     }
     all
 }

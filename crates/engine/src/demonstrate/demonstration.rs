@@ -36,7 +36,7 @@ pub struct Demonstration {
 }
 
 /// One step of the procedure and what shows it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Step {
     /// The step in the words of the procedure.
     pub text: String,
@@ -167,7 +167,7 @@ pub struct Elsewhere {
 }
 
 /// The video a clip is from, and who is to be credited.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Source {
     /// The video's number in the library.
     pub video: u32,
@@ -259,9 +259,7 @@ pub(super) mod tests {
                 video: 1,
                 path: "a.mp4".into(),
                 title: "a".into(),
-                uploader: None,
-                url: None,
-                licence: None,
+                ..Source::default()
             },
             span: interval,
             cut: interval,
@@ -278,20 +276,8 @@ pub(super) mod tests {
     }
 
     pub fn step(parts: Vec<StepPart>) -> Step {
-        let confidence = Confidence::Shown;
         let (text, chosen) = ("Wash and shred the lettuce".into(), Some(choice(7, 5000)));
-        Step {
-            text,
-            understood: None,
-            condition: None,
-            times: Vec::new(),
-            confidence,
-            chosen,
-            parts,
-            alternatives: Vec::new(),
-            join: None,
-            lead: None,
-        }
+        Step { text, chosen, parts, ..Step::default() }
     }
 
     #[test]

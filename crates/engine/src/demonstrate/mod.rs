@@ -10,7 +10,7 @@ mod describe;
 mod decide;
 pub mod doubts;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use serde::Serialize;
 use stitch_core::belief::Evidence;
@@ -272,13 +272,31 @@ fn search<'a>(
 }
 
 impl Found<'_> {
-    /// Candidate answers, with gaps.
-    fn answers(&self) -> Vec<Sequence> {
-        decide::answers(&self.ranked, &self.settled.0[0].0, &self.judge)
-    }
-
     fn search(&self) -> Search<'_> {
         Search { used: self.judge.used, all: self.judge.all, moments: &self.moments }
+    }
+
+    /// Candidate answers, gaps included, with what `score` makes of them, best first: those of the search, and then
+    /// those that differ in one step from the best so far, until none of these is better.
+    fn explored<E>(
+        &self,
+        mut score: impl FnMut(&[Sequence]) -> Result<Vec<f32>, E>,
+    ) -> Result<Ranked, E> {
+        let mut known = HashSet::new();
+        let mut ranked = Ranked::new();
+        let mut new = decide::answers(&self.ranked, &self.settled.0[0].0, &self.judge);
+        for _ in 0..=decide::ROUNDS {
+            new.retain(|answer| known.insert(answer.clone()));
+            let scores = score(&new)?;
+            let best = ranked.first().map(|(best, _)| Sequence::clone(best));
+            ranked.extend(new.into_iter().zip(scores));
+            ranked.sort_by(|(_, a), (_, b)| b.total_cmp(a));
+            if best.as_ref() == Some(&ranked[0].0) {
+                break;
+            }
+            new = decide::neighbours(&ranked[0].0, &self.judge);
+        }
+        Ok(ranked)
     }
 
     /// The answers by F_R's score, best first, and how likely each clip of the best shows its step.
@@ -287,27 +305,31 @@ impl Found<'_> {
         scorer: &dyn Scorer,
         asked: &Asked,
     ) -> Result<(Ranked, Vec<Option<f32>>), ScorerError> {
-        let answers = self.answers();
         let query = Query { search: Some(self.search()), ..asked.query() };
-        let scores = scorer.score(&query, self.judge.pool, &answers)?;
-        let mut ranked: Ranked = answers.into_iter().zip(scores).collect();
-        ranked.sort_by(|(_, a), (_, b)| b.total_cmp(a));
-        let shown = self.judge.probabilities(&ranked[0].0);
+        let ranked = self.explored(|answers| scorer.score(&query, self.judge.pool, answers))?;
+        let shown = self.judge.probabilities(&gaps::chosen(&ranked[0].0, self.judge.used));
         Ok((ranked, shown))
     }
 }
 
-/// The candidate answers of a query and what F_R is told of them; for training it.
+/// Candidate answers of a query and what F_R is told of them; for training it. They lead to the best by `quality`.
 pub fn answer_candidates(
     with: &Demonstrator<'_>,
     stock: &Stock,
     asked: &Asked,
     options: &Options,
+    quality: impl Fn(&Sequence) -> f32,
 ) -> Result<(Vec<Sequence>, Batch), DemonstrateError> {
     let calibration = stock.calibration(with.encoder);
     let map = mapped(with, stock, asked, options, |_| true)?;
     let found = search(with, stock, asked, (&map, &calibration), options)?;
-    let (answers, query) = (found.answers(), asked.query());
+    let score = |answers: &[Sequence]| Ok::<_, ScorerError>(answers.iter().map(&quality).collect());
+    let ranked = found.explored(score)?;
+    let near_settled = decide::neighbours(&found.settled.0[0].0, &found.judge);
+    let mut known = HashSet::new();
+    let all = ranked.into_iter().map(|(answer, _)| answer).chain(near_settled);
+    let answers: Vec<Sequence> = all.filter(|answer| known.insert(answer.clone())).collect();
+    let query = asked.query();
     let inputs = AnswerInputs::new(&query, found.search(), &stock.pool);
     let mut batch = Batch::default();
     answers.iter().for_each(|answer| inputs.add(answer, &mut batch));
@@ -335,14 +357,14 @@ pub fn gap_features(
     let map = mapped(with, stock, asked, options, |_| true)?;
     let found = search(with, stock, asked, (&map, &calibration), options)?;
     let Found { judge, ranked, .. } = found;
-    let (best, model) = (&ranked[0].0, GapModel::from(judge.calibration.gaps));
-    let evidence = |(step, features): (usize, Option<[f32; gaps::FEATURES]>)| {
-        let features = features?;
-        let (probability, threshold) = (model.probability(&features), judge.threshold(best, step)?);
+    let chosen = gaps::chosen(&ranked[0].0, judge.used);
+    let evidence = |step: usize| {
+        let features = gaps::features(step, &chosen, judge.used, judge.all, judge.pool)?;
+        let (probability, threshold) =
+            (judge.probability(step, &chosen)?, judge.threshold(chosen[step]?));
         Some(GapEvidence { features, probability, threshold })
     };
-    let features = gaps::features(best, judge.used, judge.all, judge.pool);
-    Ok(features.into_iter().enumerate().map(evidence).collect())
+    Ok((0..chosen.len()).map(evidence).collect())
 }
 
 /// A clip is a match as long as taking it can cost less than leaving its source for the best one and
@@ -380,16 +402,18 @@ struct Judge<'a> {
     options: &'a Options,
 }
 
-impl Judge<'_> {
+impl<'a> Judge<'a> {
     /// What a person fixed is never refused.
     fn judge(&self, best: &Sequence) -> Judgement {
-        let shown = self.probabilities(best);
+        let chosen = gaps::chosen(best, self.used);
+        let shown = self.probabilities(&chosen);
         let is_refused = |step: &usize| {
-            let least = shown[*step].zip(self.threshold(best, *step));
-            !self.is_fixed(*step) && least.is_some_and(|(probability, least)| probability < least)
+            let judged = shown[*step].zip(chosen[*step]);
+            let refused = judged.is_some_and(|(shown, found)| shown < self.threshold(found));
+            !self.is_fixed(*step) && refused
         };
         let refused =
-            (0..best.0.len()).filter(is_refused).map(|step| (step, self.instead(best, step)));
+            (0..chosen.len()).filter(is_refused).map(|step| (step, self.instead(step, &chosen)));
         Judgement { refused: refused.collect(), shown }
     }
 
@@ -398,27 +422,28 @@ impl Judge<'_> {
         self.options.wishes.get(&step).is_some_and(|wish| wish.fixed.is_some())
     }
 
-    /// How likely each clip shows its step, given the whole solution.
-    fn probabilities(&self, best: &Sequence) -> Vec<Option<f32>> {
-        let model = GapModel::from(self.calibration.gaps);
-        let features = gaps::features(best, self.used, self.all, self.pool);
-        features.iter().map(|features| Some(model.probability(features.as_ref()?))).collect()
+    fn probabilities(&self, chosen: &[Option<&Match>]) -> Vec<Option<f32>> {
+        (0..chosen.len()).map(|step| self.probability(step, chosen)).collect()
     }
 
-    /// The least probability of the clip of a step; none where it has no clip.
-    fn threshold(&self, best: &Sequence, step: usize) -> Option<f32> {
-        let clip = best.0[step]?;
-        let found = self.used.steps[step].iter().find(|found| found.clip == clip)?;
-        Some(self.options.threshold_of(self.calibration, &found.evidence))
+    /// How likely the clip of a step shows it, given the whole solution; none where it has no clip.
+    fn probability(&self, step: usize, chosen: &[Option<&Match>]) -> Option<f32> {
+        let features = gaps::features(step, chosen, self.used, self.all, self.pool)?;
+        Some(GapModel::from(self.calibration.gaps).probability(&features))
+    }
+
+    /// The least probability of a clip that is shown.
+    fn threshold(&self, found: &Match) -> f32 {
+        self.options.threshold_of(self.calibration, &found.evidence)
     }
 
     /// The clip that most likely shows the step, the rest of the solution as it is; none where none does.
-    fn instead(&self, best: &Sequence, step: usize) -> Option<ClipId> {
-        let with = |found: &Match| {
-            let mut other = best.clone();
-            other.0[step] = Some(found.clip);
-            let probability = self.probabilities(&other)[step]?;
-            (probability >= self.threshold(&other, step)?).then_some((found.clip, probability))
+    fn instead(&self, step: usize, chosen: &[Option<&'a Match>]) -> Option<ClipId> {
+        let mut chosen = chosen.to_vec();
+        let with = |found: &'a Match| {
+            chosen[step] = Some(found);
+            let probability = self.probability(step, &chosen)?;
+            (probability >= self.threshold(found)).then_some((found.clip, probability))
         };
         let shown = self.used.steps[step].iter().filter_map(with);
         shown.max_by(|(_, a), (_, b)| a.total_cmp(b)).map(|(clip, _)| clip)
@@ -510,7 +535,36 @@ fn fitted(
 
 #[cfg(test)]
 mod tests {
+    use stitch_core::belief::log_probability;
+    use stitch_core::clip::{Clip, Span};
+    use stitch_core::features::Features;
+
     use super::*;
+
+    /// Describing the whole solution again for each of their alternatives takes minutes.
+    #[test]
+    fn hundreds_of_refused_steps_are_judged_at_once() {
+        const STEPS: usize = 300;
+        const CLIPS: u32 = 50;
+        let clip = |start: u32| Clip {
+            video: VideoId(1),
+            span: Span::new(start.into(), u64::from(start) + 1).unwrap(),
+            text: String::new(),
+        };
+        let rows = Features::new(1, vec![1.0; CLIPS as usize]).unwrap();
+        let pool = Pool::new((0..CLIPS).map(clip).collect(), rows.clone(), rows).unwrap();
+        let found = |clip| Match {
+            clip: ClipId(clip),
+            evidence: Evidence::default(),
+            log_prob: log_probability(-(clip as f32)),
+        };
+        let map = &StepMap { steps: vec![(0..CLIPS).map(found).collect(); STEPS] };
+        let options = &Options { threshold: Some(1.0), ..Options::default() };
+        let calibration = Calibration::of("narration");
+        let judge = Judge { used: map, all: map, pool: &pool, calibration, options };
+        let judgement = judge.judge(&Sequence(vec![Some(ClipId(0)); STEPS]));
+        assert_eq!(judgement.refused, (0..STEPS).map(|step| (step, None)).collect::<Vec<_>>());
+    }
 
     #[test]
     fn a_strict_policy_asks_for_more_and_never_for_nothing() {

@@ -22,7 +22,6 @@ const FPS: u32 = 2;
 /// An image encoder with the frames it takes.
 struct Images {
     spec: FrameSpec,
-    dim: usize,
     encoder: ImageEncoder,
 }
 
@@ -31,12 +30,8 @@ impl ImageTower for Images {
         &self.spec
     }
 
-    fn dim(&self) -> usize {
-        self.dim
-    }
-
     fn encode(&self, frames: &[&[u8]]) -> Result<Features> {
-        Ok(Features::new(self.dim, self.encoder.forward(frames))?)
+        Ok(Features::new(self.spec.dim, self.encoder.forward(frames))?)
     }
 }
 
@@ -69,10 +64,10 @@ pub fn load(folder: &Path, name: &str, towers: Towers) -> Result<TwoTowers> {
             return Err(NnError::Config { path: folder.join(PREPROCESSOR), reason }.into());
         }
         let Preprocessing { fit, filter, mean, std, .. } = prepared;
-        let spec = FrameSpec::single((side as u32, side as u32), fit, filter, FPS);
+        let spec = FrameSpec::single((side as u32, side as u32), fit, filter, FPS, sizes.dim);
         let normalize = Normalize::new(1.0 / 255.0, mean, std);
         let encoder = ImageEncoder::load(&weights, family, &sizes, normalize)?;
-        image = Some(Box::new(Images { spec, dim: sizes.dim, encoder }));
+        image = Some(Box::new(Images { spec, encoder }));
     }
     let encoder = TextEncoder::load(folder, weights, family, &text)?;
     let weights = hash_of(folder, Weights::FILE)?;

@@ -89,18 +89,17 @@ struct Images {
     graphs: Vec<Graph>,
     config: ImageConfig,
     spec: FrameSpec,
-    dim: usize,
 }
 
 impl Images {
     /// The graphs normalise the bytes themselves.
     fn load(runtime: &Runtime, config: ImageConfig, dim: usize) -> Result<Self> {
         let size = (config.size, config.size);
-        let each = FrameSpec::single(size, Fit::Squash, Filter::Bilinear, FPS);
+        let each = FrameSpec::single(size, Fit::Squash, Filter::Bilinear, FPS, dim);
         let load = |(name, bytes): (&str, &[u8])| Graph::from_bytes(runtime, name, bytes.to_vec());
         let graphs = IMAGES.into_par_iter().map(load).collect::<Result<Vec<_>, _>>()?;
         let spec = FrameSpec { frames: graphs.len(), batch: 1, ..each };
-        Ok(Self { graphs, config, spec, dim })
+        Ok(Self { graphs, config, spec })
     }
 
     /// What one tower makes of frames of this size.
@@ -116,7 +115,7 @@ impl Images {
         }
         let shape = [pictures.len(), 3, height as usize, width as usize];
         let input = [(self.config.input.as_str(), Input::Bytes(&shape, &planes))];
-        let share = self.dim / self.graphs.len();
+        let share = self.spec.dim / self.graphs.len();
         Ok(Features::new(share, graph.run(&input, &self.config.output)?.data)?)
     }
 }
@@ -124,10 +123,6 @@ impl Images {
 impl ImageTower for Images {
     fn spec(&self) -> &FrameSpec {
         &self.spec
-    }
-
-    fn dim(&self) -> usize {
-        self.dim
     }
 
     fn encode(&self, frames: &[&[u8]]) -> Result<Features> {
@@ -150,7 +145,7 @@ impl ImageTower for Images {
 
     /// By every tower.
     fn encode_views(&self, views: &[Picture]) -> Result<Features> {
-        let mut rows = Features::empty(self.dim);
+        let mut rows = Features::empty(self.spec.dim);
         for view in views {
             let size = (view.width, view.height);
             let parts = self.graphs.iter().map(|graph| self.run(graph, &[&view.rgb], size));

@@ -191,7 +191,7 @@ pub fn open(
     }
     let text = Texts::load(&mut loader, description.text)?;
     let dim = text.graph.dim;
-    if let Some(seen) = image.as_ref().map(|image| image.dim()).filter(|seen| *seen != dim) {
+    if let Some(seen) = image.as_ref().map(|image| image.spec().dim).filter(|seen| *seen != dim) {
         let reason = format!("pictures have {seen} numbers, texts {dim}: no space of both");
         return Err(wrong(folder, reason).into());
     }
@@ -293,12 +293,13 @@ impl Images {
         description.check((width, height)).map_err(|reason| wrong(loader.folder, reason))?;
         // A batch that the graph fixes is a batch of one in every known export.
         let batch = if input.fixed(0) == Some(1) { 1 } else { batch };
+        let (clips, dim) = (frames > 1, graph.dim);
         let images = Self {
             graph,
             input: input.name,
             layout,
             values,
-            spec: FrameSpec { width, height, fit, filter, fps, frames, clips: frames > 1, batch },
+            spec: FrameSpec { width, height, fit, filter, fps, frames, clips, batch, dim },
             colours: Normalize::new(1.0 / 255.0, description.mean, description.std),
         };
         let black = vec![0; images.spec.bytes()];
@@ -372,12 +373,8 @@ impl ImageTower for Images {
         &self.spec
     }
 
-    fn dim(&self) -> usize {
-        self.graph.dim
-    }
-
     fn encode(&self, frames: &[&[u8]]) -> Result<Features> {
-        let mut all = Features::empty(self.dim());
+        let mut all = Features::empty(self.spec.dim);
         for batch in frames.chunks(self.spec.batch * self.spec.frames) {
             self.encode_batch(batch)?.rows().for_each(|row| all.push(row));
         }

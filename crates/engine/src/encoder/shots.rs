@@ -73,7 +73,7 @@ mod tests {
     use super::*;
     use crate::media::frames::{Filter, Fit};
 
-    const SPEC: FrameSpec = FrameSpec::single((40, 32), Fit::Squash, Filter::Bilinear, 8);
+    const SPEC: FrameSpec = FrameSpec::single((40, 32), Fit::Squash, Filter::Bilinear, 8, 1);
 
     fn picture(of: impl Fn(usize, usize) -> u8) -> Vec<u8> {
         let pixels = (0..32).flat_map(|y| (0..40).map(move |x| (x, y)));

@@ -28,12 +28,20 @@ pub struct FrameSpec {
     pub clips: bool,
     /// How many vectors a core computes at once: a few make transformers faster.
     pub batch: usize,
+    /// How many numbers a vector has.
+    pub dim: usize,
 }
 
 impl FrameSpec {
     /// Of a tower that makes a vector of each frame.
-    pub const fn single((width, height): (u32, u32), fit: Fit, filter: Filter, fps: u32) -> Self {
-        Self { width, height, fit, filter, fps, frames: 1, clips: false, batch: 4 }
+    pub const fn single(
+        (width, height): (u32, u32),
+        fit: Fit,
+        filter: Filter,
+        fps: u32,
+        dim: usize,
+    ) -> Self {
+        Self { width, height, fit, filter, fps, frames: 1, clips: false, batch: 4, dim }
     }
 
     /// The bytes of one frame: rows of red, green, blue.
@@ -53,8 +61,6 @@ impl FrameSpec {
 pub trait ImageTower: Send + Sync {
     fn spec(&self) -> &FrameSpec;
 
-    fn dim(&self) -> usize;
-
     /// One row for every [`FrameSpec::frames`] frames of [`FrameSpec::bytes`] bytes each. Called from
     /// several threads at once.
     fn encode(&self, frames: &[&[u8]]) -> Result<Features>;
@@ -68,7 +74,7 @@ pub trait ImageTower: Send + Sync {
         // A tower of clips gets a clip in which nothing moves.
         let still = |bytes| std::iter::repeat_n(bytes, self.spec().frames);
         let frames: Vec<&[u8]> = views.iter().flat_map(|view| still(view.rgb.as_slice())).collect();
-        if frames.is_empty() { Ok(Features::empty(self.dim())) } else { self.encode(&frames) }
+        if frames.is_empty() { Ok(Features::empty(self.spec().dim)) } else { self.encode(&frames) }
     }
 }
 

@@ -115,13 +115,13 @@ impl<'a> Pending<'a> {
             current: Vec::new(),
             last: None,
             differences: Vec::new(),
-            sums: vec![0.0; seconds * tower.dim()],
+            sums: vec![0.0; seconds * tower.spec().dim],
             brightness: vec![([0.0; GRID_CELLS], 0.0); seconds],
         }
     }
 
     fn seconds(&self) -> usize {
-        self.sums.len() / self.tower.dim()
+        self.sums.len() / self.tower.spec().dim
     }
 
     /// Adds the next frame. If all frames of the last vector show the same, that vector counts again.
@@ -198,7 +198,7 @@ impl<'a> Pending<'a> {
             .collect::<Result<Vec<Features>, _>>()?;
         self.waiting.drain(..vectors * frames);
         let seconds_of: Vec<Vec<usize>> = self.seconds_of.drain(..vectors).collect();
-        let dim = self.tower.dim();
+        let dim = self.tower.spec().dim;
         for (row, seconds) in rows.iter().flat_map(Features::rows).zip(&seconds_of) {
             for second in seconds {
                 let sum = &mut self.sums[second * dim..(second + 1) * dim];
@@ -226,7 +226,7 @@ impl<'a> Pending<'a> {
         let at_ms = |frame: usize| frame as u64 * 1000 / u64::from(spec.fps);
         let shots = shots::shots(&self.differences).into_iter().map(at_ms).collect();
         let footage = self.footage();
-        Ok(Seconds { features: Features::new(self.tower.dim(), self.sums)?, shots, footage })
+        Ok(Seconds { features: Features::new(self.tower.spec().dim, self.sums)?, shots, footage })
     }
 }
 
@@ -246,7 +246,7 @@ mod tests {
 
     impl Colours {
         fn new(frames: usize, clips: bool) -> Self {
-            let one = FrameSpec::single((16, 16), Fit::Squash, Filter::Bilinear, 4);
+            let one = FrameSpec::single((16, 16), Fit::Squash, Filter::Bilinear, 4, 2);
             Self { spec: FrameSpec { frames, clips, ..one }, seen: AtomicUsize::new(0) }
         }
     }
@@ -254,10 +254,6 @@ mod tests {
     impl ImageTower for Colours {
         fn spec(&self) -> &FrameSpec {
             &self.spec
-        }
-
-        fn dim(&self) -> usize {
-            2
         }
 
         fn encode(&self, pictures: &[&[u8]]) -> Result<Features> {

@@ -55,7 +55,8 @@ impl<'a> AnswerInputs<'a> {
 
     /// Appends a candidate to a batch.
     pub fn add(&self, sequence: &Sequence, batch: &mut Batch) {
-        let evidence = gaps::features(sequence, self.search.used, self.search.all, self.pool);
+        let Search { used, all, .. } = self.search;
+        let chosen = gaps::chosen(sequence, used);
         let shown: Vec<(usize, ClipId)> = sequence.shown().collect();
         let clips: Vec<ClipId> = shown.iter().map(|(_, clip)| *clip).collect();
         let relations = relations(&clips, self.pool);
@@ -64,7 +65,8 @@ impl<'a> AnswerInputs<'a> {
             match clip {
                 None => self.add_gap(step, &mut batch.inputs),
                 Some(clip) => {
-                    let evidence = evidence[step].unwrap_or_default();
+                    let evidence = gaps::features(step, &chosen, used, all, self.pool);
+                    let evidence = evidence.unwrap_or_default();
                     add_evidence(false, &evidence, Some(relations[before]), &mut batch.inputs);
                     let continuity = self.continuity(step, *clip, &shown[..before]);
                     batch.inputs.extend(continuity);

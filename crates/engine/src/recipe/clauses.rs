@@ -137,11 +137,16 @@ fn condition_at(words: &[Word], at: usize, leads: usize) -> Option<Range<usize>>
     // "turn once during cooking"
     let clause = is_determiner(next) || is_subject(next) || is_pronoun(next);
     let start = if before == "only" { at - 1 } else { at };
-    (start > 0 && !is_asking(before) && (word != "once" || clause))
-        .then(|| start..subordinate_end(words, start + 1))
+    if start == 0 || is_asking(before) || word == "once" && !clause {
+        return None;
+    }
+    let end = subordinate_end(words, start + 1);
+    // "and when it bubbles turn it over"
+    let order = opening_end(&words[..end], at).filter(|_| is_joint(before));
+    Some(start..order.unwrap_or(end))
 }
 
-/// One past the condition that opens a sentence: at a comma, or where an order begins.
+/// One past a condition that stands before what it is for: at a comma, or where an order begins.
 fn opening_end(words: &[Word], at: usize) -> Option<usize> {
     let free = |word: &str| !is_determiner(word) && !is_subject(word) && !is_modal(word);
     let ends = |i: &usize| {
@@ -378,14 +383,23 @@ pub(super) fn object_range(words: &[Word], verb: usize) -> Range<usize> {
             break;
         }
     }
-    // "let the dough rise"
-    if end > after + 1 && carries_another(&words[verb].low) && is_plain_verb(&words[end - 1].low) {
+    if end > after + 1 && ends_in_another(words, verb, end - 1) {
         end -= 1;
     }
     while end > after && is_joint(&words[end - 1].low) {
         end -= 1;
     }
     if end == after + 1 && is_result(&words[after].low) { after..after } else { after..end }
+}
+
+/// Whether this word says what the object of the verb does: "let the dough rise", "get the butter foaming".
+fn ends_in_another(words: &[Word], verb: usize, at: usize) -> bool {
+    let verb = low(words, verb);
+    let causes = carries_another(verb) || matches!(verb, "get" | "have" | "leave" | "set");
+    let (last, before) = (low(words, at), low_before(words, at));
+    // "string" has no stem, and "the icing" is a thing
+    let stem = last.strip_suffix("ing").filter(|stem| stem.contains(['a', 'e', 'i', 'o', 'u']));
+    causes && stem.is_some() && is_content(before) || carries_another(verb) && is_plain_verb(last)
 }
 
 /// Whether the object that began at `from` has ended before this word.
@@ -405,13 +419,18 @@ fn ends_object(words: &[Word], from: usize, at: usize) -> bool {
         let gerund = lexicon::verb(word).is_some_and(|form| form.tense == Tense::Gerund);
         gerund && words[at - 1].mark == Some(',')
     };
+    // "give the berries a quick rinse"
+    let another = || {
+        let before = low_before(words, at);
+        matches!(word, "a" | "an" | "the") && words[at - 1].mark.is_none() && is_content(before)
+    };
     is_preposition(word)
         || is_manner(word)
         || is_negation(word)
         || is_state(word)
         || matches!(word, "very" | "nice" | "so")
         || word.ends_with("ly")
-        || at > from && (is_subordinator(word) || result() || aside())
+        || at > from && (is_subordinator(word) || result() || aside() || another())
 }
 
 #[cfg(test)]
@@ -675,6 +694,24 @@ mod tests {
             ("Warm up for 5 minutes.", "warm up", "", "for 5 minutes"),
             ("Turn once during cooking.", "turn once during cooking", "", ""),
             ("Add the oil once it is hot.", "add the oil", "once it is hot", ""),
+            (
+                "Ladle some in, and when it bubbles turn it over.",
+                "ladle some in | turn it over",
+                "when it bubbles",
+                "",
+            ),
+            (
+                "Stir it and if it sticks add a splash of oil and lower the heat.",
+                "stir it | add a splash of oil | lower the heat",
+                "if it sticks",
+                "",
+            ),
+            (
+                "Turn the loaf when the edges turn a deep brown.",
+                "turn the loaf",
+                "when the edges turn a deep brown",
+                "",
+            ),
         ];
         for (step, actions, condition, times) in cases {
             let parts = parts(step);

@@ -349,7 +349,7 @@ mod tests {
 
     #[test]
     fn what_a_step_may_mean_is_among_its_readings() {
-        let cases: [(&str, &[&str], &str); 17] = [
+        let cases: [(&str, &[&str], &str); 21] = [
             ("", &["Sow the lettuce seeds.", "Water them well."], "water the lettuce seeds"),
             ("Potato gratin", &["Bake until bubbly."], "bake the potato gratin"),
             ("", &["Peel the onion.", "Cut it into dice."], "cut the onion into dice"),
@@ -375,6 +375,10 @@ mod tests {
             ("", &["Whisk the eggs.", "Pour them into the pan."], "pour the eggs into the pan"),
             ("Rose pruning", &["Water them."], "water the rose pruning"),
             ("", &["Slice the bread.", "Toast both sides.", "Butter it."], "butter the bread"),
+            ("", &["Give the berries a quick rinse.", "Drain them."], "drain the berries"),
+            ("", &["Get the butter foaming.", "Skim it."], "skim the butter"),
+            ("", &["Leave the icing to set.", "Cut it."], "cut the icing"),
+            ("", &["Sift half the flour.", "Fold it in."], "fold the flour in"),
         ];
         for (title, steps, expected) in cases {
             let found = of(title, steps).pop().unwrap();

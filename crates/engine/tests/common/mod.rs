@@ -56,9 +56,7 @@ pub fn choice(path: &Path, start_ms: u64, end_ms: u64) -> Choice {
             video: 0,
             path: path.to_owned(),
             title: path.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
-            uploader: None,
-            url: None,
-            licence: None,
+            ..Source::default()
         },
         span: interval,
         cut: interval,
@@ -80,14 +78,8 @@ pub fn demonstration(steps: Vec<(&str, Option<Choice>)>) -> Demonstration {
     let step = |(text, chosen): (&str, Option<Choice>)| Step {
         confidence: Confidence::of(chosen.as_ref()),
         text: text.into(),
-        understood: None,
-        condition: None,
-        times: Vec::new(),
         chosen,
-        parts: Vec::new(),
-        alternatives: Vec::new(),
-        join: None,
-        lead: None,
+        ..Step::default()
     };
     Demonstration {
         version: Demonstration::VERSION,

@@ -32,9 +32,13 @@ pub struct Judged {
 }
 
 impl Judged {
-    /// Whether every step is right and every thing in its state.
+    /// Steps that are wrong, and things in another state than they were left in.
+    pub fn faults(&self) -> usize {
+        self.steps - self.right + self.transitions - self.consistent
+    }
+
     pub fn is_perfect(&self) -> bool {
-        self.right == self.steps && self.consistent == self.transitions
+        self.faults() == 0
     }
 }
 

@@ -391,7 +391,7 @@ fn miss(set: &TestSet, question: &Question, outcome: &Outcome) -> Miss {
 mod tests {
     use stitch_core::pool::Pool;
     use stitch_engine::progress::Silent;
-    use stitch_engine::scorer::{Query, ScorerError};
+    use stitch_engine::scorer::{Query, Scores};
 
     use super::*;
     use crate::suite::fixture::{Made, test_set};
@@ -403,7 +403,7 @@ mod tests {
             "evaluator"
         }
 
-        fn score(&self, _: &Query, _: &Pool, all: &[Sequence]) -> Result<Vec<f32>, ScorerError> {
+        fn score(&self, _: &Query, _: &Pool, all: &[Sequence]) -> Scores {
             Ok((0..all.len()).map(self.0).collect())
         }
     }

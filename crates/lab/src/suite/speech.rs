@@ -32,18 +32,11 @@ pub struct SpeechReport {
     pub confusions: Vec<(String, String, usize)>,
 }
 
-#[derive(Clone, Copy, Debug)]
-pub struct SpeechOptions {
-    /// Whether the recogniser gets the file's title as a prompt, as when indexing.
-    pub titles: bool,
-    pub seed: u64,
-}
-
-/// Recognises every file that has subtitles beside it, and compares.
+/// Recognises every file that has subtitles beside it, as indexing does, and compares.
 pub fn evaluate(
     listener: &Listener,
     folder: &Path,
-    options: &SpeechOptions,
+    seed: u64,
     progress: &dyn Progress,
 ) -> Result<SpeechReport, MeasureError> {
     let files = with_subtitles(folder)?;
@@ -51,13 +44,12 @@ pub fn evaluate(
     let (mut files_errors, mut seconds) = (Vec::new(), 0.0);
     for (media, subtitles) in &files {
         let truth = transcript::read(subtitles)?;
-        let hint = if options.titles { index::hint(media) } else { String::new() };
-        let listened = listener.listen(media, &hint, &Within(progress))?;
+        let listened = listener.listen(media, &index::hint(media), &Within(progress))?;
         files_errors.push(FileErrors::of(&truth, &listened.sentences));
         seconds += listened.length_ms as f64 / 1000.0;
         progress.advance(1);
     }
-    Ok(report(&files_errors, seconds, options.seed))
+    Ok(report(&files_errors, seconds, seed))
 }
 
 /// The media files of a folder that have a `.srt` beside them, by name.

@@ -56,9 +56,11 @@ pub fn groups(
         let procedure = Procedure::new(&question.procedure.title, steps)?;
         let asked = Asked::encode(with, &procedure)?;
         let options = Options { wishes: hidden(question, &stock), ..Options::default() };
-        let (answers, inputs) = answer_candidates(with, &stock, &asked, &options)?;
-        let judged = answers.iter().map(|answer| judge(question, &of_sequence(answer, &stock), truth));
-        groups.push(AnswerGroup { kind: question.kind, inputs, judged: judged.collect() });
+        let judge = |answer: &Sequence| judge(question, &of_sequence(answer, &stock), truth);
+        let quality = |answer: &Sequence| -(judge(answer).faults() as f32);
+        let (answers, inputs) = answer_candidates(with, &stock, &asked, &options, quality)?;
+        let judged = answers.iter().map(judge).collect();
+        groups.push(AnswerGroup { kind: question.kind, inputs, judged });
         progress.advance(1);
     }
     Ok(groups)
@@ -81,7 +83,6 @@ pub fn natural_groups(
             continue;
         };
         let asked = Asked::encode(with, &procedure)?;
-        let (answers, inputs) = answer_candidates(with, &stock, &asked, &Options::default())?;
         let lines = natural.steps.iter().map(|step| step.line.as_str());
         let read = matches(lines, procedure.steps().iter().map(String::as_str));
         let judge = |answer: &Sequence| {
@@ -98,6 +99,9 @@ pub fn natural_groups(
             }
             judged
         };
+        let quality = |answer: &Sequence| -(judge(answer).faults() as f32);
+        let options = Options::default();
+        let (answers, inputs) = answer_candidates(with, &stock, &asked, &options, quality)?;
         let judged = answers.iter().map(judge).collect();
         groups.push(AnswerGroup { kind: QuestionKind::Ordinary, inputs, judged });
     }
@@ -226,10 +230,7 @@ fn joined(groups: &[&AnswerGroup]) -> (Batch, Vec<Vec<f32>>) {
 }
 
 fn target(judged: &[Judged]) -> Vec<f32> {
-    let worth = |judged: &Judged| {
-        let lost = judged.steps - judged.right + judged.transitions - judged.consistent;
-        (-TARGET_SHARPNESS * lost as f32).exp()
-    };
+    let worth = |judged: &Judged| (-TARGET_SHARPNESS * judged.faults() as f32).exp();
     let all: Vec<f32> = judged.iter().map(worth).collect();
     let sum: f32 = all.iter().sum::<f32>().max(f32::MIN_POSITIVE);
     all.iter().map(|worth| worth / sum).collect()

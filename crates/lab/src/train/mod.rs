@@ -42,10 +42,6 @@ pub struct TrainOptions {
     pub batch: usize,
     /// Adam's learning rate, at its highest.
     pub rate: f64,
-    pub schedule: Schedule,
-    pub decay: f64,
-    /// Gradients are clipped to this norm; 0 for never.
-    pub clip: f64,
     #[serde(rename = "drawing")]
     pub negatives: NegativeRates,
     /// Epochs without a better rank after which training ends.
@@ -57,14 +53,6 @@ pub struct TrainOptions {
     pub prior: bool,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Schedule {
-    Constant,
-    /// Linear warm-up over the first twentieth of all steps, then half a cosine down to 0.
-    Cosine,
-}
-
 impl Default for TrainOptions {
     fn default() -> Self {
         Self {
@@ -72,9 +60,6 @@ impl Default for TrainOptions {
             epochs: 10,
             batch: 24,
             rate: 3e-4,
-            schedule: Schedule::Cosine,
-            decay: 0.01,
-            clip: 1.0,
             negatives: NegativeRates::default(),
             patience: 3,
             held_out: 100,

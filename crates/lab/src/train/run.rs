@@ -13,7 +13,7 @@ use super::history::{Epoch, Steps, TrainEvent};
 use super::learner::{CpuLearner, Learner, OptimiserState};
 use super::mixture::{MiniBatch, Mixture};
 use super::outcome::Trained;
-use super::{Schedule, TrainDevice, TrainError, TrainOptions, TrainOutput, curves};
+use super::{TrainDevice, TrainError, TrainOptions, TrainOutput, curves};
 use crate::collection::Collection;
 use crate::suite::ranks::RankMetrics;
 
@@ -40,17 +40,13 @@ impl<'a> Plan<'a> {
         Ok(Self { options, steps_per_epoch, steps, weight_of_right })
     }
 
-    /// The learning rate of a step, from 0.
+    /// The learning rate of a step, from 0: linear warm-up over the first twentieth of all steps, then half a
+    /// cosine down to 0.
     fn rate(&self, step: u64) -> f64 {
         let warm_up = (self.steps / 20).max(1);
         let rise = ((step + 1) as f64 / warm_up as f64).min(1.0);
         let done = (step as f64 / self.steps.max(1) as f64).min(1.0);
-        match self.options.schedule {
-            Schedule::Constant => self.options.rate,
-            Schedule::Cosine => {
-                self.options.rate * rise * 0.5 * (1.0 + (std::f64::consts::PI * done).cos())
-            }
-        }
+        self.options.rate * rise * 0.5 * (1.0 + (std::f64::consts::PI * done).cos())
     }
 }
 
@@ -142,11 +138,10 @@ impl<'a> Run<'a> {
 
     /// Trains on one batch.
     pub fn step(&mut self, inputs: &Batch, right: Vec<bool>) -> Result<(), TrainError> {
-        let TrainOptions { seed, decay, clip, .. } = *self.plan.options;
         let labels = Labels { right, weight_of_right: self.plan.weight_of_right };
         let learning_rate = self.plan.rate(self.steps);
-        let adamw = AdamW { learning_rate, weight_decay: decay, max_gradient_norm: clip };
-        let seed = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(self.steps);
+        let adamw = AdamW { learning_rate, weight_decay: 0.01, max_gradient_norm: 1.0 };
+        let seed = self.plan.options.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(self.steps);
         let dropout = Dropout::new(self.fresh.config.dropout, seed);
         let loss = self.learner.step(inputs, &labels, adamw, dropout)?;
         if !loss.is_finite() {

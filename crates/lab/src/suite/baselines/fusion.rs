@@ -11,7 +11,7 @@ use stitch_core::clip::{Clip, ClipId, VideoId};
 use stitch_core::cover::Sequence;
 use stitch_core::features::{Features, normalise, similarity};
 use stitch_core::pool::Pool;
-use stitch_engine::scorer::{Query, Scorer, ScorerError};
+use stitch_engine::scorer::{Query, Scorer, Scores};
 use stitch_nn::evaluator::{
     Activations, AdamW, AdamWState, Batch, Dropout, EvaluatorConfig, EvaluatorNetwork,
 };
@@ -319,12 +319,7 @@ impl Scorer for Predictor {
         self.form.name
     }
 
-    fn score(
-        &self,
-        query: &Query,
-        pool: &Pool,
-        candidates: &[Sequence],
-    ) -> Result<Vec<f32>, ScorerError> {
+    fn score(&self, query: &Query, pool: &Pool, candidates: &[Sequence]) -> Scores {
         query.check(pool, candidates, self.network.config.inputs)?;
         let predicted = self.predict(query, pool, candidates).into_iter();
         Ok(predicted.map(|(cosine, place)| (self.form.score)(cosine, place)).collect())

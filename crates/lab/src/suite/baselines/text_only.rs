@@ -11,7 +11,7 @@ use stitch_core::clip::{Clip, VideoId};
 use stitch_core::cover::Sequence;
 use stitch_core::features::similarity;
 use stitch_core::pool::Pool;
-use stitch_engine::scorer::{Query, Scorer, ScorerError};
+use stitch_engine::scorer::{Query, Scorer, Scores};
 
 use super::{mean, shown};
 
@@ -40,12 +40,7 @@ impl Scorer for TextOnly {
         "text-only"
     }
 
-    fn score(
-        &self,
-        query: &Query,
-        pool: &Pool,
-        candidates: &[Sequence],
-    ) -> Result<Vec<f32>, ScorerError> {
+    fn score(&self, query: &Query, pool: &Pool, candidates: &[Sequence]) -> Scores {
         query.check(pool, candidates, query.clip.dim())?;
         let fits: Vec<Vec<f32>> = query.text.rows().map(|step| fits(step, pool)).collect();
         let one =

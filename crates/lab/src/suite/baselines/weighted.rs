@@ -7,7 +7,7 @@
 use rayon::prelude::*;
 use stitch_core::cover::Sequence;
 use stitch_core::pool::Pool;
-use stitch_engine::scorer::{Query, Scorer, ScorerError};
+use stitch_engine::scorer::{Query, Scorer, ScorerError, Scores};
 
 use super::Training;
 use crate::suite::test_set::query;
@@ -58,12 +58,7 @@ impl<M: Measures> Scorer for Weighted<M> {
         M::NAME
     }
 
-    fn score(
-        &self,
-        query: &Query,
-        pool: &Pool,
-        candidates: &[Sequence],
-    ) -> Result<Vec<f32>, ScorerError> {
+    fn score(&self, query: &Query, pool: &Pool, candidates: &[Sequence]) -> Scores {
         query.check(pool, candidates, query.clip.dim())?;
         let measured = self.measures.measure(query, pool, candidates);
         let one = |x: &Vec<f32>| x.iter().zip(&self.weights).map(|(x, weight)| x * weight).sum();

@@ -42,10 +42,10 @@ pub fn encode_pictures(
     };
     let encoded: Result<Vec<_>, EncoderError> = places.par_chunks(BATCH).map(encode).collect();
     let encoded: Vec<_> = places.into_iter().zip(encoded?.into_iter().flatten()).collect();
-    let (mut items, mut rows, mut pictures) = (Vec::new(), Features::empty(tower.dim()), 0);
+    let (mut items, mut rows, mut pictures) = (Vec::new(), Features::empty(tower.spec().dim), 0);
     for of_step in encoded.chunk_by(|((v, s, _), _), ((w, t, _), _)| (v, s) == (w, t)) {
         let (video, step, _) = of_step[0].0;
-        let mut readable = Features::empty(tower.dim());
+        let mut readable = Features::empty(tower.spec().dim);
         for ((.., image), row) in of_step {
             match row {
                 Ok(row) => readable.push(row),
