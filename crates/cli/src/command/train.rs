@@ -250,7 +250,6 @@ fn of_answers(arguments: &TrainArguments, choose: &Path, setup: &Setup) -> Resul
     let options = AnswerTraining {
         epochs: arguments.optimisation.epochs as usize,
         rate: arguments.optimisation.rate.unwrap_or(AnswerTraining::default().rate),
-        decay: arguments.optimisation.decay,
         seed: arguments.seed,
         ..AnswerTraining::default()
     };
