@@ -275,7 +275,7 @@ fn moments(found: &[StepSpan], seconds: &Features) -> Features {
         let [first, last] = [own.clone().find(shows), own.clone().rfind(shows)];
         let mean = seconds.mean_of(own.clone());
         let row = |second: Option<usize>| second.map_or(mean.as_slice(), |at| seconds.row(at));
-        [row(first), &mean, row(last)].into_iter().for_each(|row| moments.push(row));
+        [row(first), mean.as_slice(), row(last)].into_iter().for_each(|row| moments.push(row));
     }
     moments
 }
