@@ -34,6 +34,11 @@ impl Features {
         Self { dim, data: Vec::new() }
     }
 
+    /// Rows that say nothing.
+    pub fn zeros(dim: usize, rows: usize) -> Self {
+        Self { dim, data: vec![0.0; rows * dim] }
+    }
+
     /// The rows of all `parts` concatenated: their cosines are then the means of the parts' cosines.
     pub fn side_by_side(parts: &[Features]) -> Self {
         let mut joined = Self::empty(parts.iter().map(|part| part.dim).sum());

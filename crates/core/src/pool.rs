@@ -9,7 +9,24 @@ pub struct Pool {
     clips: Vec<Clip>,
     text: Features,
     clip: Features,
+    appearance: Option<Features>,
     agreement: Agreement,
+}
+
+/// A moment of a clip whose appearance is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Moment {
+    /// Its first second.
+    First,
+    /// The mean of its seconds.
+    Mean,
+    /// Its last second.
+    Last,
+}
+
+impl Moment {
+    /// In the order of a clip's rows.
+    pub const ALL: [Self; 3] = [Self::First, Self::Mean, Self::Last];
 }
 
 /// The parts of a pool do not belong together.
@@ -27,7 +44,13 @@ impl Pool {
         if sizes.text != sizes.clips || sizes.clip != sizes.clips {
             return Err(sizes);
         }
-        Ok(Self { clips, text, clip, agreement: Agreement::default() })
+        Ok(Self { clips, text, clip, appearance: None, agreement: Agreement::default() })
+    }
+
+    /// Three rows for each clip, in the order of [`Moment::ALL`]; zero rows where nothing is known.
+    pub fn with_appearance(self, appearance: Features) -> Self {
+        assert_eq!(appearance.len(), Moment::ALL.len() * self.len(), "a row for every moment");
+        Self { appearance: Some(appearance), ..self }
     }
 
     pub fn agreeing(self, agreement: Agreement) -> Self {
@@ -63,6 +86,17 @@ impl Pool {
     /// F_M's features of the clips' pictures.
     pub fn clip_features(&self) -> &Features {
         &self.clip
+    }
+
+    /// What a clip looks like at one of its moments; none where its video was indexed without it.
+    pub fn appearance(&self, clip: ClipId, moment: Moment) -> Option<&[f32]> {
+        let row = self.appearance.as_ref()?.row(Moment::ALL.len() * clip.row() + moment as usize);
+        row.iter().any(|x| *x != 0.0).then_some(row)
+    }
+
+    /// The rows of [`Self::with_appearance`].
+    pub fn appearance_features(&self) -> Option<&Features> {
+        self.appearance.as_ref()
     }
 }
 
@@ -106,6 +140,22 @@ impl std::ops::Add for Agreement {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clip::{Span, VideoId};
+
+    #[test]
+    fn each_clip_has_its_own_moments_and_a_zero_row_is_none() {
+        let rows = |data: &[f32]| Features::new(2, data.to_vec()).unwrap();
+        let span = Span::new(0, 1000).unwrap();
+        let clip = Clip { video: VideoId(1), span, text: String::new() };
+        let two = rows(&[1.0, 0.0, 0.0, 1.0]);
+        let pool = Pool::new(vec![clip; 2], two.clone(), two).unwrap();
+        assert_eq!(pool.appearance(ClipId(0), Moment::First), None);
+        let moments = [0.0; 6].into_iter().chain([1.0, 0.0, 0.6, 0.8, 0.0, 1.0]);
+        let pool = pool.with_appearance(rows(&moments.collect::<Vec<_>>()));
+        assert_eq!(Moment::ALL.map(|moment| pool.appearance(ClipId(0), moment)), [None; 3]);
+        let seen = Moment::ALL.map(|moment| pool.appearance(ClipId(1), moment).unwrap());
+        assert_eq!(seen, [[1.0, 0.0], [0.6, 0.8], [0.0, 1.0]]);
+    }
 
     #[test]
     fn agreement_counts_the_pairs_whose_words_suit_their_own_clip() {

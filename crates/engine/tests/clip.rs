@@ -62,7 +62,7 @@ fn see<'a>(encoder: &TwoTowers, names: impl Iterator<Item = &'a str>) -> Feature
     };
     let pictures: Vec<Vec<u8>> = names.map(prepared).collect();
     let pictures: Vec<&[u8]> = pictures.iter().map(Vec::as_slice).collect();
-    tower.encode(&pictures).unwrap()
+    tower.encode(&pictures).unwrap().features
 }
 
 const TINY: [&str; 4] = ["tiny-clip", "tiny-clip-gelu", "tiny-siglip", "tiny-siglip2"];

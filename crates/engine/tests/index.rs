@@ -7,16 +7,18 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use common::plain;
-use stitch_core::clip::VideoId;
+use stitch_core::clip::{ClipId, VideoId};
 use stitch_core::features::Features;
-use stitch_engine::encoder::{Encoder, EncoderError, EncoderId, Seconds, VideoInput};
+use stitch_core::pool::Moment;
+use stitch_engine::encoder::{Encoder, EncoderError, EncoderId, Seconds, VideoInput, appearance};
 use stitch_engine::footage::Footage;
 use stitch_engine::index::{Indexer, Report, discover::discover, files_of};
 use stitch_engine::library::{Library, VideoStatus};
 use stitch_engine::progress::{Progress, Silent};
 use stitch_engine::sentence::SentenceEncoder;
 
-/// Gives every second the same row; fails for videos named `bad`, and for all while it is broken.
+/// Gives every second the same row and an appearance of its own; fails for videos named `bad`, and for all
+/// while it is broken.
 struct Fake {
     id: EncoderId,
     broken: AtomicBool,
@@ -39,7 +41,13 @@ impl Encoder for Fake {
         let bad = video.path.file_stem().unwrap() == "bad" || self.broken.load(Ordering::Relaxed);
         let row = if bad { [f32::NAN, 0.0] } else { [0.6, 0.8] };
         let features = Features::new(2, row.repeat(video.seconds()?))?;
-        Ok(Seconds { features, shots: vec![0], footage: Footage::default() })
+        let mut appearance = Features::empty(appearance::DIM);
+        for second in 0..video.seconds()? {
+            let mut row = [0.0; appearance::DIM];
+            row[second] = 1.0;
+            appearance.push(&row);
+        }
+        Ok(Seconds { features, appearance, shots: vec![0], footage: Footage::default() })
     }
 
     fn sees(&self) -> bool {
@@ -236,5 +244,13 @@ fn a_library_for_another_encoder_copies_all_but_the_features() {
     assert_eq!(copied, found);
     assert!(found[0].1.to_lowercase().contains("chop"), "{found:?}");
     assert_eq!(new.clip_features().row(0), old.clip_features().row(0));
+    // Seconds 1 and 2.
+    for (moment, seen) in [(Moment::First, [1.0, 0.0]), (Moment::Last, [0.0, 1.0])] {
+        for pool in [&old, &new] {
+            assert_eq!(pool.appearance(ClipId(0), moment).unwrap()[1..3], seen);
+        }
+    }
+    let mean = new.appearance(ClipId(0), Moment::Mean).unwrap();
+    assert!((mean[1] - mean[2]).abs() < 1e-6 && mean[1] > 0.7, "{mean:?}");
     assert_eq!(library.shots(VideoId(1)).unwrap(), [0]);
 }

@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use stitch_core::clip::{Clip, Span, VideoId};
-use stitch_core::features::Features;
-use stitch_core::pool::Agreement;
+use stitch_core::clip::{Clip, ClipId, Span, VideoId};
+use stitch_core::features::{Features, similarity};
+use stitch_core::pool::{Agreement, Moment};
 use stitch_engine::encoder::EncoderId;
 use stitch_engine::footage::Footage;
 use stitch_engine::library::{
@@ -73,6 +73,12 @@ impl Shelf {
     }
 }
 
+/// Of two clips.
+fn moments() -> Features {
+    let number = |at: usize| ((at % 128) as f32 + at as f32 / 128.0).sin();
+    Features::new(128, (0..6 * 128).map(number).collect()).unwrap()
+}
+
 fn indexed(id: u32, name: &str) -> Indexed {
     let rows = |rows: &[f32]| Features::new(2, rows.to_vec()).unwrap();
     let clip = |start: u64, text: &str| Clip {
@@ -87,6 +93,7 @@ fn indexed(id: u32, name: &str) -> Indexed {
             seconds: rows(&[0.6, 0.8, 0.8, 0.6]),
             text: rows(&[1.0, 0.0, 0.0, 1.0]),
             clip: rows(&[0.6, 0.8, 0.8, 0.6]),
+            appearance: moments(),
             footage: Footage::default(),
             agreement: Agreement { suits: 1, of: 2 },
         },
@@ -156,6 +163,21 @@ fn every_change_is_a_new_generation_for_other_connections_too() {
     assert_eq!(other.generation().unwrap(), before, "nothing has changed");
     shelf.library.remove(&shelf.library.find("soup.mp4").unwrap()).unwrap();
     assert!(other.generation().unwrap() > before);
+}
+
+#[test]
+fn what_clips_look_like_comes_back() {
+    let shelf = Shelf::with_two_videos();
+    for _ in ["made", "read"] {
+        let pool = shelf.library.pool().unwrap();
+        for clip in 0..4 {
+            for (row, moment) in Moment::ALL.into_iter().enumerate() {
+                let found = pool.appearance(ClipId(clip), moment).unwrap();
+                let written = moments().row(3 * (clip as usize % 2) + row).to_vec();
+                assert!(similarity(found, &written) > 0.9999, "{clip} {moment:?}");
+            }
+        }
+    }
 }
 
 #[test]

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use stitch_core::features::{Features, similarity};
 use stitch_engine::encoder::{Encoder, EncoderModels, mini, onnx_runtime};
 use stitch_engine::media::Decode;
-use stitch_engine::models::{NnError, Store};
+use stitch_engine::models::{NnError, Store, Weights};
 use stitch_engine::sentence::SentenceEncoder;
 use stitch_nn::onnx::{Graph, Input, Runtime};
 
@@ -56,6 +56,23 @@ fn the_image_towers_give_what_training_left() {
     };
     let whole = Features::side_by_side(&[half("image1.onnx"), half("image2.onnx")]);
     assert!(similarity(whole.row(0), &golden.image_256) > 0.9999);
+}
+
+#[test]
+fn appearance_is_what_the_towers_see_before_their_heads() {
+    let Some(runtime) = runtime() else { return };
+    let golden = Weights::from_bytes("appearance", &shipped("appearance.safetensors")).unwrap();
+    let golden = golden.tensor("golden", &[128]).unwrap();
+    let model = sentence_model();
+    let sentences = Arc::new(SentenceEncoder::load(model.path()).unwrap());
+    let encoder = mini::load(Some(&runtime), sentences, "0").unwrap();
+    let pixel = |c: usize, y: usize, x: usize| (((c + 1) * x + 2 * y) % 256) as u8;
+    let pixels = (0..256).flat_map(|y| (0..256).flat_map(move |x| [0, 1, 2].map(|c| (c, y, x))));
+    let frame: Vec<u8> = pixels.map(|(c, y, x)| pixel(c, y, x)).collect();
+    let seen = encoder.image_tower().unwrap().encode(&[&frame, &frame]).unwrap();
+    let appearance = seen.appearance.unwrap();
+    assert_eq!((appearance.len(), appearance.dim()), (1, 128));
+    assert!(similarity(appearance.row(0), &golden) > 0.999);
 }
 
 #[test]

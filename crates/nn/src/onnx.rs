@@ -200,7 +200,12 @@ impl Graph {
 
     /// Runs the graph and returns one output, which must be of floats.
     pub fn run(&self, inputs: &[(&str, Input<'_>)], output: &str) -> Result<Output> {
-        self.check(inputs, output)?;
+        self.run_all(inputs, &[output]).map(|mut outputs| outputs.swap_remove(0))
+    }
+
+    /// The same for several outputs.
+    pub fn run_all(&self, inputs: &[(&str, Input<'_>)], names: &[&str]) -> Result<Vec<Output>> {
+        self.check(inputs, names)?;
         let failed = |error: ort::Error| NnError::GraphRun {
             graph: self.name.clone(),
             reason: error.to_string(),
@@ -212,17 +217,20 @@ impl Graph {
         let mut session = self.borrow()?;
         let found = {
             let outputs = session.run(inputs).map_err(failed)?;
-            let (shape, data) = outputs[output].try_extract_tensor::<f32>().map_err(failed)?;
-            let shape = shape.iter().map(|length| (*length).max(0) as usize).collect();
-            Output { shape, data: data.to_vec() }
+            let output = |name: &&str| {
+                let (shape, data) = outputs[*name].try_extract_tensor::<f32>()?;
+                let shape = shape.iter().map(|length| (*length).max(0) as usize).collect();
+                Ok(Output { shape, data: data.to_vec() })
+            };
+            names.iter().map(output).collect::<ort::Result<Vec<_>>>().map_err(failed)?
         };
         self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(session);
         Ok(found)
     }
 
-    fn check(&self, inputs: &[(&str, Input<'_>)], output: &str) -> Result<()> {
+    fn check(&self, inputs: &[(&str, Input<'_>)], outputs: &[&str]) -> Result<()> {
         inputs.iter().try_for_each(|(name, _)| self.input(Some(name), &[]).map(drop))?;
-        self.output(Some(output), &[]).map(drop)
+        outputs.iter().try_for_each(|name| self.output(Some(name), &[]).map(drop))
     }
 
     /// The input of this name; where none is given that of a usual name, else the only one.
@@ -261,6 +269,20 @@ impl Graph {
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         idle.map_or_else(|| session(&self.runtime, &self.name, &self.source), Ok)
     }
+}
+
+/// A graph whose inner value `name` is an output too. Protocol buffers that follow each other are merged, so
+/// that the bytes of `ModelProto { graph: GraphProto { output: ValueInfoProto { name } } }` add to its outputs.
+pub fn with_output(mut model: Vec<u8>, name: &str) -> Vec<u8> {
+    assert!(name.len() < 100, "lengths are written in one byte");
+    /// The numbers of `name`, `output` and `graph` in onnx.proto.
+    const FIELDS: [u8; 3] = [1, 12, 7];
+    let mut message = name.as_bytes().to_vec();
+    for field in FIELDS {
+        message.splice(0..0, [field << 3 | 2, message.len() as u8]);
+    }
+    model.extend(message);
+    model
 }
 
 fn session(runtime: &Runtime, name: &str, source: &Source) -> Result<Session> {

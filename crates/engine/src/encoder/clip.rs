@@ -11,7 +11,7 @@ use stitch_nn::clip::image::ImageEncoder;
 use stitch_nn::clip::normalize::Normalize;
 use stitch_nn::clip::text::TextEncoder;
 
-use super::{EncoderId, FrameSpec, ImageTower, Result, TextTower, Towers, TwoTowers};
+use super::{EncoderId, FrameSpec, ImageTower, Result, Seen, TextTower, Towers, TwoTowers};
 use crate::media::frames::{Filter, Fit};
 use crate::models::weights::read_json;
 use crate::models::{NnError, Weights, hash_of};
@@ -30,8 +30,8 @@ impl ImageTower for Images {
         &self.spec
     }
 
-    fn encode(&self, frames: &[&[u8]]) -> Result<Features> {
-        Ok(Features::new(self.spec.dim, self.encoder.forward(frames))?)
+    fn encode(&self, frames: &[&[u8]]) -> Result<Seen> {
+        Ok(Features::new(self.spec.dim, self.encoder.forward(frames))?.into())
     }
 }
 

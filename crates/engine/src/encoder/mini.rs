@@ -7,11 +7,14 @@ use rayon::prelude::*;
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 use stitch_core::features::Features;
-use stitch_nn::onnx::{Graph, Input, Runtime};
+use stitch_nn::layers::Linear;
+use stitch_nn::onnx::{self, Graph, Input, Runtime};
 use stitch_nn::projection::Projection;
 
 use super::tower::plane;
-use super::{EncoderId, FrameSpec, ImageTower, Picture, Result, TextTower, TwoTowers};
+use super::{
+    EncoderId, FrameSpec, ImageTower, Picture, Result, Seen, TextTower, TwoTowers, appearance,
+};
 use crate::files::hex;
 use crate::media::frames::{Filter, Fit};
 use crate::models::{NnError, Weights};
@@ -30,6 +33,12 @@ const IMAGES: [(&str, &[u8]); 2] = [
 /// For each image tower a projection of the sentence vector.
 const TEXT: &[u8] = include_bytes!("../../../../models/mini/text_projection.safetensors");
 const PROJECTIONS: [&str; 2] = ["first", "second"];
+/// What a tower sees before its head: the name of the Flatten node's output in both graphs, and its length. It is
+/// made an output when they are loaded, because the hash of the files identifies the encoder.
+const POOLED: (&str, usize) = ("x_258", 1280);
+/// From what both towers see to whitened principal components, by `recipes/mini/appearance.py`. No part of the
+/// encoder's hash: no feature depends on it.
+const APPEARANCE: &[u8] = include_bytes!("../../../../models/mini/appearance.safetensors");
 
 /// The fields of config.json that matter here.
 #[derive(Deserialize)]
@@ -87,6 +96,7 @@ pub fn load(
 /// neighbouring frames show nearly the same, and it costs no more than one tower.
 struct Images {
     graphs: Vec<Graph>,
+    components: Linear,
     config: ImageConfig,
     spec: FrameSpec,
 }
@@ -96,19 +106,24 @@ impl Images {
     fn load(runtime: &Runtime, config: ImageConfig, dim: usize) -> Result<Self> {
         let size = (config.size, config.size);
         let each = FrameSpec::single(size, Fit::Squash, Filter::Bilinear, FPS, dim);
-        let load = |(name, bytes): (&str, &[u8])| Graph::from_bytes(runtime, name, bytes.to_vec());
+        let load = |(name, bytes): (&str, &[u8])| {
+            Graph::from_bytes(runtime, name, onnx::with_output(bytes.to_vec(), POOLED.0))
+        };
         let graphs = IMAGES.into_par_iter().map(load).collect::<Result<Vec<_>, _>>()?;
         let spec = FrameSpec { frames: graphs.len(), batch: 1, ..each };
-        Ok(Self { graphs, config, spec })
+        let weights = Weights::from_bytes("mini/appearance.safetensors", APPEARANCE)?;
+        let inputs = graphs.len() * POOLED.1;
+        let components = weights.scope("").linear("components", appearance::DIM, inputs)?;
+        Ok(Self { graphs, components, config, spec })
     }
 
-    /// What one tower makes of frames of this size.
+    /// What one tower makes of frames of this size: features, and what it sees before its head.
     fn run(
         &self,
         graph: &Graph,
         pictures: &[&[u8]],
         (width, height): (u32, u32),
-    ) -> Result<Features> {
+    ) -> Result<(Features, Features)> {
         let mut planes = Vec::with_capacity(pictures.iter().map(|picture| picture.len()).sum());
         for picture in pictures {
             (0..3).for_each(|colour| planes.extend(plane(picture, colour)));
@@ -116,7 +131,19 @@ impl Images {
         let shape = [pictures.len(), 3, height as usize, width as usize];
         let input = [(self.config.input.as_str(), Input::Bytes(&shape, &planes))];
         let share = self.spec.dim / self.graphs.len();
-        Ok(Features::new(share, graph.run(&input, &self.config.output)?.data)?)
+        let mut outputs = graph.run_all(&input, &[&self.config.output, POOLED.0])?.into_iter();
+        let mut rows =
+            |dim| Features::new(dim, outputs.next().map(|out| out.data).unwrap_or_default());
+        Ok((rows(share)?, rows(POOLED.1)?))
+    }
+
+    /// The towers' shares side by side.
+    fn join(&self, shares: Vec<(Features, Features)>) -> Result<Seen> {
+        let (features, pooled): (Vec<_>, Vec<_>) = shares.into_iter().unzip();
+        let pooled = Features::side_by_side(&pooled);
+        let appearance = self.components.forward(pooled.as_slice(), None);
+        let appearance = Some(Features::new(appearance::DIM, appearance)?);
+        Ok(Seen { features: Features::side_by_side(&features), appearance })
     }
 }
 
@@ -125,14 +152,14 @@ impl ImageTower for Images {
         &self.spec
     }
 
-    fn encode(&self, frames: &[&[u8]]) -> Result<Features> {
+    fn encode(&self, frames: &[&[u8]]) -> Result<Seen> {
         let size = (self.spec.width, self.spec.height);
         let turns = self.graphs.len();
-        let rows = self.graphs.iter().enumerate().map(|(turn, graph)| {
+        let shares = self.graphs.iter().enumerate().map(|(turn, graph)| {
             let own: Vec<&[u8]> = frames.iter().skip(turn).step_by(turns).copied().collect();
             self.run(graph, &own, size)
         });
-        Ok(Features::side_by_side(&rows.collect::<Result<Vec<_>, _>>()?))
+        self.join(shares.collect::<Result<Vec<_>, _>>()?)
     }
 
     /// Squashed and in its own aspect ratio, as the towers were trained, and both mirrored.
@@ -144,14 +171,17 @@ impl ImageTower for Images {
     }
 
     /// By every tower.
-    fn encode_views(&self, views: &[Picture]) -> Result<Features> {
-        let mut rows = Features::empty(self.spec.dim);
+    fn encode_views(&self, views: &[Picture]) -> Result<Seen> {
+        let mut features = Features::empty(self.spec.dim);
+        let mut appearance = Features::empty(appearance::DIM);
         for view in views {
             let size = (view.width, view.height);
-            let parts = self.graphs.iter().map(|graph| self.run(graph, &[&view.rgb], size));
-            rows.push(Features::side_by_side(&parts.collect::<Result<Vec<_>, _>>()?).row(0));
+            let shares = self.graphs.iter().map(|graph| self.run(graph, &[&view.rgb], size));
+            let seen = self.join(shares.collect::<Result<Vec<_>, _>>()?)?;
+            features.push(seen.features.row(0));
+            seen.appearance.iter().for_each(|rows| appearance.push(rows.row(0)));
         }
-        Ok(rows)
+        Ok(Seen { features, appearance: Some(appearance) })
     }
 }
 

@@ -1,6 +1,7 @@
 //! F_M: texts and the seconds of a video as vectors in one space.
 
 pub mod pictures;
+pub mod appearance;
 pub mod tower;
 mod shots;
 pub mod precomputed;
@@ -22,7 +23,7 @@ pub use load::{EncoderModels, load_folder, onnx_fallback, onnx_runtime};
 pub use narration::Narration;
 pub use pictures::{Picture, PictureError};
 pub use precomputed::{Precomputed, PrecomputedError};
-pub use tower::{FrameSpec, ImageTower, TextTower, Towers};
+pub use tower::{FrameSpec, ImageTower, Seen, TextTower, Towers};
 pub use two_towers::TwoTowers;
 
 use crate::files::FileError;
@@ -131,7 +132,17 @@ pub trait Encoder: Send + Sync {
 pub struct Seconds {
     /// One row per second; a zero row for a second without evidence.
     pub features: Features,
+    /// What each second looks like, a row of [`appearance::DIM`] numbers.
+    pub appearance: Features,
     /// Where shots begin, in milliseconds; empty if no frames were decoded.
     pub shots: Vec<u64>,
     pub footage: Footage,
+}
+
+impl Seconds {
+    /// Of an encoder that decodes no frames here.
+    pub fn without_frames(features: Features) -> Self {
+        let appearance = appearance::reduced(&features);
+        Self { features, appearance, shots: Vec::new(), footage: Footage::default() }
+    }
 }

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use stitch_core::features::Features;
 
 use super::{Encoder, EncoderId, Result, Seconds, VideoInput};
-use crate::footage::Footage;
 use crate::progress::Progress;
 use crate::sentence::SentenceEncoder;
 use crate::transcript::Sentence;
@@ -54,7 +53,7 @@ impl Encoder for Narration {
         progress.begin("encoding the narration", texts.len() as u64);
         let rows = self.sentences.encode_with(&texts, progress)?;
         let features = Features::new(self.id.dim, spread(&heard, &rows, seconds))?;
-        Ok(Seconds { features, shots: Vec::new(), footage: Footage::default() })
+        Ok(Seconds::without_frames(features))
     }
 }
 

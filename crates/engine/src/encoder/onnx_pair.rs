@@ -10,7 +10,7 @@ use stitch_nn::clip::normalize::Normalize;
 use stitch_nn::clip::text::{Cleaning, ClipTokenizer, Padding};
 use stitch_nn::onnx::{Graph, Input, Output, Port, Runtime};
 
-use super::tower::{FrameSpec, ImageTower, TextTower, Towers, plane};
+use super::tower::{FrameSpec, ImageTower, Seen, TextTower, Towers, plane};
 use super::{EncoderId, Result, TwoTowers};
 use crate::files::{FileError, hex};
 use crate::media::frames::{Filter, Fit};
@@ -373,12 +373,12 @@ impl ImageTower for Images {
         &self.spec
     }
 
-    fn encode(&self, frames: &[&[u8]]) -> Result<Features> {
+    fn encode(&self, frames: &[&[u8]]) -> Result<Seen> {
         let mut all = Features::empty(self.spec.dim);
         for batch in frames.chunks(self.spec.batch * self.spec.frames) {
             self.encode_batch(batch)?.rows().for_each(|row| all.push(row));
         }
-        Ok(all)
+        Ok(all.into())
     }
 }
 

@@ -58,23 +58,41 @@ impl FrameSpec {
     }
 }
 
+/// What a tower makes of frames, a row each.
+pub struct Seen {
+    /// In the space of the texts.
+    pub features: Features,
+    /// What its backbone sees before its head, by [`super::appearance`]; none if it does not tell.
+    pub appearance: Option<Features>,
+}
+
+impl From<Features> for Seen {
+    fn from(features: Features) -> Self {
+        Self { features, appearance: None }
+    }
+}
+
 pub trait ImageTower: Send + Sync {
     fn spec(&self) -> &FrameSpec;
 
     /// One row for every [`FrameSpec::frames`] frames of [`FrameSpec::bytes`] bytes each. Called from
     /// several threads at once.
-    fn encode(&self, frames: &[&[u8]]) -> Result<Features>;
+    fn encode(&self, frames: &[&[u8]]) -> Result<Seen>;
 
     /// The views of a still picture whose mean is its vector (test-time augmentation).
     fn views(&self, still: &Picture) -> Vec<Picture> {
         vec![self.spec().prepare(still)]
     }
 
-    fn encode_views(&self, views: &[Picture]) -> Result<Features> {
+    fn encode_views(&self, views: &[Picture]) -> Result<Seen> {
         // A tower of clips gets a clip in which nothing moves.
         let still = |bytes| std::iter::repeat_n(bytes, self.spec().frames);
         let frames: Vec<&[u8]> = views.iter().flat_map(|view| still(view.rgb.as_slice())).collect();
-        if frames.is_empty() { Ok(Features::empty(self.spec().dim)) } else { self.encode(&frames) }
+        if frames.is_empty() {
+            Ok(Features::empty(self.spec().dim).into())
+        } else {
+            self.encode(&frames)
+        }
     }
 }
 

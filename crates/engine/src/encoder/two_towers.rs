@@ -8,9 +8,10 @@ use std::sync::mpsc::{TryRecvError, sync_channel};
 use rayon::prelude::*;
 use stitch_core::features::Features;
 
+use super::appearance;
 use super::precomputed::PrecomputedError;
 use super::shots::{self, Grid};
-use super::tower::{FrameSpec, ImageTower, TextTower};
+use super::tower::{FrameSpec, ImageTower, Seen, TextTower};
 use super::{Encoder, EncoderId, Result, Seconds, VideoInput};
 use crate::footage::{Footage, GRID_CELLS};
 use crate::media::{Decode, Frames, Sampling};
@@ -100,6 +101,8 @@ struct Pending<'a> {
     differences: Vec<f32>,
     /// The sum of the vectors of each second.
     sums: Vec<f32>,
+    /// The same of their appearance; zeros if the tower does not tell it.
+    appearance: Vec<f32>,
     /// The sum of the brightness of each second's frames, and their number.
     brightness: Vec<([f32; GRID_CELLS], f32)>,
 }
@@ -116,6 +119,7 @@ impl<'a> Pending<'a> {
             last: None,
             differences: Vec::new(),
             sums: vec![0.0; seconds * tower.spec().dim],
+            appearance: vec![0.0; seconds * appearance::DIM],
             brightness: vec![([0.0; GRID_CELLS], 0.0); seconds],
         }
     }
@@ -192,19 +196,15 @@ impl<'a> Pending<'a> {
             let frames: Vec<&[u8]> = frames.iter().map(Vec::as_slice).collect();
             self.tower.encode(&frames)
         };
-        let rows = self.waiting[..vectors * frames]
+        let seen = self.waiting[..vectors * frames]
             .par_chunks(self.batch() * frames)
             .map(encode)
-            .collect::<Result<Vec<Features>, _>>()?;
+            .collect::<Result<Vec<Seen>, _>>()?;
         self.waiting.drain(..vectors * frames);
         let seconds_of: Vec<Vec<usize>> = self.seconds_of.drain(..vectors).collect();
-        let dim = self.tower.spec().dim;
-        for (row, seconds) in rows.iter().flat_map(Features::rows).zip(&seconds_of) {
-            for second in seconds {
-                let sum = &mut self.sums[second * dim..(second + 1) * dim];
-                sum.iter_mut().zip(row).for_each(|(sum, x)| *sum += x);
-            }
-        }
+        add_rows(&mut self.sums, seen.iter().map(|seen| &seen.features), &seconds_of);
+        let appearance = seen.iter().filter_map(|seen| seen.appearance.as_ref());
+        add_rows(&mut self.appearance, appearance, &seconds_of);
         let reached = seconds_of.last().and_then(|seconds| seconds.last()).copied();
         self.report(reached.unwrap_or(self.reported), progress);
         Ok(())
@@ -226,7 +226,26 @@ impl<'a> Pending<'a> {
         let at_ms = |frame: usize| frame as u64 * 1000 / u64::from(spec.fps);
         let shots = shots::shots(&self.differences).into_iter().map(at_ms).collect();
         let footage = self.footage();
-        Ok(Seconds { features: Features::new(self.tower.spec().dim, self.sums)?, shots, footage })
+        let features = Features::new(self.tower.spec().dim, self.sums)?;
+        let appearance = match self.appearance.iter().all(|x| *x == 0.0) {
+            true => appearance::reduced(&features),
+            false => Features::new(appearance::DIM, self.appearance)?,
+        };
+        Ok(Seconds { features, appearance, shots, footage })
+    }
+}
+
+/// Adds each row to the sums of its seconds.
+fn add_rows<'a>(
+    sums: &mut [f32],
+    features: impl Iterator<Item = &'a Features>,
+    seconds_of: &[Vec<usize>],
+) {
+    for (row, seconds) in features.flat_map(Features::rows).zip(seconds_of) {
+        for second in seconds {
+            let sum = &mut sums[second * row.len()..(second + 1) * row.len()];
+            sum.iter_mut().zip(row).for_each(|(sum, x)| *sum += x);
+        }
     }
 }
 
@@ -256,13 +275,13 @@ mod tests {
             &self.spec
         }
 
-        fn encode(&self, pictures: &[&[u8]]) -> Result<Features> {
+        fn encode(&self, pictures: &[&[u8]]) -> Result<Seen> {
             self.seen.fetch_add(pictures.len(), Ordering::Relaxed);
             let mean = |vector: &[&[u8]]| {
                 [0, 1].map(|c| vector.iter().map(|p| f32::from(p[c])).sum::<f32>())
             };
             let rows = pictures.chunks(self.spec.frames).flat_map(mean).collect();
-            Ok(Features::new(2, rows)?)
+            Ok(Features::new(2, rows)?.into())
         }
     }
 

@@ -6,12 +6,10 @@ use std::path::PathBuf;
 use stitch_core::clip::{Clip, VideoId};
 
 use super::spans::{self, StepSpan};
-use super::video::{clip_features, failure};
+use super::video::failure;
 use super::{Indexer, Result};
-use crate::encoder::{EncoderError, Seconds, VideoInput};
-use crate::library::{
-    Indexed, KnownVideo, Library, Outcome, VideoFeatures, VideoRecord, VideoStatus,
-};
+use crate::encoder::{EncoderError, VideoInput};
+use crate::library::{Indexed, KnownVideo, Library, Outcome, VideoRecord, VideoStatus};
 use crate::progress::Progress;
 
 /// The files of a library's videos; one that is gone is a warning.
@@ -46,32 +44,25 @@ impl Indexer<'_> {
         let KnownVideo { record: copied, sentences, clips, shots } = known;
         let length_ms = copied.video.length_ms;
         let input = VideoInput { path: &record.path, length_ms, sentences: &sentences };
-        let Seconds { features: seconds, shots: seen, footage } =
-            self.encoder.encode_seconds(&input, progress)?;
+        let seconds = self.encoder.encode_seconds(&input, progress)?;
         let texts: Vec<&str> = clips.iter().map(|clip| clip.text.as_str()).collect();
         let steps: Vec<&str> = texts.iter().copied().filter(|text| !text.is_empty()).collect();
         let queries = self.encoder.encode_text(&steps)?;
         let mut numbers = 0..;
         let span = |clip: &Clip| {
             let step = if clip.text.is_empty() { None } else { numbers.next() };
-            spans::known(step, clip.span, seconds.len())
+            spans::known(step, clip.span, seconds.features.len())
         };
         let found: Vec<StepSpan> = clips.iter().map(span).collect();
-        let clip_features = clip_features(&found, &seconds);
-        let features = VideoFeatures {
-            agreement: self.agreement(&found, &queries, &clip_features),
-            text: self.text_features(&texts)?,
-            clip: clip_features,
-            seconds,
-            footage,
-        };
+        // An encoder that decodes no frames finds no shots.
+        let shots = if shots.is_empty() { seconds.shots.clone() } else { shots };
+        let features = self.video_features(&found, &queries, &texts, seconds)?;
         let video = VideoId(record.id);
         let indexed = Indexed {
             clips: clips.into_iter().map(|clip| Clip { video, ..clip }).collect(),
             sentences,
             features,
-            // An encoder that decodes no frames finds none.
-            shots: if shots.is_empty() { seen } else { shots },
+            shots,
             narration_by: copied.narration_by,
             steps_by: copied.steps_by.unwrap_or_default(),
         };

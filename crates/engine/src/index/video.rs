@@ -160,15 +160,18 @@ impl Indexer<'_> {
         seconds: Seconds,
         steps: Steps,
     ) -> Result<Indexed, EncoderError> {
-        let Seconds { features: seconds, shots, footage } = seconds;
         let Steps { steps, possible, by, spoken } = steps;
-        let (steps, queries) = self.with_confirmed(steps, possible, &seconds)?;
+        let (steps, queries) = self.with_confirmed(steps, possible, &seconds.features)?;
         let sees = self.encoder.sees();
         let (found, by) = match steps.is_empty() {
             true if !sees => (Vec::new(), by),
-            true => (spans::scenes(&seconds, &shots, length_ms), "the pictures".into()),
+            true => {
+                let scenes = spans::scenes(&seconds.features, &seconds.shots, length_ms);
+                (scenes, "the pictures".into())
+            }
             false => {
-                let (steps, queries, seconds, shots) = (&steps, &queries, &seconds, &shots);
+                let (steps, queries) = (&steps, &queries);
+                let (seconds, shots) = (&seconds.features, &seconds.shots);
                 let context = Context { steps, queries, seconds, shots, length_ms, sees, spoken };
                 (spans::spans(&context), by)
             }
@@ -177,14 +180,8 @@ impl Indexer<'_> {
         let video = VideoId(record.id);
         let clip = |found: &StepSpan| Clip { video, span: found.span, text: text(found).into() };
         let texts: Vec<&str> = found.iter().map(text).collect();
-        let clip_features = clip_features(&found, &seconds);
-        let features = VideoFeatures {
-            agreement: self.agreement(&found, &queries, &clip_features),
-            text: self.text_features(&texts)?,
-            clip: clip_features,
-            seconds,
-            footage,
-        };
+        let shots = seconds.shots.clone();
+        let features = self.video_features(&found, &queries, &texts, seconds)?;
         let (clips, sentences) = (found.iter().map(clip).collect(), Vec::new());
         Ok(Indexed { sentences, clips, features, shots, narration_by: None, steps_by: by })
     }
@@ -216,13 +213,27 @@ impl Indexer<'_> {
         Ok((all.into_iter().map(|(step, _)| step).collect(), rows))
     }
 
-    /// Of no pairs where there is only one of text and frames.
-    pub(super) fn agreement(
+    /// Of a video whose clips are found; `texts` are those of the clips, `queries` F_M's features of the steps.
+    pub(super) fn video_features(
         &self,
         found: &[StepSpan],
         queries: &Features,
-        clips: &Features,
-    ) -> Agreement {
+        texts: &[&str],
+        seconds: Seconds,
+    ) -> Result<VideoFeatures, EncoderError> {
+        let clip = clip_features(found, &seconds.features);
+        Ok(VideoFeatures {
+            agreement: self.agreement(found, queries, &clip),
+            text: self.text_features(texts)?,
+            clip,
+            appearance: moments(found, &seconds.appearance),
+            seconds: seconds.features,
+            footage: seconds.footage,
+        })
+    }
+
+    /// Of no pairs where there is only one of text and frames.
+    fn agreement(&self, found: &[StepSpan], queries: &Features, clips: &Features) -> Agreement {
         let mut words = Features::empty(queries.dim());
         for span in found {
             match span.step.filter(|_| self.encoder.sees()) {
@@ -234,7 +245,7 @@ impl Indexer<'_> {
     }
 
     /// Sentence features of the clips' texts; a zero row for a clip without text.
-    pub(super) fn text_features(&self, texts: &[&str]) -> Result<Features, EncoderError> {
+    fn text_features(&self, texts: &[&str]) -> Result<Features, EncoderError> {
         let given: Vec<&str> = texts.iter().copied().filter(|text| !text.is_empty()).collect();
         let encoded = self.sentence.encode(&given)?;
         let mut rows = encoded.rows();
@@ -249,10 +260,24 @@ impl Indexer<'_> {
 }
 
 /// A clip's feature is the mean of its seconds.
-pub(super) fn clip_features(found: &[StepSpan], seconds: &Features) -> Features {
+fn clip_features(found: &[StepSpan], seconds: &Features) -> Features {
     let mut clip = Features::empty(seconds.dim());
     found.iter().for_each(|span| clip.push(&seconds.mean_of(span.seconds.clone())));
     clip
+}
+
+/// The [`Moment`](stitch_core::pool::Moment)s of the clips: the first and the last of their seconds that show
+/// anything, and the mean in between.
+fn moments(found: &[StepSpan], seconds: &Features) -> Features {
+    let mut moments = Features::empty(seconds.dim());
+    for StepSpan { seconds: own, .. } in found {
+        let shows = |second: &usize| seconds.row(*second).iter().any(|x| *x != 0.0);
+        let [first, last] = [own.clone().find(shows), own.clone().rfind(shows)];
+        let mean = seconds.mean_of(own.clone());
+        let row = |second: Option<usize>| second.map_or(mean.as_slice(), |at| seconds.row(at));
+        [row(first), mean.as_slice(), row(last)].into_iter().for_each(|row| moments.push(row));
+    }
+    moments
 }
 
 #[derive(Default)]

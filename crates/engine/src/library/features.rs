@@ -16,14 +16,17 @@ use safetensors::tensor::{Dtype, SafeTensorError, SafeTensors, TensorView};
 use sha2::{Digest, Sha256};
 use stitch_core::clip::Clip;
 use stitch_core::features::Features;
-use stitch_core::pool::{Agreement, Pool};
+use stitch_core::pool::{Agreement, Moment, Pool};
 
 use super::{LibraryError, checksum};
+use crate::encoder::appearance;
 use crate::files::{FileError, UNFINISHED, hex, write_whole};
 use crate::footage::{self, Footage};
 
 /// The tensor of [`Footage`].
 const FOOTAGE: &str = "footage";
+/// The tensor of the clips' moments.
+const APPEARANCE: &str = "appearance";
 /// What the name of a pool begins with.
 const POOL: &str = "pool-";
 const ENDING: &str = ".safetensors";
@@ -42,6 +45,8 @@ pub struct VideoFeatures {
     pub text: Features,
     /// F_M's features of the clips.
     pub clip: Features,
+    /// For each clip a row for every [`Moment`]; zeros if an older version wrote the file.
+    pub appearance: Features,
     pub footage: Footage,
     pub agreement: Agreement,
 }
@@ -70,7 +75,12 @@ pub(super) fn write(
     f: &VideoFeatures,
 ) -> Result<String, LibraryError> {
     let file = path(folder, content);
-    let features = [("seconds", &f.seconds), ("text", &f.text), ("clip", &f.clip)];
+    let features = [
+        ("seconds", &f.seconds),
+        ("text", &f.text),
+        ("clip", &f.clip),
+        (APPEARANCE, &f.appearance),
+    ];
     let bytes = serialize(&file, &features, Some(&f.footage), f.agreement)?;
     write_whole(&file, &bytes)?;
     Ok(checksum::sha256(&bytes))
@@ -78,10 +88,12 @@ pub(super) fn write(
 
 pub(super) fn read(folder: &Path, of: &FeatureFile) -> Result<VideoFeatures, LibraryError> {
     let tensors = Tensors::open(&of.path(folder))?;
+    let clip = tensors.features("clip")?;
     let features = VideoFeatures {
         seconds: tensors.features("seconds")?,
         text: tensors.features("text")?,
-        clip: tensors.features("clip")?,
+        appearance: tensors.appearance(clip.len())?,
+        clip,
         footage: tensors.footage()?,
         agreement: tensors.agreement(),
     };
@@ -115,12 +127,13 @@ pub(super) fn pool(
         let warn = |error: &LibraryError| tracing::warn!(%error, "the pool is made again");
         read_pool(&file, dim, clips.len()).inspect_err(warn).ok()
     });
-    let Gathered { text, clip, agreement } = match stored {
+    let Gathered { text, clip, appearance, agreement } = match stored {
         Some(rows) => rows,
         None => gather(folder, dim, files, &prefix)?,
     };
     let pool = Pool::new(clips, text, clip);
-    Ok(pool.map_err(|error| damaged(&folder.join(POOL), error))?.agreeing(agreement))
+    let pool = pool.map_err(|error| damaged(&folder.join(POOL), error))?;
+    Ok(pool.with_appearance(appearance).agreeing(agreement))
 }
 
 /// Without comparing the checksum: hashing all bytes would take longer than the query.
@@ -128,7 +141,8 @@ fn read_pool(file: &Path, dim: usize, clips: usize) -> Result<Gathered, LibraryE
     let tensors = Tensors::open(file)?;
     let (text, clip) = (tensors.features("text")?, tensors.features("clip")?);
     check_rows(file, (&text, &clip), dim, clips)?;
-    Ok(Gathered { text, clip, agreement: tensors.agreement() })
+    let appearance = tensors.appearance(clips)?;
+    Ok(Gathered { text, clip, appearance, agreement: tensors.agreement() })
 }
 
 /// An error unless the bytes of a pool have the checksum of its name.
@@ -179,6 +193,7 @@ fn file_name(file: &Path) -> String {
 struct Gathered {
     text: Features,
     clip: Features,
+    appearance: Features,
     agreement: Agreement,
 }
 
@@ -195,14 +210,16 @@ fn gather(
         let all = rows.get_or_insert_with(|| Gathered {
             text: Features::empty(video.text.dim()),
             clip: Features::empty(video.clip.dim()),
+            appearance: Features::empty(appearance::DIM),
             agreement: Agreement::default(),
         });
         video.text.rows().for_each(|row| all.text.push(row));
         video.clip.rows().for_each(|row| all.clip.push(row));
+        video.appearance.rows().for_each(|row| all.appearance.push(row));
         all.agreement = all.agreement + video.agreement;
     }
     let all = rows.ok_or_else(|| LibraryError::Empty { folder: folder.into() })?;
-    let tensors = [("text", &all.text), ("clip", &all.clip)];
+    let tensors = [("text", &all.text), ("clip", &all.clip), (APPEARANCE, &all.appearance)];
     let bytes = serialize(&folder.join(POOL), &tensors, None, all.agreement)?;
     let file = folder.join(format!("{prefix}{}{ENDING}", checksum::sha256(&bytes)));
     match write_whole(&file, &bytes) {
@@ -210,7 +227,8 @@ fn gather(
         Err(error) => tracing::debug!(%error, "the pool is not kept"),
     }
     // The next run reads them in half precision; use the same now.
-    Ok(Gathered { text: halved(&all.text), clip: halved(&all.clip), ..all })
+    let [text, clip, appearance] = [&all.text, &all.clip, &all.appearance].map(halved);
+    Ok(Gathered { text, clip, appearance, agreement: all.agreement })
 }
 
 /// An error unless the features are those of the clips, in this library's dimension.
@@ -344,6 +362,19 @@ impl Tensors {
         match (tensor.dtype(), tensor.shape()) {
             (Dtype::U8, &[_, footage::GRID_CELLS]) => Ok(Footage::new(tensor.data().to_vec())),
             _ => Err(damaged(&self.file, format!("`{FOOTAGE}` is not a matrix of bytes"))),
+        }
+    }
+
+    /// Zeros in files of older versions.
+    fn appearance(&self, clips: usize) -> Result<Features, LibraryError> {
+        let rows = clips * Moment::ALL.len();
+        let found = match self.tensors()?.tensor(APPEARANCE) {
+            Ok(_) => self.features(APPEARANCE)?,
+            Err(_) => Features::zeros(appearance::DIM, rows),
+        };
+        match (found.len(), found.dim()) == (rows, appearance::DIM) {
+            true => Ok(found),
+            false => Err(damaged(&self.file, format!("`{APPEARANCE}` is not of {clips} clips"))),
         }
     }
 

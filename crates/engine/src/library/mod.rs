@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! LIBRARY/library.db                      videos, sentences, steps, clips; names what is current
-//! LIBRARY/features/<content>.safetensors  per video: seconds, clip texts, clip pictures (f16)
+//! LIBRARY/features/<content>.safetensors  per video: seconds, clip texts, pictures and appearance (f16)
 //! LIBRARY/pool-<digest>-<checksum>.safetensors  the same rows of all videos in pool order (f16)
 //! LIBRARY/calibration.json                weights fitted on labels of this library, if there are any
 //! LIBRARY/writer.lock                     held by the process that writes

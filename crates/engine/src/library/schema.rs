@@ -10,7 +10,7 @@ use crate::encoder::EncoderId;
 use crate::files::{FileError, folder_of, temporary};
 
 /// The version of the format; stored in the database's header.
-const VERSION: i64 = 3;
+const VERSION: i64 = 4;
 
 const TABLES: &str = "
     CREATE TABLE encoder (name TEXT NOT NULL, dim INTEGER NOT NULL, weights TEXT NOT NULL);
@@ -43,7 +43,7 @@ const TABLES: &str = "
     ) WITHOUT ROWID;
 ";
 
-/// From version 2 to 3. `state` is one row: a number that every write increases, the highest id ever given
+/// From version 2 on. `state` is one row: a number that every write increases, the highest id ever given
 /// to a video, and the checksum of `encoder`. `sha256` is of all rows of a video, `features_sha256` of its
 /// feature file: null where version 2 wrote it. `sentence_model` has at most one row; programs before this
 /// version made it when they first needed it.
@@ -84,10 +84,11 @@ pub(super) fn open(file: &Path) -> Result<Connection, LibraryError> {
         .or_else(|error| if is_refused(&error) { read_only(file) } else { Err(error) })
         .map_err(failed)?;
     let is_read_only = database.is_readonly("main").map_err(failed)?;
-    if version(&database).map_err(failed)? == 2 && !is_read_only {
+    if matches!(version(&database).map_err(failed)?, 2 | 3) && !is_read_only {
         migrate(&mut database).map_err(failed)?;
     }
     match version(&database).map_err(failed)? {
+        3 if is_read_only => Ok(database), // its tables are those of version 4
         VERSION => Ok(database),
         found => Err(LibraryError::OtherVersion { file: file.into(), found, expected: VERSION }),
     }
@@ -100,13 +101,16 @@ fn version(database: &Connection) -> rusqlite::Result<i64> {
 fn migrate(database: &mut Connection) -> rusqlite::Result<()> {
     let transaction = database.transaction_with_behavior(TransactionBehavior::Immediate)?;
     // Another process may have been faster.
-    if version(&transaction)? == 2 {
-        upgrade(&transaction)?;
+    match version(&transaction)? {
+        2 => upgrade(&transaction)?,
+        3 => transaction.pragma_update(None, "user_version", VERSION)?,
+        _ => {}
     }
     transaction.commit()
 }
 
-/// From version 2 to 3.
+/// From version 2 to 4. Version 4 added to feature files what clips look like, and changed no table: the number
+/// keeps programs that do not know it from replacing the pool by one without.
 fn upgrade(database: &Connection) -> rusqlite::Result<()> {
     database.execute_batch(FROM_2)?;
     database.execute(
@@ -180,6 +184,7 @@ mod tests {
             seconds: rows.clone(),
             text: rows.clone(),
             clip: rows,
+            appearance: Features::new(128, vec![0.5; 3 * 128]).unwrap(),
             footage: Default::default(),
             agreement: Default::default(),
         };
@@ -231,6 +236,38 @@ mod tests {
         };
         library.enter(&[found]).unwrap();
         assert_eq!(library.find("tea.mp4").unwrap().id, 5);
+    }
+
+    /// Takes the appearance out of the feature file, as version 3 wrote it.
+    fn without_appearance(folder: &Path) {
+        let file = folder.join("features/abc.safetensors");
+        let bytes = std::fs::read(&file).unwrap();
+        let tensors = safetensors::SafeTensors::deserialize(&bytes).unwrap();
+        let old = tensors.tensors().into_iter().filter(|(name, _)| name != "appearance");
+        std::fs::write(&file, safetensors::serialize(old, None).unwrap()).unwrap();
+    }
+
+    #[test]
+    fn a_library_of_version_3_works_and_its_clips_have_no_appearance() {
+        use stitch_core::clip::ClipId;
+        use stitch_core::pool::Moment;
+        let folder = tempfile::tempdir().unwrap();
+        let file = version_2(folder.path());
+        without_appearance(folder.path());
+        drop(Library::open(folder.path()).unwrap());
+        let set = |version: i64| {
+            let database = Connection::open(&file).unwrap();
+            database.pragma_update(None, "user_version", version).unwrap();
+        };
+        set(3);
+        let library = Library::open(folder.path()).unwrap();
+        assert_eq!(version(&Connection::open(&file).unwrap()), Ok(VERSION));
+        for _ in ["made", "read"] {
+            let pool = library.pool().unwrap();
+            assert_eq!(pool.clips()[0].text, "chop the onion");
+            assert_eq!(pool.appearance(ClipId(0), Moment::Last), None);
+        }
+        assert!(library.verify().unwrap().iter().all(|note| !note.is_left()));
     }
 
     #[test]

@@ -89,7 +89,8 @@ pub fn evaluate(
     let Some(tower) = encoder.image_tower() else {
         return Err(SetError::NoImageTower { name: encoder.id().name.clone(), or: "" });
     };
-    let (steps, frames, pictures) = encode_pictures(tower, &mut set, progress)?;
+    let (steps, seen, pictures) = encode_pictures(tower, &mut set, progress)?;
+    let frames = seen.features;
     if steps.is_empty() {
         let Set { folder: path, issues, .. } = set;
         return Err(SetError::NoPictures { path, issues });

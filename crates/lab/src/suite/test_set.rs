@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use stitch_core::clip::{Clip, ClipId, VideoId};
 use stitch_core::features::Features;
-use stitch_core::pool::{Pool, PoolError};
+use stitch_core::pool::{Moment, Pool, PoolError};
 use stitch_engine::encoder::EncoderId;
 use stitch_engine::scorer::Query;
 
@@ -39,7 +39,10 @@ impl TestSet {
         let (texts, rows) = narration;
         let clips = collection.pool.clips().iter().zip(texts);
         let clips: Vec<Clip> = clips.map(|(clip, text)| Clip { text, ..clip.clone() }).collect();
-        let seen = Pool::new(clips, rows, collection.pool.clip_features().clone())?;
+        let mut seen = Pool::new(clips, rows, collection.pool.clip_features().clone())?;
+        if let Some(appearance) = collection.pool.appearance_features() {
+            seen = seen.with_appearance(appearance.clone());
+        }
         Ok(Self { name: name.into(), collection, seen, encoder })
     }
 
@@ -105,7 +108,13 @@ pub fn query(instance: &Instance) -> Query<'_> {
 fn select(pool: &Pool, kept: &[usize]) -> Result<Pool, PoolError> {
     let rows = |features| select_rows(features, kept.iter().copied());
     let clips = kept.iter().map(|row| pool.clips()[*row].clone()).collect();
-    Pool::new(clips, rows(pool.text_features()), rows(pool.clip_features()))
+    let part = Pool::new(clips, rows(pool.text_features()), rows(pool.clip_features()))?;
+    let moments = Moment::ALL.len();
+    let of_clip = |row: &usize| row * moments..(row + 1) * moments;
+    Ok(match pool.appearance_features() {
+        Some(all) => part.with_appearance(select_rows(all, kept.iter().flat_map(of_clip))),
+        None => part,
+    })
 }
 
 #[cfg(test)]

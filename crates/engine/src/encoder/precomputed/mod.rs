@@ -10,7 +10,6 @@ use stitch_core::features::Features;
 
 use super::{Encoder, EncoderError, EncoderId, Seconds, VideoInput};
 use crate::files::FileError;
-use crate::footage::Footage;
 use crate::models::NnError;
 use crate::progress::Progress;
 pub use folder::{About, Folder};
@@ -100,6 +99,6 @@ impl Encoder for Precomputed {
         let rows = folder.seconds_of(&name, video.length_ms, self.id.dim)?;
         debug_assert_eq!(rows.len(), seconds * self.id.dim);
         let features = Features::new(self.id.dim, rows)?;
-        Ok(Seconds { features, shots: Vec::new(), footage: Footage::default() })
+        Ok(Seconds::without_frames(features))
     }
 }

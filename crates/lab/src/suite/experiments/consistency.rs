@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use stitch_core::clip::{ClipId, VideoId};
 use stitch_core::cover::Sequence;
 use stitch_core::features::{Features, similarity};
+use stitch_core::pool::Moment;
 use stitch_engine::library::{Library, LibraryError};
 
 use crate::suite::compare::Comparison;
@@ -22,7 +23,8 @@ pub struct Edges {
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Consistency {
-    /// What the edges are: `seconds`, or `clips` where only the mean of a clip is known.
+    /// What the edges are: `appearance`; `seconds` where the library has none; `clips` where only the mean of a
+    /// clip is known.
     pub by: String,
     pub truth: Estimate,
     /// Of the candidate that each method ranks first.
@@ -30,14 +32,31 @@ pub struct Consistency {
 }
 
 impl Edges {
-    /// Where only the mean of each clip is known.
+    /// By appearance, else by the mean of each clip.
     pub fn of_clips(set: &TestSet) -> Self {
-        let clips = set.seen.clip_features();
-        Self { by: "clips", first: clips.clone(), last: clips.clone() }
+        Self::of_appearance(set).unwrap_or_else(|| {
+            let clips = set.seen.clip_features();
+            Self { by: "clips", first: clips.clone(), last: clips.clone() }
+        })
     }
 
-    /// The first and last seconds of each clip.
+    /// None unless it is known of every clip.
+    fn of_appearance(set: &TestSet) -> Option<Self> {
+        let rows = |moment| {
+            let mut rows = Features::empty(set.seen.appearance_features()?.dim());
+            for clip in (0..set.seen.len() as u32).map(ClipId) {
+                rows.push(set.seen.appearance(clip, moment)?);
+            }
+            Some(rows)
+        };
+        Some(Self { by: "appearance", first: rows(Moment::First)?, last: rows(Moment::Last)? })
+    }
+
+    /// By appearance, else by the first and last seconds of each clip.
     pub fn of_library(set: &TestSet, library: &Library) -> Result<Self, LibraryError> {
+        if let Some(edges) = Self::of_appearance(set) {
+            return Ok(edges);
+        }
         let clips = set.seen.clip_features();
         let (first, last) = (Features::empty(clips.dim()), Features::empty(clips.dim()));
         let mut edges = Self { by: "seconds", first, last };
@@ -80,4 +99,24 @@ pub fn consistency(found: &Comparison, edges: &Edges, seed: u64) -> Consistency 
         .iter()
         .map(|method| (method.name.clone(), of(&|at| method.outcomes[at].first)));
     Consistency { by: edges.by.into(), methods: methods.collect(), truth: of(&|_| 0) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::suite::fixture::{Made, test_set};
+
+    #[test]
+    fn a_transition_goes_from_the_end_of_a_clip_to_the_start_of_the_next() {
+        let mut set = test_set(&Made { tasks: 1, videos: 1, steps: 2, seed: 1 });
+        assert_eq!(Edges::of_clips(&set).by, "clips");
+        // The first clip ends as the second begins; their means and other ends differ.
+        let moments = [[1.0, 0.0], [0.6, 0.8], [0.0, 1.0], [0.0, 1.0], [0.8, 0.6], [1.0, 0.0]];
+        set.seen = set.seen.with_appearance(Features::new(2, moments.concat()).unwrap());
+        let edges = Edges::of_clips(&set);
+        assert_eq!(edges.by, "appearance");
+        let shown = |clips: [u32; 2]| Sequence(clips.map(|clip| Some(ClipId(clip))).to_vec());
+        assert_eq!(edges.of_sequence(&shown([0, 1])), (1.0, 1.0));
+        assert_eq!(edges.of_sequence(&shown([0, 0])), (0.0, 1.0));
+    }
 }

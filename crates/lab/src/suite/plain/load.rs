@@ -7,8 +7,8 @@ use std::iter::zip;
 use serde::Serialize;
 use stitch_core::clip::{Clip, ClipId, Span, VideoId};
 use stitch_core::features::Features;
-use stitch_core::pool::Pool;
-use stitch_engine::encoder::{Encoder, EncoderError, EncoderId, Precomputed};
+use stitch_core::pool::{Moment, Pool};
+use stitch_engine::encoder::{Encoder, EncoderError, EncoderId, Precomputed, appearance};
 use stitch_engine::progress::Progress;
 use stitch_engine::sentence::{SentenceEncoder, SentenceError};
 
@@ -61,10 +61,11 @@ pub fn load(
     }
     let own_texts = StoredFeatures::find(&set, "texts")?.map(|stored| stored.rows(&mut set, None));
     let own_dim = own_texts.as_ref().map(|(dim, _)| *dim);
-    let (from, dim, rows) = step_rows(&mut set, with, own_dim, progress)?;
+    let StepFeatures { from, dim, rows, appearance } =
+        step_features(&mut set, with, own_dim, progress)?;
     let encoder = encoder_id(with.encoder.id(), from, dim, own_dim);
     let own_texts = own_texts.as_ref().map(|(_, rows)| rows);
-    let clips = set_clips(&set, &rows, own_texts);
+    let clips = set_clips(&set, &rows, appearance.as_ref(), own_texts);
     if !clips.chunk_by(|a, b| a.video == b.video).any(|own| own.len() >= 2) {
         let (path, issues) = (set.folder.clone(), set.issues.clone());
         return Err(SetError::NoProcedures { path, issues });
@@ -126,19 +127,30 @@ fn keep_domain(set: &mut Set, wanted: &str) -> Result<(), SetError> {
     Ok(())
 }
 
-/// A row for each step: from features beside the list, else from its pictures.
-fn step_rows(
+/// Of every step.
+struct StepFeatures {
+    /// `features` or `pictures`.
+    from: &'static str,
+    /// The length of a row.
+    dim: usize,
+    rows: StepRows,
+    /// Where the encoder tells more of it than the rows do.
+    appearance: Option<StepRows>,
+}
+
+/// From features beside the list, else from its pictures.
+fn step_features(
     set: &mut Set,
     with: &Encoders<'_>,
     own_dim: Option<usize>,
     progress: &dyn Progress,
-) -> Result<(&'static str, usize, StepRows), SetError> {
+) -> Result<StepFeatures, SetError> {
     let pictured = set.videos.iter().flat_map(|v| &v.steps).any(|step| !step.images.is_empty());
     let dim = own_dim.unwrap_or(with.encoder.id().dim);
     match StoredFeatures::find(set, "features") {
         Ok(Some(stored)) => {
             let (dim, rows) = stored.rows(set, Some(dim));
-            return Ok(("features", dim, rows));
+            return Ok(StepFeatures { from: "features", dim, rows, appearance: None });
         }
         Err(error) if pictured => set.report("features", error),
         other => drop(other?),
@@ -148,12 +160,17 @@ fn step_rows(
         return Err(SetError::NoImageTower { name, or });
     };
     report_missing_pictures(set);
-    let (items, features, _) = encode_pictures(tower, set, progress)?;
-    let mut rows: StepRows = set.videos.iter().map(|v| vec![None; v.steps.len()]).collect();
-    for (item, row) in zip(&items, features.rows()) {
-        rows[item.video][item.step] = Some(row.to_vec());
-    }
-    Ok(("pictures", features.dim(), rows))
+    let (items, seen, _) = encode_pictures(tower, set, progress)?;
+    let of_steps = |features: &Features| {
+        let mut rows: StepRows = set.videos.iter().map(|v| vec![None; v.steps.len()]).collect();
+        for (item, row) in zip(&items, features.rows()) {
+            rows[item.video][item.step] = Some(row.to_vec());
+        }
+        rows
+    };
+    let (dim, rows) = (seen.features.dim(), of_steps(&seen.features));
+    let appearance = seen.appearance.as_ref().map(of_steps);
+    Ok(StepFeatures { from: "pictures", dim, rows, appearance })
 }
 
 fn report_missing_pictures(set: &mut Set) {
@@ -172,6 +189,8 @@ struct SetClip<'a> {
     step: &'a PlainStep,
     span: Span,
     row: &'a [f32],
+    /// Where the encoder tells more of it than `row` does.
+    appearance: Option<&'a [f32]>,
     /// Of its text, where such rows came with the set.
     text_row: Option<&'a [f32]>,
 }
@@ -180,15 +199,16 @@ struct SetClip<'a> {
 fn set_clips<'a>(
     set: &'a Set,
     rows: &'a StepRows,
+    appearance: Option<&'a StepRows>,
     texts: Option<&'a StepRows>,
 ) -> Vec<SetClip<'a>> {
     let mut clips = Vec::new();
     for (video, listed) in set.videos.iter().enumerate() {
         for (at, (step, span)) in zip(&listed.steps, spans(listed)).enumerate() {
             let row = |rows: &'a StepRows| rows[video].get(at).and_then(Option::as_deref);
-            let text_row = texts.and_then(row);
+            let (text_row, appearance) = (texts.and_then(row), appearance.and_then(row));
             if let Some(row) = row(rows).filter(|_| texts.is_none() || text_row.is_some()) {
-                clips.push(SetClip { video, step, span, row, text_row });
+                clips.push(SetClip { video, step, span, row, appearance, text_row });
             }
         }
     }
@@ -219,7 +239,15 @@ fn collection(
         span: clip.span,
         text: clip.step.text.clone(),
     };
-    let pool = Pool::new(clips.iter().map(clip).collect(), text, rows)?;
+    let appearance: Option<Vec<&[f32]>> = clips.iter().map(|clip| clip.appearance).collect();
+    let appearance = match appearance {
+        Some(seen) => features(appearance::DIM, seen)?,
+        None => appearance::reduced(&rows),
+    };
+    // Of a step there is one row: its first moment is its last.
+    let moments = (0..clips.len()).flat_map(|row| Moment::ALL.map(|_| row));
+    let pool = Pool::new(clips.iter().map(clip).collect(), text, rows)?
+        .with_appearance(select_rows(&appearance, moments));
     let own = grouped(clips.iter().map(|clip| clip.video).zip((0..).map(ClipId)));
     let tasks = tasks(set, &own, &pool);
     let (mut videos, mut instances) = (BTreeMap::new(), Vec::new());

@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 use stitch_core::features::Features;
 use stitch_engine::encoder::pictures::Picture;
-use stitch_engine::encoder::{EncoderError, ImageTower};
+use stitch_engine::encoder::{EncoderError, ImageTower, Seen, appearance};
 use stitch_engine::progress::Progress;
 
 use super::set::Set;
@@ -25,13 +25,16 @@ const BATCH: usize = 8;
 /// A picture of the set: its video, its step there, its name.
 type Place = (usize, usize, String);
 
-/// The steps with a readable picture, a row for each (the mean of its pictures), and the number of
+/// A picture's row of features, and of appearance if the tower tells it.
+type Row = (Vec<f32>, Option<Vec<f32>>);
+
+/// The steps with a readable picture, rows for each (the means of its pictures), and the number of
 /// pictures read.
 pub fn encode_pictures(
     tower: &dyn ImageTower,
     set: &mut Set,
     progress: &dyn Progress,
-) -> Result<(Vec<PicturedStep>, Features, usize), EncoderError> {
+) -> Result<(Vec<PicturedStep>, Seen, usize), EncoderError> {
     let places = places(set);
     progress.begin("encoding pictures", places.len() as u64);
     let encode = |places: &[Place]| {
@@ -42,24 +45,31 @@ pub fn encode_pictures(
     };
     let encoded: Result<Vec<_>, EncoderError> = places.par_chunks(BATCH).map(encode).collect();
     let encoded: Vec<_> = places.into_iter().zip(encoded?.into_iter().flatten()).collect();
-    let (mut items, mut rows, mut pictures) = (Vec::new(), Features::empty(tower.spec().dim), 0);
+    let (mut items, mut pictures) = (Vec::new(), 0);
+    let (mut rows, mut looks) = (Features::empty(tower.spec().dim), Features::empty(appearance::DIM));
     for of_step in encoded.chunk_by(|((v, s, _), _), ((w, t, _), _)| (v, s) == (w, t)) {
         let (video, step, _) = of_step[0].0;
         let mut readable = Features::empty(tower.spec().dim);
+        let mut look = Features::empty(appearance::DIM);
         for ((.., image), row) in of_step {
             match row {
-                Ok(row) => readable.push(row),
+                Ok((row, appearance)) => {
+                    readable.push(row);
+                    appearance.iter().for_each(|row| look.push(row));
+                }
                 Err(reason) => set.report(format!("{}, {image}", set.videos[video].id), reason),
             }
         }
         pictures += readable.len();
         if !readable.is_empty() {
             rows.push(&readable.mean_of(0..readable.len()));
+            looks.push(&look.mean_of(0..look.len()));
             let text = set.videos[video].steps[step].text.clone();
             items.push(PicturedStep { video, step, text });
         }
     }
-    Ok((items, rows, pictures))
+    let is_told = looks.as_slice().iter().any(|x| *x != 0.0);
+    Ok((items, Seen { features: rows, appearance: is_told.then_some(looks) }, pictures))
 }
 
 fn places(set: &Set) -> Vec<Place> {
@@ -77,7 +87,7 @@ fn encode_batch(
     tower: &dyn ImageTower,
     set: &Set,
     places: &[Place],
-) -> Result<Vec<Result<Vec<f32>, String>>, EncoderError> {
+) -> Result<Vec<Result<Row, String>>, EncoderError> {
     let read = |(.., image): &Place| {
         let picture = Picture::decode(&set.picture(image)?).map_err(|error| error.to_string())?;
         Ok(tower.views(&picture))
@@ -86,11 +96,13 @@ fn encode_batch(
     let count =
         |views: &Result<Vec<Picture>, String>| views.as_ref().map(Vec::len).map_err(Clone::clone);
     let counts: Vec<Result<usize, String>> = views.iter().map(count).collect();
-    let rows = tower.encode_views(&views.into_iter().flatten().flatten().collect::<Vec<_>>())?;
+    let seen = tower.encode_views(&views.into_iter().flatten().flatten().collect::<Vec<_>>())?;
     let mut from = 0;
     let mut mean = |count: usize| {
         from += count;
-        rows.mean_of(from - count..from)
+        let own = from - count..from;
+        let appearance = seen.appearance.as_ref().map(|rows| rows.mean_of(own.clone()));
+        (seen.features.mean_of(own), appearance)
     };
     Ok(counts.into_iter().map(|count| count.map(&mut mean)).collect())
 }
