@@ -15,7 +15,7 @@ const DOUBTFUL_STEPS: usize = 4;
 const NEIGHBOURS: usize = 12;
 
 /// How often the neighbours of the best answer so far are tried.
-pub(super) const ROUNDS: usize = 6;
+pub(super) const ROUNDS: usize = 0;
 
 /// Each candidate with gaps where clips are refused, and the same with one decision reversed. `settled` is the
 /// answer without F_R.

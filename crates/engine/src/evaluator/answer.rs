@@ -11,7 +11,7 @@ use stitch_core::cover::Sequence;
 use stitch_core::features::{Features, similarity};
 use stitch_core::gaps;
 use stitch_core::map::Match;
-use stitch_core::pool::Pool;
+use stitch_core::pool::{Moment, Pool};
 use stitch_nn::evaluator::Batch;
 
 use super::input::{Relation, relations};
@@ -22,7 +22,7 @@ use crate::scorer::{
 };
 
 /// How a clip goes on from what was before it; in the order of [`AnswerInputs::continuity`].
-const CONTINUITY: usize = 7;
+const CONTINUITY: usize = 9;
 
 /// Numbers that a step is described by: whether it is a gap, the evidence that gaps are decided by, the relation
 /// to the source before it, and continuity.
@@ -92,6 +92,7 @@ impl<'a> AnswerInputs<'a> {
     /// step and the next say.
     fn continuity(&self, step: usize, clip: ClipId, before: &[(usize, ClipId)]) -> [f32; CONTINUITY] {
         let moments = self.search.moments;
+        let [ends_as_begins, looks_alike] = self.appearance(before.last().map(|(_, clip)| *clip), clip);
         let (Some(first), Some(last)) = (moments.first(clip), moments.last(clip)) else {
             return [0.0; CONTINUITY];
         };
@@ -111,7 +112,19 @@ impl<'a> AnswerInputs<'a> {
             text(step, last),
             earlier_texts.reduce(f32::max).unwrap_or(0.0),
             next.unwrap_or(0.0),
+            ends_as_begins,
+            looks_alike,
         ]
+    }
+
+    /// Cosines of appearance: the last moment of the clip before with the first of this one, and both in the mean.
+    fn appearance(&self, before: Option<ClipId>, clip: ClipId) -> [f32; 2] {
+        let pairs = [(Moment::Last, Moment::First), (Moment::Mean, Moment::Mean)];
+        pairs.map(|(then, now)| {
+            let then = before.and_then(|before| self.pool.appearance(before, then));
+            let both = then.zip(self.pool.appearance(clip, now));
+            both.map_or(0.0, |(then, now)| similarity(then, now))
+        })
     }
 }
 
