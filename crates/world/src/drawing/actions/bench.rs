@@ -9,7 +9,7 @@ use crate::drawing::things::joinery::{self, Coat};
 use crate::drawing::things::timber::{self, BOARD, CUTS, Face, STAND};
 use crate::drawing::things::{self, furniture, panel};
 use crate::random::unit_of;
-use crate::vocabulary::{Kind, State};
+use crate::vocabulary::Kind;
 
 /// A tool in the right hand, its end at `tip`, `long` from the grip, pointing along `axis`.
 pub fn to_tip(
@@ -197,9 +197,8 @@ pub fn sand(b: &mut Brush, moment: &Moment) {
     let kind = moment.subject().kind;
     let at = if furniture::draws(kind) {
         sanded_furniture(b, moment, w);
-        let (top, half) = furniture::extent(kind);
-        let up = if moment.subject().before == State::Parts { 20.0 } else { top * 0.4 };
-        (lerp(-half, half, w) + stroke * 0.6, up + 40.0 * wave(moment.seconds, 0.4))
+        let (top, half) = furniture::extent(kind, moment.subject().before);
+        (lerp(-half, half, w) + stroke * 0.6, top * 0.4 + 40.0 * wave(moment.seconds, 0.4))
     } else if kind == Kind::Seat {
         timber::seat(b, look, w, 0.0);
         (
@@ -227,7 +226,7 @@ pub fn sand(b: &mut Brush, moment: &Moment) {
 /// Sanded to the left of the block, as it was to the right.
 fn sanded_furniture(b: &mut Brush, moment: &Moment, w: f32) {
     let (look, thing) = (moment.look, moment.subject());
-    let half = furniture::extent(thing.kind).1;
+    let half = furniture::extent(thing.kind, thing.before).1;
     things::draw(b, look, thing.kind, thing.before);
     let x = lerp(-half - 60.0, half + 60.0, w);
     b.clipped(&rect(-900.0, -900.0, 900.0 + x, 1400.0, 0.0), |b| {

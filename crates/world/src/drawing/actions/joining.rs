@@ -37,11 +37,16 @@ pub fn clamp(b: &mut Brush, moment: &Moment) {
     moment.draw_others(b);
     let (look, w) = (moment.look, moment.work());
     let (on, turn) = (ease(w, 0.0, 0.3), ease(w, 0.32, 0.92));
-    match moment.subject() {
-        thing if furniture::draws(thing.kind) => things::draw(b, look, thing.kind, thing.before),
-        _ => stool::draw(b, look, Coat::Bare, lerp(0.3, 1.0, turn)),
+    let thing = moment.subject();
+    let mut high = 1.0; // of a stool
+    if furniture::draws(thing.kind) {
+        things::draw(b, look, thing.kind, thing.before);
+        high = (furniture::extent(thing.kind, thing.before).0 - STAND - 60.0) / -430.0;
+    } else {
+        stool::draw(b, look, Coat::Bare, lerp(0.3, 1.0, turn));
     }
-    stool::clamps(b, look, on, turn);
+    let down = STAND * (1.0 - high); // what they stand on stays where it is
+    b.moved(0.0, down, |b| b.stretched(1.0, high, |b| stool::clamps(b, look, on, turn)));
     let away = 460.0 * (1.0 - on);
     let twist = 16.0 * wave(moment.seconds, 1.6) * if w > 0.32 && busy(moment) { 1.0 } else { 0.0 };
     let (low, bar) = (24.0 + STAND, -250.0 + STAND);
@@ -110,7 +115,8 @@ pub fn screw(b: &mut Brush, moment: &Moment) {
     let kind = moment.subject().kind;
     let (spots, hold): (Vec<Point>, Point) = if furniture::draws(kind) {
         furniture::assembled(b, look, kind, moment.subject().before, w);
-        (furniture::joints(kind), (-furniture::extent(kind).1 - 20.0, -100.0))
+        let half = furniture::extent(kind, moment.subject().before).1;
+        (furniture::joints(kind), (-half - 20.0, -100.0))
     } else if shelf {
         joinery::bookshelf(b, look, w, Coat::Bare);
         let first = (250.0, -300.0 + STAND);
@@ -167,7 +173,7 @@ pub fn coat(b: &mut Brush, moment: &Moment) {
         Kind::PlanterBox => (-270.0 - 150.0 * look.tilt, 350.0),
         Kind::Stool => (-324.0 - 180.0 * look.tilt, 210.0),
         Kind::Bookshelf => (-380.0, 240.0),
-        kind if furniture::draws(kind) => furniture::extent(kind),
+        kind if furniture::draws(kind) => furniture::extent(kind, thing.before),
         _ => (-390.0, 230.0),
     };
     let covered = ease(w, if thing.before == State::Clamped { 0.16 } else { 0.02 }, 0.97);

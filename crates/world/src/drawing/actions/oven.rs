@@ -108,8 +108,9 @@ fn inside(b: &mut Brush, look: &Look, kind: Kind, melt: f32, moment: &Moment) {
     if produce::draws(thing.kind, thing.after) {
         let (form, cooked) = produce::form(thing.before);
         let food = (form, melt.max(cooked));
+        let wide = 210.0_f32.min(95.0 / look.tilt); // no higher than the window
         return vessels::tray(b, look, 330.0, |b| {
-            produce::heap(b, look, thing.kind, food, 210.0, 1.0)
+            produce::heap(b, look, thing.kind, food, wide, 1.0)
         });
     }
     let state = if melt < 0.5 { thing.before } else { thing.after };

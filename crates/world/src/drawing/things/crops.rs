@@ -171,7 +171,7 @@ pub fn bearing_spots(kind: Kind) -> Vec<Point> {
         }
         (Habit::Bushy, Bearing::Flower) => stem_end(&c, i, c.count, 1.0),
         _ => {
-            let side = if i % 2 == 0 { -1.0 } else { 1.0 };
+            let side = if i.is_multiple_of(2) { -1.0 } else { 1.0 };
             let t = 0.25 + 0.6 * i as f32 / c.count as f32;
             (side * (64.0 + 50.0 * unit_of(i, 3)), -c.high * t)
         }

@@ -88,10 +88,10 @@ pub fn draws(kind: Kind) -> bool {
     (Kind::Crate..=Kind::Gate).contains(&kind)
 }
 
-/// Highest and farthest point of a kind.
-pub fn extent(kind: Kind) -> (f32, f32) {
+/// Highest and farthest point of a kind in a state.
+pub fn extent(kind: Kind, state: State) -> (f32, f32) {
     let all = || parts(kind).iter();
-    let top = all().map(|part| part.1).fold(0.0, f32::min);
+    let top = if is_loose(state) { -190.0 } else { all().map(|part| part.1).fold(0.0, f32::min) };
     (top + STAND, all().map(|part| (part.0 + part.2).abs()).fold(0.0, f32::max))
 }
 

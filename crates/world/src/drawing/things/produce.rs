@@ -171,7 +171,7 @@ fn cube(b: &mut Brush, p: &Produce, lean: f32, cooked: f32) {
 /// How many pieces cover an ellipse of half-width `rx`, and how large each is drawn.
 pub fn count(look: &Look, form: Form, rx: f32) -> usize {
     let size = match form {
-        Form::Whole => 9_500.0,
+        Form::Whole => 6_500.0,
         Form::Sliced => 2_100.0,
         Form::Chopped => 900.0,
         _ => 560.0,
@@ -194,7 +194,7 @@ pub fn heap(
     let grown = rx * amount.clamp(0.0, 1.0).sqrt();
     b.shadow(6.0, 12.0, grown * 1.2 + 20.0, (grown * 1.2 + 20.0) * look.tilt, 0.35);
     let mound = if form == Form::Whole { 0.0 } else { rx * 0.2 };
-    let rx = if form == Form::Whole { rx * 0.72 } else { rx };
+    let rx = if form == Form::Whole { rx * 0.8 } else { rx };
     for (i, at) in bits::spots(look, rx, count(look, form, rx), amount, mound) {
         let mut random = seeded(i as u64 * 31 + kind as u64);
         b.moved(at.0, at.1, |b| piece(b, look, kind, form, cooked, &mut random));
