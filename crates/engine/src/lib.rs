@@ -28,4 +28,5 @@ pub mod evaluator;
 pub mod scorers;
 pub mod demonstrate;
 pub mod render;
+pub mod voice;
 pub mod export;

@@ -99,5 +99,6 @@ pub fn demonstration(steps: Vec<(&str, Option<Choice>)>) -> Demonstration {
         source_changes: 1,
         seed: 7,
         models: Default::default(),
+        voiceover: None,
     }
 }
