@@ -120,6 +120,7 @@ impl Narrator<'_> {
                 decode(file.path(), 0..MAX_SENTENCE_MS, progress)
                     .map_err(|error| no_sound(error, endpoint))?
             }
+            // of this text alone
             Speaker::Recording(path) => decode(path, 0..MAX_SENTENCE_MS, progress)?,
         };
         speech::trim(&mut pcm.samples);
@@ -153,7 +154,6 @@ impl Narrator<'_> {
         let written: Vec<&str> =
             texts.iter().flatten().flat_map(|text| text.split_whitespace()).collect();
         let pairs = pair(&written, &said);
-        let bytes = identity(path)?;
         let mut speeches = Vec::new();
         let mut at = 0;
         for (step, text) in texts.iter().enumerate() {
@@ -169,19 +169,8 @@ impl Narrator<'_> {
                     path.display()
                 ));
             }
-            let speech = range.map(|range| {
-                let key = key(&["recording", &bytes, &format!("{range:?}")]);
-                let sound = self.cache.join(format!("{key}.wav"));
-                let pcm = decode(path, range.clone(), progress)?;
-                write_whole(&sound, &speech::write_wav(&pcm))?;
-                let mut words = timed(own, own_pairs, &heard, range.clone());
-                for word in &mut words {
-                    word.start_ms -= range.start.min(word.start_ms);
-                    word.end_ms -= range.start.min(word.end_ms);
-                }
-                Ok::<_, VoiceError>(Speech { sound, length_ms: speech::length_ms(&pcm), words })
-            });
-            speeches.push(speech.transpose()?);
+            let cut = |range| cut_out(path, range, own, own_pairs, &heard, self.cache, progress);
+            speeches.push(range.map(cut).transpose()?);
             progress.advance(1);
         }
         match speeches.iter().any(Option::is_some) {
@@ -189,6 +178,28 @@ impl Narrator<'_> {
             false => Err(VoiceError::NothingSaid { path: path.to_owned() }),
         }
     }
+}
+
+/// The part of a recording that says the written words.
+fn cut_out(
+    path: &Path,
+    range: Range<u64>,
+    written: &[&str],
+    pairs: &[Option<usize>],
+    heard: &[Sentence],
+    cache: &Path,
+    progress: &dyn Progress,
+) -> Result<Speech> {
+    let key = key(&["recording", &identity(path)?, &format!("{range:?}")]);
+    let sound = cache.join(format!("{key}.wav"));
+    let pcm = decode(path, range.clone(), progress)?;
+    write_whole(&sound, &speech::write_wav(&pcm))?;
+    let mut words = timed(written, pairs, heard, range.clone());
+    for word in &mut words {
+        word.start_ms -= range.start;
+        word.end_ms -= range.start;
+    }
+    Ok(Speech { sound, length_ms: speech::length_ms(&pcm), words })
 }
 
 fn espeak_voice(name: &str) -> Voice {
@@ -266,4 +277,81 @@ fn cut_range(words: &Range<usize>, heard: &[Sentence]) -> Range<u64> {
     let after = heard.get(words.end).map_or(u64::MAX, |after| after.start_ms);
     let start_ms = first.start_ms.saturating_sub(MARGIN_MS).max(before.min(first.start_ms));
     start_ms..(last.end_ms + MARGIN_MS).min(after.max(last.end_ms))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::media::encode::Pcm;
+    use crate::progress::Silent;
+    use crate::summarise::chat::tests::{Reply, client, serve};
+
+    /// An endpoint's voice that gives these replies; what it says to one text.
+    fn said_by(replies: Vec<Reply>) -> (Result<Speech>, String) {
+        let folder = tempfile::tempdir().unwrap();
+        let (url, requests) = serve(replies);
+        let (endpoint, _) = client(&url, |options| options.retries = 1);
+        let speaker = Speaker::Endpoint(Box::new(endpoint), "alloy".into());
+        let narrator = Narrator { speaker: &speaker, listener: None, cache: folder.path() };
+        let texts = [Some("Chop the onion".to_owned()), None];
+        let spoken = narrator.speak(&texts, &Silent).map(|mut speeches| {
+            assert_eq!(speeches[1], None);
+            // What was spoken is kept: the endpoint would not answer again.
+            assert_eq!(narrator.speak(&texts, &Silent).unwrap(), speeches);
+            speeches.swap_remove(0).unwrap()
+        });
+        let requests = requests.lock().unwrap().join("\n");
+        (spoken, requests)
+    }
+
+    #[test]
+    fn an_endpoint_speaks_once_and_its_silence_is_cut() {
+        let mut samples = vec![0; 12_000];
+        samples.extend((0..24_000).map(|i| if i % 2 == 0 { 9000 } else { -9000 }));
+        let wav = speech::write_wav(&Pcm { rate: 24_000, samples });
+        let (spoken, request) = said_by(vec![Reply::Http(500, "oops".into()), Reply::Bytes(wav)]);
+        let spoken = spoken.unwrap();
+        assert!(spoken.length_ms.abs_diff(1000) < 20, "{}", spoken.length_ms);
+        let words: Vec<&str> = spoken.words.iter().map(|word| word.text.as_str()).collect();
+        assert_eq!(words, ["Chop", "the", "onion"]);
+        assert!(request.starts_with("POST /v1/audio/speech"), "{request}");
+        assert!(request.contains(r#""input":"Chop the onion""#), "{request}");
+    }
+
+    #[test]
+    fn an_endpoint_that_gives_no_sound_says_why() {
+        let page = || Reply::Http(200, "<html>not a sound</html>".into());
+        let table = [
+            (
+                vec![Reply::Http(500, "oops".into()), Reply::Http(500, "oops".into())],
+                "HTTP 500: oops",
+            ),
+            (vec![page()], "something that is no sound"),
+            (vec![Reply::Http(200, String::new())], "something that is no sound"),
+            (vec![Reply::Http(401, "no".into())], "refused the key"),
+        ];
+        for (replies, says) in table {
+            let error = said_by(replies).0.unwrap_err().to_string();
+            assert!(error.contains(says), "{error}");
+            assert!(!error.contains("sk-very-secret"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_recording_is_cut_at_its_steps_and_a_step_may_be_missing() {
+        let said = "so first chop the onion then uh fry it in a pan thank you";
+        let said: Vec<&str> = said.split(' ').collect();
+        let heard = spread(&said, 0..said.len() as u64 * 1000);
+        let steps = ["Chop the onion.", "Boil the potatoes for an hour.", "Fry it in a hot pan"];
+        let written: Vec<&str> = steps.iter().flat_map(|step| step.split(' ')).collect();
+        let pairs = pair(&written, &said);
+        let range = |from: usize, count: usize| {
+            said_range(&written[from..from + count], &pairs[from..from + count], &said)
+        };
+        assert_eq!(range(0, 3), Some(2..5));
+        assert_eq!(range(3, 6), None);
+        assert_eq!(range(9, 6), Some(7..12));
+        let cut = cut_range(&(2..5), &heard);
+        assert!(cut.start >= heard[1].end_ms && cut.end <= heard[5].start_ms);
+    }
 }
