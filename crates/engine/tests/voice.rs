@@ -14,6 +14,7 @@ use stitch_engine::media::speech;
 use stitch_engine::progress::{Progress, Silent};
 use stitch_engine::render::cues::captions;
 use stitch_engine::render::{Captions, Plan, RenderOptions, Soundtrack, SourceSound, render};
+use stitch_engine::summarise::chat::ChatOptions;
 use stitch_engine::voice::{Narrator, Speaker, narrate};
 
 /// Samples per second of the decoded results.
@@ -69,7 +70,7 @@ impl Studio {
     fn samples(&self) -> Vec<f32> {
         let (out, rate) = (self.path("out.mp4"), RATE.to_string());
         let format = ["-ac", "1", "-ar", &rate, "-f", "f32le", "-"];
-        let bytes = ffmpeg_output(&[&["-i", out.to_str().unwrap()], &format[..]].concat());
+        let bytes = ffmpeg_output(&[&["-i", out.to_str().unwrap()][..], &format].concat());
         bytes.as_chunks::<4>().0.iter().map(|b| f32::from_le_bytes(*b)).collect()
     }
 }
@@ -303,7 +304,8 @@ fn the_speech_model_hears_the_words_where_they_are() {
 
     // The result as a user's own recording: every step is found in it, at the same words.
     let path = studio.path("out.mp4");
-    let speaker = Speaker::parse(path.to_str().unwrap(), "", |_| unreachable!()).unwrap();
+    let speaker =
+        Speaker::parse(path.to_str().unwrap(), "", |url| ChatOptions::new(url, "")).unwrap();
     let cache = studio.path("recording");
     let narrator = Narrator { speaker: &speaker, listener: Some(&listener), cache: &cache };
     let mut asked: Vec<Option<String>> = texts.iter().map(|text| Some((*text).into())).collect();

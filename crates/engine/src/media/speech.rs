@@ -55,7 +55,7 @@ pub fn speak(text: &str, voice: &Voice) -> Result<Pcm> {
 fn espeak(text: &str, voice: &Voice, options: &[&str]) -> Result<Pcm> {
     let (speed, pitch) = (voice.words_per_minute.to_string(), voice.pitch.to_string());
     let with_voice = ["-v", &voice.name, "-s", &speed, "-p", &pitch, "-z", "--stdout"];
-    let arguments = [&with_voice, options, &["--", text]].concat();
+    let arguments = [&with_voice[..], options, &["--", text]].concat();
     let wav = Program::EspeakNg.output(arguments)?;
     read_wav(&wav).ok_or_else(|| MediaError::Failed {
         program: Program::EspeakNg,

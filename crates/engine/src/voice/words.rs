@@ -31,11 +31,12 @@ pub fn pair(written: &[&str], heard: &[&str]) -> Vec<Option<usize>> {
     let (mut i, mut j) = (written.len(), heard.len());
     while i > 0 && j > 0 {
         let at = i * width + j;
-        if costs[at] == costs[at - width - 1] + substitution(i - 1, j - 1) {
+        // Of equal pairings the one with the earlier written word: a sentence is rarely said to its end only.
+        if costs[at] == costs[at - width] + LEFT_OUT {
+            i -= 1;
+        } else if costs[at] == costs[at - width - 1] + substitution(i - 1, j - 1) {
             (i, j) = (i - 1, j - 1);
             pairs[i] = Some(j);
-        } else if costs[at] == costs[at - width] + LEFT_OUT {
-            i -= 1;
         } else {
             j -= 1;
         }
