@@ -38,13 +38,20 @@ pub fn word_times(
     let rows = prompt.len() - 1..line.len() - 1;
     let starts = warp_path(&attention.similarity(heads, rows), positions);
     let words = grouped(&said, |token| vocabulary.begins_word(token));
-    let in_ms =
-        |position: usize| window.in_file(position * POSITION_SAMPLES) * 1000 / SPEECH_RATE as u64;
-    let start = |token: usize| starts.get(token).map_or(positions, |position| *position);
-    let word = |range: &Range<usize>| Sentence {
-        start_ms: in_ms(start(range.start)),
-        end_ms: in_ms(start(range.end)),
-        text: vocabulary.text(&said[range.clone()]).trim().to_owned(),
+    let in_ms = |sample: u64| sample * 1000 / SPEECH_RATE as u64;
+    let start = |token: usize| {
+        let position = starts.get(token).map_or(positions, |position| *position);
+        window.in_file(position * POSITION_SAMPLES)
+    };
+    // A word that seems to begin in silence begins with the speech after it.
+    let spoken = |sample: u64| {
+        let next = window.speech.iter().find(|speech| speech.end > sample);
+        next.map_or(sample, |speech| speech.start.max(sample))
+    };
+    let word = |range: &Range<usize>| {
+        let (start_ms, end_ms) = (in_ms(spoken(start(range.start))), in_ms(start(range.end)));
+        let text = vocabulary.text(&said[range.clone()]).trim().to_owned();
+        Sentence { start_ms, end_ms: end_ms.max(start_ms), text }
     };
     words.iter().map(word).filter(|word| !word.text.is_empty()).collect()
 }
@@ -111,11 +118,11 @@ fn median_filtered(values: &[f32]) -> impl Iterator<Item = f32> {
 fn warp_path(similarity: &[f32], positions: usize) -> Vec<usize> {
     let rows = similarity.len() / positions;
     let mut best = similarity.to_vec();
-    // from the row above and the position before, the row above, the position before
+    // from the position before, the row above, or both; of equals the last
     let mut from = vec![[0usize; 2]; similarity.len()];
     for at in 1..similarity.len() {
         let (row, position) = (at / positions, at % positions);
-        let before = [[1, 1], [1, 0], [0, 1]].into_iter();
+        let before = [[0, 1], [1, 0], [1, 1]].into_iter();
         let inside = before.filter(|[up, left]| row >= *up && position >= *left);
         let score = |[up, left]: [usize; 2]| best[at - up * positions - left];
         if let Some(step) = inside.max_by(|a, b| score(*a).total_cmp(&score(*b))) {
@@ -130,6 +137,7 @@ fn warp_path(similarity: &[f32], positions: usize) -> Vec<usize> {
         let [up, left] = from[at];
         at -= up * positions + left;
     }
+    starts[0] = 0;
     starts
 }
 

@@ -78,7 +78,7 @@ impl Narrator<'_> {
 
     /// One text, out of the cache if it was spoken before.
     fn sentence(&self, text: &str, progress: &dyn Progress) -> Result<Speech> {
-        let listener = self.listener.map_or("", |listener| &listener.name);
+        let listener = self.listener.map_or("", |listener| listener.name.as_str());
         let key = key(&["voice", &self.speaker_key(), listener, text]);
         let record = self.cache.join(format!("{key}.json"));
         let kept = fs::read(&record).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
