@@ -9,22 +9,19 @@ use stitch_core::format::{clock, count, percent};
 use stitch_engine::demonstrate::{Choice, Demonstration, Options, SourceFilter, Step, demonstrate};
 use stitch_engine::export::{Export, FORMATS, Format};
 use stitch_engine::files::FileError;
-use stitch_engine::listen::Listener;
 use stitch_engine::progress::Progress;
 use stitch_engine::recipe::Reading;
 use stitch_engine::recipe::clauses::{self, StepParts};
-use stitch_engine::render::{self, Aspect, Captions, Plan, RenderOptions, Soundtrack, SourceSound};
+use stitch_engine::render::{self, Aspect, Captions, Plan, RenderOptions};
 use stitch_engine::scorers::SCORERS;
-use stitch_engine::summarise::chat::{Chat, ChatOptions};
+use stitch_engine::summarise::chat::Chat;
 use stitch_engine::understand::{Translated, in_context, translate};
-use stitch_engine::voice::{self, Narrator, Speaker};
+use stitch_engine::voice;
 
 use crate::failure::{Failure, GAPS};
-use crate::options::{
-    Choices, GapArguments, LanguageModelArguments, OptionalSpeechArguments, choice, milliseconds,
-    size,
-};
+use crate::options::{Choices, GapArguments, LanguageModelArguments, choice, milliseconds, size};
 use crate::setup::{ScorerArguments, Sentences, Session, Setup, read_procedure};
+use crate::sound::SoundArguments;
 use crate::table::{self, clipped};
 
 /// Make one video that shows every step of a procedure
@@ -108,40 +105,6 @@ struct VideoArguments {
     crossfade: u64,
 }
 
-#[derive(Args)]
-#[command(next_help_heading = "Sound")]
-struct SoundArguments {
-    /// A narrator who reads the steps over the clips: `espeak`, `espeak:VOICE`, `piper:MODEL`, the address
-    /// of an OpenAI-compatible endpoint such as http://127.0.0.1:8880/v1, or your own recording
-    #[arg(long, value_name = "VOICE")]
-    voice: Option<String>,
-    /// The name of the voice at that endpoint
-    #[arg(long, env = "STITCH_VOICE_NAME", value_name = "NAME", default_value = "alloy")]
-    voice_name: String,
-    /// The name of the model at that endpoint
-    #[arg(long, env = "STITCH_VOICE_MODEL", value_name = "NAME", default_value = "tts-1")]
-    voice_model: String,
-    /// The API key, if that endpoint needs one
-    #[arg(long, env = KEY_VARIABLE, value_name = "KEY", hide_env_values = true)]
-    voice_key: Option<String>,
-    /// Music under everything, faded in and out, quieter while somebody speaks
-    #[arg(long, value_name = "FILE")]
-    music: Option<PathBuf>,
-    /// The clips' own sound
-    #[arg(long, value_parser = choice(&SOURCE_SOUNDS), default_value = "duck")]
-    source_sound: SourceSound,
-    #[command(flatten)]
-    speech: OptionalSpeechArguments,
-}
-
-const KEY_VARIABLE: &str = "STITCH_VOICE_KEY";
-
-const SOURCE_SOUNDS: Choices<SourceSound, 3> = [
-    ("duck", "Quieter while the narrator speaks", SourceSound::Duck),
-    ("off", "Not at all", SourceSound::Off),
-    ("full", "As loud as the narrator", SourceSound::Full),
-];
-
 const ASPECTS: Choices<Aspect, 3> = [
     ("fit", "The whole picture between bars", Aspect::Fit),
     ("crop", "Fill the frame and crop the rest", Aspect::Crop),
@@ -190,13 +153,14 @@ pub fn run(arguments: &MakeArguments, setup: &Setup) -> Result<u8, Failure> {
         return Err(Failure::new(message).with_code(GAPS));
     }
     if let Some(speaker) = &speaker {
-        let listener = arguments.sound.listener(speaker, setup)?;
-        let (listener, cache) = (listener.as_ref(), &setup.cuts_folder().join("voice"));
-        let narrator = Narrator { speaker, listener, cache };
-        let overlap_ms = render_options.crossfade_ms;
-        let (rooms, progress) = (|video| voice::room(&session.library, video), &setup.progress);
-        render_options.soundtrack.voice =
-            voice::narrate(&mut demonstration, &narrator, &rooms, overlap_ms, progress)?;
+        let fade_ms = render_options.crossfade_ms;
+        render_options.soundtrack.voice = arguments.sound.narrate(
+            speaker,
+            &mut demonstration,
+            &session.library,
+            fade_ms,
+            setup,
+        )?;
     }
     let files = write(&demonstration, &render_options, arguments, setup)?;
     let default_scorer = arguments.search.scorer.scorer.is_none();
@@ -232,33 +196,6 @@ impl VideoArguments {
     fn options(&self) -> RenderOptions {
         let Self { size, aspect, captions, crossfade: crossfade_ms } = *self;
         RenderOptions { size, aspect, captions, crossfade_ms, ..RenderOptions::default() }
-    }
-}
-
-impl SoundArguments {
-    fn soundtrack(&self) -> Soundtrack {
-        let (source, music) = (self.source_sound, self.music.clone());
-        Soundtrack { source, music, ..Soundtrack::default() }
-    }
-
-    fn speaker(&self) -> Result<Option<Speaker>, Failure> {
-        let endpoint = |url: &str| {
-            let mut options = ChatOptions::new(url, &self.voice_model);
-            options.key = self.voice_key.clone();
-            options.key_variable = KEY_VARIABLE;
-            options
-        };
-        let speaker = |voice: &String| Speaker::parse(voice, &self.voice_name, endpoint);
-        let speaker = self.voice.as_ref().map(speaker).transpose();
-        speaker.map_err(|error| Failure::usage(error.to_string()))
-    }
-
-    /// espeak-ng's words are timed without a speech model.
-    fn listener(&self, speaker: &Speaker, setup: &Setup) -> Result<Option<Listener>, Failure> {
-        match speaker {
-            Speaker::Espeak(_) => Ok(None),
-            _ => self.speech.load(setup),
-        }
     }
 }
 

@@ -29,8 +29,8 @@ use crate::scorer::{Query, Scorer, ScorerError};
 use crate::sentence::SentenceEncoder;
 use crate::summarise::chat::Chat;
 pub use demonstration::{
-    Choice, Confidence, Demonstration, Elsewhere, Interval, Similarity, Source,
-    SpokenStep, Step, StepPart, Voiceover,
+    Choice, Confidence, Demonstration, Elsewhere, Interval, Similarity, Source, SpokenStep, Step,
+    StepPart, Voiceover,
 };
 pub use doubts::{Doubt, doubts};
 use parts::FoundPart;
