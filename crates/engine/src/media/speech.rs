@@ -68,7 +68,7 @@ fn espeak(text: &str, voice: &Voice, options: &[&str]) -> Result<Pcm> {
 pub fn word_starts(text: &str, voice: &Voice) -> Result<Vec<u64>> {
     let words: Vec<&str> = text.split_whitespace().collect();
     let whole = espeak(text, voice, &[])?;
-    let first = loud_range(&whole.samples).start;
+    let Range { start: first, end: last } = loud_range(&whole.samples);
     let starts = (0..words.len()).into_par_iter().map(|word| -> Result<u64> {
         if word == 0 {
             return Ok(0);
@@ -78,7 +78,12 @@ pub fn word_starts(text: &str, voice: &Voice) -> Result<Vec<u64>> {
         let markup = format!(
             "<prosody volume=\"medium\">{spoken}</prosody> <prosody volume=\"silent\">{muted}</prosody>"
         );
-        let end = loud_range(&espeak(&markup, voice, &["-m"])?.samples).end.max(first);
+        let mut end = loud_range(&espeak(&markup, voice, &["-m"])?.samples).end;
+        if end >= last {
+            // It mutes nothing that begins a sentence; but what comes before is then spoken as if alone.
+            end = loud_range(&espeak(&spoken, voice, &["-m"])?.samples).end;
+        }
+        let end = end.max(first);
         let pause = whole.samples.iter().skip(end).position(is_loud).unwrap_or(0);
         Ok((end + pause - first) as u64 * 1000 / u64::from(whole.rate))
     });
