@@ -8,6 +8,7 @@ mod progress;
 mod table;
 mod setup;
 mod options;
+mod sound;
 mod command;
 mod args;
 

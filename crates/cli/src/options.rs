@@ -71,7 +71,7 @@ pub struct SpeechArguments {
 /// The speech model of commands that can do without.
 #[derive(Args)]
 pub struct OptionalSpeechArguments {
-    /// The speech model that transcribes videos without subtitles, by name or folder; `auto` is
+    /// The speech model that transcribes what has no subtitles, by name or folder; `auto` is
     /// whisper-base if it is installed, `never` is none
     #[arg(long, env = "STITCH_SPEECH", value_name = "MODEL", default_value = "auto")]
     speech: String,

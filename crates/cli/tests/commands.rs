@@ -280,3 +280,43 @@ fn many_steps_and_other_languages_are_answered() {
     let said = home.fails(&["make", "endless.txt", "--no-video"], 1);
     assert!(said.contains("501 steps"), "{said}");
 }
+
+#[test]
+fn a_voice_that_cannot_speak_says_what_to_do() {
+    let home = Home::indexed();
+    home.write("soup.txt", RECIPE);
+    let make = ["make", "soup.txt", "--threshold=0", "--size", "160x90"];
+    let fails = |voice: &[&str], code| home.fails(&[&make[..], voice].concat(), code);
+    let unknown = fails(&["--voice", "siri"], 2);
+    assert!(unknown.contains("voice must be espeak, espeak:VOICE, piper:MODEL"), "{unknown}");
+    let music = fails(&["--music", "missing.mp3"], 2);
+    assert!(music.contains("there is no file `missing.mp3`"), "{music}");
+    let sound = home.write("me.wav", b"not a sound");
+    let recorded = fails(&["--voice", sound.to_str().unwrap(), "--speech", "never"], 1);
+    assert!(recorded.contains("stitch models pull whisper-base"), "{recorded}");
+    let mut piper = home.command(&[&make[..], &["--voice", "piper:en.onnx"]].concat());
+    let piper = piper.env("STITCH_PIPER", "/nonexistent/piper").output().unwrap();
+    let said = String::from_utf8_lossy(&piper.stderr);
+    assert!(said.contains("piper is not installed; install it with"), "{said}");
+    assert_eq!(piper.status.code(), Some(1));
+    assert!(!home.path("demo.mp4").exists() && !home.path("demo.json").exists());
+}
+
+#[test]
+#[allow(clippy::print_stderr)] // a skipped test should say so
+fn a_narrator_reads_the_steps() {
+    if std::process::Command::new("espeak-ng").arg("--version").output().is_err() {
+        eprintln!("skipped: espeak-ng is not installed");
+        return;
+    }
+    let home = Home::indexed();
+    home.write("soup.txt", RECIPE);
+    let arguments = ["make", "soup.txt", "--threshold=0", "--size", "160x90", "--voice", "espeak"];
+    let said = home.prints(&[&arguments[..], &["--with", "srt"]].concat());
+    assert!(said.contains("3 steps spoken by espeak:en-us"), "{said}");
+    let record: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(home.path("demo.json")).unwrap()).unwrap();
+    assert_eq!(record["voiceover"]["steps"][0]["words"][2]["text"], "onion");
+    let captions = std::fs::read_to_string(home.path("demo.srt")).unwrap();
+    assert!(captions.contains("00:00:00,200 --> ") && captions.contains("\nChop the onion\n"));
+}

@@ -81,3 +81,4 @@ pub mod cover;
 pub mod gaps;
 pub mod parts;
 pub mod timeline;
+pub mod fit;

@@ -29,4 +29,5 @@ pub mod evaluator;
 pub mod scorers;
 pub mod demonstrate;
 pub mod render;
+pub mod voice;
 pub mod export;

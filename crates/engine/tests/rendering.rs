@@ -4,7 +4,7 @@ mod common;
 
 use std::path::{Path, PathBuf};
 
-use common::{choice, demonstration, ffmpeg, ffmpeg_output, plain, turned};
+use common::{choice, demonstration, ffmpeg, ffmpeg_output, loudness, plain, turned};
 use stitch_engine::demonstrate::Demonstration;
 use stitch_engine::media::{self, MediaError};
 use stitch_engine::progress::{Progress, Silent};
@@ -148,36 +148,13 @@ fn every_clip_has_one_loudness_and_silence_stays_silent() {
     room.render(&demonstration(steps), &small());
     let samples = room.samples();
     for (i, (name, _)) in sounds.iter().enumerate() {
-        let loudness = loudness(&room.out(), 2 * i);
+        let loudness = loudness(&room.out(), 2 * i, 2);
         match *name {
             "hum" => assert!(loudness < -45.0, "{name}: {loudness}"),
             _ => assert!((loudness + 16.0).abs() < 1.0, "{name}: {loudness}"),
         }
     }
     assert!(samples.iter().all(|x| x.abs() <= 1.0));
-}
-
-/// ffmpeg's own measurement of two seconds, not ours.
-fn loudness(path: &Path, from: usize) -> f64 {
-    let (from, path) = (from.to_string(), path.to_str().unwrap());
-    let filter = "ebur128=framelog=verbose:metadata=1,ametadata=print:key=lavfi.r128.I:file=-";
-    let text = ffmpeg_output(&[
-        "-ss",
-        &from,
-        "-t",
-        "2",
-        "-i",
-        path,
-        "-vn",
-        "-af",
-        filter,
-        "-f",
-        "null",
-        "/dev/null",
-    ]);
-    let text = String::from_utf8(text).unwrap();
-    let last = text.lines().rev().find_map(|line| line.strip_prefix("lavfi.r128.I="));
-    last.unwrap().parse().unwrap()
 }
 
 #[test]

@@ -16,10 +16,12 @@ use stitch_engine::render::{self, Aspect, Captions, Plan, RenderOptions};
 use stitch_engine::scorers::SCORERS;
 use stitch_engine::summarise::chat::Chat;
 use stitch_engine::understand::{Translated, in_context, translate};
+use stitch_engine::voice;
 
 use crate::failure::{Failure, GAPS};
 use crate::options::{Choices, GapArguments, LanguageModelArguments, choice, milliseconds, size};
 use crate::setup::{ScorerArguments, Sentences, Session, Setup, read_procedure};
+use crate::sound::SoundArguments;
 use crate::table::{self, clipped};
 
 /// Make one video that shows every step of a procedure
@@ -49,6 +51,8 @@ pub struct MakeArguments {
     search: SearchArguments,
     #[command(flatten)]
     video: VideoArguments,
+    #[command(flatten)]
+    sound: SoundArguments,
 }
 
 #[derive(Args)]
@@ -123,7 +127,9 @@ fn format_names() -> PossibleValuesParser {
 }
 
 pub fn run(arguments: &MakeArguments, setup: &Setup) -> Result<u8, Failure> {
-    let (options, render_options) = (arguments.search.options(), arguments.video.options());
+    let (options, mut render_options) = (arguments.search.options(), arguments.video.options());
+    render_options.soundtrack = arguments.sound.soundtrack();
+    let speaker = arguments.sound.speaker()?;
     let valid = options.validate().and(render_options.validate());
     valid.map_err(|error| Failure::usage(error.to_string()))?;
     let sentences = setup.load_sentences();
@@ -137,7 +143,7 @@ pub fn run(arguments: &MakeArguments, setup: &Setup) -> Result<u8, Failure> {
     }
     let session = Session { chat, ..setup.open_with(sentences?, &arguments.search.scorer)? };
     setup.progress.begin("choosing clips", 0);
-    let demonstration = demonstrate(&session.demonstrator(), &reading.procedure, &options)?;
+    let mut demonstration = demonstrate(&session.demonstrator(), &reading.procedure, &options)?;
     warn_of(demonstration.language_note.clone(), setup);
     let gaps = demonstration.gaps().count();
     if gaps == demonstration.steps.len() {
@@ -145,6 +151,16 @@ pub fn run(arguments: &MakeArguments, setup: &Setup) -> Result<u8, Failure> {
             index`, list them with `stitch library list`, or use the most likely clips with `--gaps \
             never`";
         return Err(Failure::new(message).with_code(GAPS));
+    }
+    if let Some(speaker) = &speaker {
+        let fade_ms = render_options.crossfade_ms;
+        render_options.soundtrack.voice = arguments.sound.narrate(
+            speaker,
+            &mut demonstration,
+            &session.library,
+            fade_ms,
+            setup,
+        )?;
     }
     let files = write(&demonstration, &render_options, arguments, setup)?;
     let default_scorer = arguments.search.scorer.scorer.is_none();
@@ -283,6 +299,7 @@ fn print(demonstration: &Demonstration, left_out: usize, files: &[PathBuf], defa
         let (best, used) = (SCORERS[0].name, &demonstration.scorer);
         println!("There is no {best} for the library's encoder; {used} ranked the candidates.");
     }
+    demonstration.voiceover.iter().for_each(|voiceover| println!("{}", voice::summary(voiceover)));
     files.iter().for_each(|file| println!("  {}", file.display()));
 }
 

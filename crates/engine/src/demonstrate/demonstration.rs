@@ -6,6 +6,8 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use crate::transcript::Sentence;
+
 /// The answer to a procedure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Demonstration {
@@ -33,6 +35,30 @@ pub struct Demonstration {
     pub seed: u64,
     /// The models used, by role, with the SHA-256 of their weights.
     pub models: BTreeMap<String, String>,
+    /// What a narrator reads over the clips; none without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub voiceover: Option<Voiceover>,
+}
+
+/// What a narrator says, and how the clips were fitted to it. The cuts and speeds of the clips are the
+/// fitted ones.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Voiceover {
+    /// Who speaks, as the user named it.
+    pub voice: String,
+    /// One entry per step; none for a gap, and for a step that a recording does not say.
+    pub steps: Vec<Option<SpokenStep>>,
+}
+
+/// A step that is spoken.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SpokenStep {
+    /// The words, with times from the beginning of the step in the video.
+    pub words: Vec<Sentence>,
+    /// Footage that was added to its clips, in milliseconds.
+    pub added_ms: u64,
+    /// How often its clips are played again.
+    pub loops: u32,
 }
 
 /// One step of the procedure and what shows it.
@@ -239,6 +265,11 @@ impl Demonstration {
     /// The text of a step, by number from 0.
     pub fn text(&self, step: usize) -> &str {
         self.steps.get(step).map_or("", |step| &step.text)
+    }
+
+    /// What is said during a step, by number from 0.
+    pub fn spoken(&self, step: usize) -> Option<&SpokenStep> {
+        self.voiceover.as_ref()?.steps.get(step)?.as_ref()
     }
 
     /// The steps that nothing in the library shows, by number from 0.

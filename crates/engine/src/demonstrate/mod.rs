@@ -33,7 +33,8 @@ use crate::scorer::{AverageSimilarity, Query, Scorer, ScorerError, Search};
 use crate::sentence::SentenceEncoder;
 use crate::summarise::chat::Chat;
 pub use demonstration::{
-    Choice, Confidence, Demonstration, Elsewhere, Interval, Similarity, Source, Step, StepPart,
+    Choice, Confidence, Demonstration, Elsewhere, Interval, Similarity, Source, SpokenStep, Step,
+    StepPart, Voiceover,
 };
 pub use doubts::{Doubt, doubts};
 use parts::FoundPart;

@@ -225,6 +225,13 @@ impl Library {
         self.rows(sql, [video.0], |row| number(row, 0))
     }
 
+    /// Where a shot or a clip begins in a video, in milliseconds.
+    pub fn boundaries(&self, video: VideoId) -> Result<Vec<u64>, LibraryError> {
+        let sql = "SELECT start_ms FROM shots WHERE video = ?1
+                   UNION SELECT start_ms FROM clips WHERE video = ?1 ORDER BY start_ms";
+        self.rows(sql, [video.0], |row| number(row, 0))
+    }
+
     pub(super) fn feature_file(&self, video: VideoId) -> Result<FeatureFile, LibraryError> {
         let find = format!("{FEATURE_FILES} WHERE id = ?");
         self.read(|database| database.query_row(&find, [video.0], read_feature_file).optional())?

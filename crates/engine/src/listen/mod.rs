@@ -8,6 +8,7 @@ mod vocabulary;
 mod sampling;
 mod decode;
 mod segments;
+mod word_times;
 mod session;
 
 use std::path::Path;
@@ -116,12 +117,25 @@ impl Listener {
     /// Listens to the first audio stream of a file. Damaged sound is used as far as it can be decoded.
     /// `hint` holds words that may be said, such as the title; it may be empty.
     pub fn listen(&self, path: &Path, hint: &str, progress: &dyn Progress) -> Result<Listened> {
-        let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
-        let work = || {
+        self.in_turn(|| {
             let mut session = Session::new(self, hint);
             let end = session.run(AudioReader::speech(path)?, progress)?;
             Ok(session.finish(end))
-        };
+        })
+    }
+
+    /// The words of a file, each with its time, which takes about twice as long as [`Self::listen`].
+    pub fn words(&self, path: &Path, progress: &dyn Progress) -> Result<Vec<Sentence>> {
+        self.in_turn(|| {
+            let mut session = Session::with_word_times(self);
+            session.run(AudioReader::speech(path)?, progress)?;
+            Ok(session.words())
+        })
+    }
+
+    /// Runs the work on the listener's own threads, one work at a time.
+    fn in_turn<T: Send>(&self, work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
+        let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         std::thread::scope(|scope| {
             let listening = scope.spawn(|| self.threads.install(work));
             listening.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))

@@ -9,11 +9,12 @@ use stitch_nn::whisper::mel::VTLN_WARPS;
 use super::decode::{Decoder, Text};
 use super::segments::{self, Utterance};
 use super::windows::{Window, WindowPacker};
+use super::word_times::word_times;
 use super::{Listened, Listener, Result, UncertainWord};
 use crate::media::AudioReader;
 use crate::media::audio::{AudioEnd, SPEECH_RATE};
 use crate::progress::Progress;
-use crate::transcript;
+use crate::transcript::{self, Sentence};
 
 /// Blocks of sound that are read at once: two seconds.
 const BLOCKS_PER_READ: usize = 64;
@@ -41,6 +42,8 @@ pub struct Session<'a> {
     /// The index of the file's warp among `VTLN_WARPS`, once it is chosen.
     vtln_warp: Option<usize>,
     utterances: Vec<Utterance>,
+    /// Each with its time, where these are asked for.
+    words: Option<Vec<Sentence>>,
     /// In samples.
     speech: u64,
 }
@@ -56,8 +59,20 @@ impl<'a> Session<'a> {
             language: listener.language,
             vtln_warp: None,
             utterances: Vec::new(),
+            words: None,
             speech: 0,
         }
+    }
+
+    pub fn with_word_times(listener: &'a Listener) -> Self {
+        Self { words: Some(Vec::new()), ..Self::new(listener, "") }
+    }
+
+    /// All words, in order.
+    pub fn words(self) -> Vec<Sentence> {
+        let mut words = self.words.unwrap_or_default();
+        words.sort_by_key(|word| word.start_ms);
+        words
     }
 
     /// Reads the sound to its end, decoding windows as soon as there are enough for a batch.
@@ -138,6 +153,10 @@ impl<'a> Session<'a> {
         }
         let vocabulary = &self.listener.vocabulary;
         let segments = segments::segments(text, vocabulary, window.samples.len());
+        if let Some(words) = &mut self.words {
+            let warp = self.vtln_warp.unwrap_or(0);
+            words.extend(word_times(self.listener, self.language, window, warp, &text.tokens));
+        }
         self.utterances.extend(segments::utterances(&segments, window, vocabulary));
         let Some(last) = segments.last() else { return };
         let rest = window.rest(last.range.end);

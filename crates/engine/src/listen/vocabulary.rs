@@ -118,6 +118,13 @@ impl Vocabulary {
         prompt.into_iter().chain([self.start]).chain(language).chain(task).collect()
     }
 
+    /// As [`Self::prompt`], for a text without times.
+    pub fn untimed_prompt(&self, language: Option<u32>) -> Vec<u32> {
+        let mut prompt = self.prompt(&[], language);
+        prompt.push(self.no_timestamps);
+        prompt
+    }
+
     /// Tokens of words that the speaker may use, given as if they had been said before.
     pub fn hint(&self, text: &str) -> Vec<u32> {
         let text = fold(text);

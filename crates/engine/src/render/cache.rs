@@ -69,7 +69,7 @@ const IN_USE: Duration = Duration::from_secs(3600);
 /// Removes the least recently used cuts, thumbnails and `videos` until they have at most `budget` bytes together, but
 /// nothing that may be in use; returns what it removed.
 pub fn evict(cuts: &Path, videos: &Path, budget: u64) -> Vec<PathBuf> {
-    let folders = ["pieces", "sound", "thumbnails"].map(|name| cuts.join(name));
+    let folders = ["pieces", "sound", "thumbnails", "voice"].map(|name| cuts.join(name));
     let entries =
         folders.iter().map(PathBuf::as_path).chain([videos]).filter_map(|f| fs::read_dir(f).ok());
     let mut files: Vec<(SystemTime, u64, PathBuf)> = entries

@@ -4,6 +4,7 @@ use stitch_core::format::count;
 
 use super::options::Canvas;
 use super::text::{AssScript, Font, Weight, drawable};
+use crate::transcript::Sentence;
 
 pub const BACKGROUND: u32 = 0x13_15_1A;
 const PANEL: u32 = 0x1E_21_29;
@@ -14,6 +15,22 @@ const BLACK: u32 = 0x00_00_00;
 
 /// A caption at the bottom of the picture: the step's number and its text.
 pub fn caption(canvas: Canvas, number: usize, text: &str) -> String {
+    let mut script = AssScript::new(canvas.width, canvas.height);
+    draw_caption(&mut script, canvas, number, text);
+    script.finish()
+}
+
+/// Captions at the bottom of the picture, one after the other.
+pub fn timed_captions(canvas: Canvas, number: usize, lines: &[Sentence]) -> String {
+    let mut script = AssScript::new(canvas.width, canvas.height);
+    for Sentence { start_ms, end_ms, text } in lines {
+        script.during(*start_ms, *end_ms);
+        draw_caption(&mut script, canvas, number, text);
+    }
+    script.finish()
+}
+
+fn draw_caption(script: &mut AssScript, canvas: Canvas, number: usize, text: &str) {
     let (width, height) = (f64::from(canvas.width), f64::from(canvas.height));
     let number = number.to_string();
     let (font, lines) = fitting(&drawable(text), width * 0.8, width.min(height) * 0.05, 3);
@@ -22,12 +39,10 @@ pub fn caption(canvas: Canvas, number: usize, text: &str) -> String {
     let wide = lines.iter().map(|line| font.width(line)).fold(0.0, f64::max);
     let size = (gap + wide + 1.5 * em, font.line_height() * lines.len().max(1) as f64 + 0.7 * em);
     let place = ((width - size.0) / 2.0, height * 0.95 - size.1);
-    let mut script = AssScript::new(canvas.width, canvas.height);
     script.rectangle(place, size, 0.42 * em, (BLACK, 0.74));
     let (left, top) = (place.0 + 0.75 * em, place.1 + 0.35 * em);
     script.lines(&font, (left, top), &[number], ACCENT);
     script.lines(&font, (left + gap, top), &lines, WHITE);
-    script.finish()
 }
 
 /// A card for a step that no video shows.

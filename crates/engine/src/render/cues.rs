@@ -6,15 +6,57 @@ use super::plan::{Entry, Plan, Shown};
 use crate::demonstrate::Demonstration;
 use crate::transcript::Sentence;
 
-/// One text per step in the result. A step that nothing shows says so.
+/// One text per step in the result, or lines at the times of their words where a narrator speaks. A step
+/// that nothing shows says so.
 pub fn captions(demonstration: &Demonstration, plan: &Plan) -> Vec<Sentence> {
-    timed(plan, |shown| {
-        let step = shown.step()?;
+    let of_step = |whole: Sentence, shown: Shown| {
+        let Some(step) = shown.step() else { return Vec::new() };
+        if let Some(spoken) = demonstration.spoken(step) {
+            return caption_lines(&spoken.words, whole.start_ms);
+        }
         let text = demonstration.text(step).trim();
         let gap = matches!(shown, Shown::Gap(_));
         let note = if gap { "\n(no video in this library shows this step)" } else { "" };
-        Some(format!("{}. {text}{note}", step + 1))
-    })
+        vec![Sentence { text: format!("{}. {text}{note}", step + 1), ..whole }]
+    };
+    let whole = |(start_ms, end_ms)| Sentence { start_ms, end_ms, text: String::new() };
+    let steps = plan
+        .by_step()
+        .filter_map(|entries| Some(of_step(whole(plan.entries_ms(entries)?), entries[0].shown)));
+    steps.flatten().collect()
+}
+
+/// As in most subtitles.
+const MAX_LINE_LETTERS: usize = 42;
+/// A caption stays until the next one that follows so soon, so that it does not flicker.
+const MAX_CAPTION_GAP_MS: u64 = 1000;
+
+/// Spoken words as lines, each from its first word to its last; `from_ms` is where the words' times begin.
+pub fn caption_lines(words: &[Sentence], from_ms: u64) -> Vec<Sentence> {
+    let mut lines: Vec<Sentence> = Vec::new();
+    for Sentence { start_ms, end_ms, text } in words {
+        let (start_ms, end_ms) = (from_ms + start_ms, from_ms + end_ms);
+        match lines.last_mut() {
+            Some(line) if fits(&line.text, text) => {
+                line.text = format!("{} {text}", line.text);
+                line.end_ms = end_ms;
+            }
+            _ => lines.push(Sentence { start_ms, end_ms, text: text.clone() }),
+        }
+    }
+    for i in 1..lines.len() {
+        let next_ms = lines[i].start_ms;
+        if next_ms.saturating_sub(lines[i - 1].end_ms) < MAX_CAPTION_GAP_MS {
+            lines[i - 1].end_ms = next_ms;
+        }
+    }
+    lines
+}
+
+/// Whether a line has room for another word; a sentence begins a line.
+fn fits(line: &str, word: &str) -> bool {
+    line.chars().count() + 1 + word.chars().count() <= MAX_LINE_LETTERS
+        && !line.ends_with(['.', '!', '?'])
 }
 
 /// One text per step, and the title.

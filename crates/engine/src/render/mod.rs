@@ -9,23 +9,29 @@ pub mod plan;
 pub mod cues;
 pub mod loudness;
 pub mod sound;
+pub mod mix;
 pub mod text;
 pub mod cards;
 pub mod cache;
 pub mod parts;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-pub use options::{Aspect, Canvas, Captions, RenderOptions};
+pub use options::{Aspect, Canvas, Captions, RenderOptions, Soundtrack, SourceSound};
 pub use plan::{Entry, Plan, Shown};
 
 use crate::demonstrate::Demonstration;
 use crate::files::{FileError, UNFINISHED, persist, temporary};
+use crate::media::audio::RATE;
 use crate::media::join::join;
 use crate::media::{MediaError, Program};
 use crate::progress::{Progress, Stopped};
 use cache::Cache;
+use mix::Mix;
 use parts::{EncodedPart, Renderer};
+
+/// How long a step is shown before the narrator begins to speak.
+pub const LEAD_MS: u64 = 200;
 
 type Result<T, E = RenderError> = std::result::Result<T, E>;
 
@@ -66,20 +72,43 @@ pub fn render(
     let plan = Plan::new(demonstration, options, progress)?;
     let cache = Cache::open(cache)?;
     let renderer = Renderer::new(demonstration, options, &plan, &cache)?;
+    let mix = mix(&renderer, progress)?;
     let parts = renderer.pictures(progress)?;
     let sounds = renderer.sounds(progress)?;
     progress.begin("joining", 1);
-    assemble(&renderer, &parts, &sounds, out, progress)?;
+    assemble(&renderer, &parts, &sounds, mix.as_ref(), out, progress)?;
     progress.advance(1);
     let encoded = parts.iter().filter(|part| part.is_new).count();
     Ok(RenderReport { encoded, reused: parts.len() - encoded, plan })
+}
+
+/// What is heard beside or instead of the clips' own sound, where there is such a thing.
+fn mix(renderer: &Renderer, progress: &dyn Progress) -> Result<Option<Mix>> {
+    let (soundtrack, plan) = (&renderer.options.soundtrack, renderer.plan);
+    if soundtrack.is_plain() {
+        return Ok(None);
+    }
+    let per_frame = u64::from(RATE / plan.canvas.fps);
+    let total = plan.frames() * per_frame;
+    let mut voice = Vec::new();
+    for (step, path) in soundtrack.voice.iter().enumerate() {
+        if let Some((path, (start_ms, _))) = path.as_ref().zip(plan.step_ms(step)) {
+            let start = (start_ms + LEAD_MS) * u64::from(RATE) / 1000;
+            let sound = renderer.sound_file(path, total.saturating_sub(start), progress)?;
+            voice.push((start, sound));
+        }
+    }
+    let music = soundtrack.music.as_ref();
+    let music = music.map(|path| renderer.sound_file(path, total, progress)).transpose()?;
+    Ok(Some(Mix { source: soundtrack.source, voice, music }))
 }
 
 /// Joins the parts with audio, captions and chapters.
 fn assemble(
     renderer: &Renderer,
     parts: &[EncodedPart],
-    sounds: &[Option<std::path::PathBuf>],
+    sounds: &[Option<PathBuf>],
+    mix: Option<&Mix>,
     out: &Path,
     progress: &dyn Progress,
 ) -> Result<()> {
@@ -102,6 +131,9 @@ fn assemble(
     let track = folder.path().join("sound.s16");
     let mut file = std::fs::File::create(&track).map_err(FileError::at(&track))?;
     sound::assemble(plan, sounds, &mut file)?;
+    if let Some(mix) = mix {
+        mix.apply(&track, folder.path())?;
+    }
     let file = temporary(&cache.folder, ".mp4").map_err(FileError::at(&cache.folder))?;
     join(folder.path(), soft, file.path(), progress)?;
     Ok(persist(file, out)?)

@@ -1,5 +1,7 @@
 //! Options of the rendered video.
 
+use std::path::PathBuf;
+
 use serde::{Deserialize, Serialize};
 
 pub use crate::media::cut::{Aspect, Canvas};
@@ -17,6 +19,34 @@ pub enum Captions {
     None,
 }
 
+/// The clips' own sound beside a narrator.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SourceSound {
+    /// Quieter while the narrator speaks.
+    #[default]
+    Duck,
+    Off,
+    Full,
+}
+
+/// What is heard.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Soundtrack {
+    pub source: SourceSound,
+    /// The sound file of each step's sentence; empty without a narrator.
+    pub voice: Vec<Option<PathBuf>>,
+    /// Played under everything, from its beginning, as often as needed.
+    pub music: Option<PathBuf>,
+}
+
+impl Soundtrack {
+    /// Whether the clips' own sound is all that is heard.
+    pub fn is_plain(&self) -> bool {
+        self.source != SourceSound::Off && self.voice.is_empty() && self.music.is_none()
+    }
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub struct RenderOptions {
     /// Width and height; none takes the most common of the sources, at most 1280x720.
@@ -31,6 +61,7 @@ pub struct RenderOptions {
     /// Whether a step that nothing shows gets a card that says so.
     pub gap_cards: bool,
     pub title_card: bool,
+    pub soundtrack: Soundtrack,
 }
 
 impl Default for RenderOptions {
@@ -43,6 +74,7 @@ impl Default for RenderOptions {
             crossfade_ms: 0,
             gap_cards: true,
             title_card: false,
+            soundtrack: Soundtrack::default(),
         }
     }
 }
@@ -59,6 +91,10 @@ impl RenderOptions {
         if !self.size.is_none_or(even) {
             let allowed = "even, from 64x64 to 7680x4320".into();
             return Err(OptionError { option: "width and height", allowed });
+        }
+        if let Some(music) = self.soundtrack.music.as_ref().filter(|music| !music.is_file()) {
+            let allowed = format!("a sound file; there is no file `{}`", music.display());
+            return Err(OptionError { option: "music", allowed });
         }
         within("crossfade", seconds(self.crossfade_ms), [0.0, 3.0], " seconds")
     }

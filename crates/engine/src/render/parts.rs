@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use rayon::prelude::*;
 
 use super::cache::{Cache, identity, key};
+use super::cues::caption_lines;
 use super::options::{Captions, RenderOptions};
 use super::plan::{Entry, Plan, Shown};
 use super::sound::{AudioCut, level};
@@ -13,7 +14,7 @@ use super::{RenderError, ffmpeg_version};
 use super::{Result, cards};
 use crate::demonstrate::{Choice, Demonstration};
 use crate::files::{FileError, mark_used, persist, temporary, write_whole};
-use crate::media::audio::RATE;
+use crate::media::audio::{RATE, duration_ms};
 use crate::media::cut::{Content, Layer, QUALITY, VideoPart, encode_part};
 use crate::progress::Progress;
 
@@ -135,7 +136,9 @@ impl<'a> Renderer<'a> {
         let entry = self.plan.entries.get(position.entry).ok_or(RenderError::Nothing)?;
         let (canvas, demonstration) = (self.plan.canvas, self.demonstration);
         let card = match entry.shown {
-            Shown::Clip { step, clip } => return self.clip_scene(step, clip, position.frame),
+            Shown::Clip { step, clip } => {
+                return self.clip_scene(step, clip, position.frame, entry.start + position.frame);
+            }
             Shown::Gap(step) => cards::gap(canvas, step + 1, demonstration.text(step)),
             Shown::Title => {
                 let (steps, videos) = (demonstration.steps.len(), self.plan.sources.len());
@@ -147,21 +150,36 @@ impl<'a> Renderer<'a> {
         Ok(Scene { layer: Layer { content, text: Some(text) }, caption: None, source })
     }
 
-    fn clip_scene(&self, step: usize, clip: usize, frame: u64) -> Result<Scene<'_>> {
+    /// From a frame of the clip, which is frame `at` of the result.
+    fn clip_scene(&self, step: usize, clip: usize, frame: u64, at: u64) -> Result<Scene<'_>> {
         let choice = self.choice(step, clip)?;
         let path = &choice.source.path;
         let probe = self.plan.sources.get(path).ok_or(RenderError::Nothing)?;
         let from_s = from_s(choice, frame, self.plan.canvas.fps);
         let caption = match self.options.captions {
-            Captions::Burnt => {
-                let text = self.demonstration.text(step);
-                Some(self.script(&cards::caption(self.plan.canvas, step + 1, text))?)
-            }
+            Captions::Burnt => Some(self.script(&self.caption(step, at))?),
             Captions::Soft | Captions::None => None,
         };
         let content = Content::Video { path, probe, from_s, speed: choice.speed };
         let source = self.describe_cut(path, from_s, choice.speed);
         Ok(Scene { layer: Layer { content, text: None }, caption, source })
+    }
+
+    /// The caption of a step, or those at the times of its words, from a frame of the result on.
+    fn caption(&self, step: usize, at: u64) -> String {
+        let (canvas, number) = (self.plan.canvas, step + 1);
+        let spoken = self.demonstration.spoken(step).zip(self.plan.step_ms(step));
+        let Some((spoken, (start_ms, _))) = spoken else {
+            return cards::caption(canvas, number, self.demonstration.text(step));
+        };
+        let mut lines = caption_lines(&spoken.words, start_ms);
+        let from_ms = self.plan.ms(at);
+        for line in &mut lines {
+            line.start_ms = line.start_ms.saturating_sub(from_ms);
+            line.end_ms = line.end_ms.saturating_sub(from_ms);
+        }
+        lines.retain(|line| line.end_ms > 0);
+        cards::timed_captions(canvas, number, &lines)
     }
 
     fn describe_cut(&self, path: &Path, from_s: f64, speed: f64) -> String {
@@ -181,21 +199,38 @@ impl<'a> Renderer<'a> {
         if self.plan.sources.get(path).is_none_or(|probe| !probe.has_audio) {
             return Ok(None);
         }
-        progress.check()?;
         let from_s = from_s(choice, 0, self.plan.canvas.fps);
         let pairs = entry.frames * u64::from(RATE / self.plan.canvas.fps);
-        let cut = self.describe_cut(path, from_s, speed);
-        let target = self.cache.sound(&key(&[&self.ffmpeg, &cut, &pairs.to_string()]));
+        let identity = self.describe_cut(path, from_s, speed);
+        self.levelled(&AudioCut { path, from_s, speed, pairs }, &identity, progress).map(Some)
+    }
+
+    /// A whole sound file, but at most `max_pairs` of it.
+    pub fn sound_file(
+        &self,
+        path: &Path,
+        max_pairs: u64,
+        progress: &dyn Progress,
+    ) -> Result<PathBuf> {
+        let length_ms = duration_ms(path, progress)?;
+        // a header that does not say how long the sound is leaves the limit
+        let pairs = if length_ms > 0 { length_ms * u64::from(RATE) / 1000 } else { max_pairs };
+        let cut = AudioCut { path, from_s: 0.0, speed: 1.0, pairs: pairs.min(max_pairs) };
+        self.levelled(&cut, &identity(path)?, progress)
+    }
+
+    fn levelled(&self, cut: &AudioCut, identity: &str, progress: &dyn Progress) -> Result<PathBuf> {
+        progress.check()?;
+        let target = self.cache.sound(&key(&[&self.ffmpeg, identity, &cut.pairs.to_string()]));
         if target.exists() {
             mark_used(&target);
         } else {
             let folder = &self.cache.folder;
             let mut file = temporary(folder, ".s16").map_err(FileError::at(folder))?;
-            let cut = AudioCut { path, from_s, speed, pairs };
-            level(&cut, file.as_file_mut(), folder, progress)?;
+            level(cut, file.as_file_mut(), folder, progress)?;
             persist(file, &target)?;
         }
-        Ok(Some(target))
+        Ok(target)
     }
 }
 

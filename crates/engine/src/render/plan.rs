@@ -90,8 +90,11 @@ impl Plan {
             entries.push((Shown::Title, ms_to_frames(CARD_MS, canvas.fps)));
         }
         for (i, step) in demonstration.steps.iter().enumerate() {
-            for (clip, choice) in step.clips().into_iter().enumerate() {
-                entries.push((Shown::Clip { step: i, clip }, frames(i, choice, canvas.fps)?));
+            let loops = demonstration.spoken(i).map_or(0, |spoken| spoken.loops);
+            for _ in 0..=loops {
+                for (clip, choice) in step.clips().into_iter().enumerate() {
+                    entries.push((Shown::Clip { step: i, clip }, frames(i, choice, canvas.fps)?));
+                }
             }
             if step.chosen.is_none() && options.gap_cards {
                 entries.push((Shown::Gap(i), ms_to_frames(CARD_MS, canvas.fps)));

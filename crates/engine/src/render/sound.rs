@@ -75,18 +75,18 @@ fn decode(cut: &AudioCut, raw: &mut File, progress: &dyn Progress) -> Result<(),
     audio.finish_undamaged(progress)
 }
 
-fn map(file: &File) -> io::Result<Mmap> {
+pub(super) fn map(file: &File) -> io::Result<Mmap> {
     // SAFETY: nobody else writes to these files: they have no name, or are complete.
     unsafe { Mmap::map(file) }
 }
 
-fn floats(bytes: &[u8]) -> impl Iterator<Item = Pair> {
+pub(super) fn floats(bytes: &[u8]) -> impl Iterator<Item = Pair> {
     let pairs = bytes.as_chunks::<4>().0.as_chunks::<2>().0;
     pairs.iter().map(|pair| pair.map(f32::from_le_bytes))
 }
 
 /// The gain after which the limited sound has the target loudness.
-fn choose_gain(raw: &[u8]) -> io::Result<f32> {
+pub(super) fn choose_gain(raw: &[u8]) -> io::Result<f32> {
     let found = measure(floats(raw)).map_err(io::Error::other)?;
     if found.lufs < MIN_LUFS || !found.lufs.is_finite() {
         return Ok(1.0);
@@ -107,19 +107,23 @@ fn choose_gain(raw: &[u8]) -> io::Result<f32> {
     Ok(factor(gain_db))
 }
 
-fn factor(db: f64) -> f32 {
+pub(super) fn factor(db: f64) -> f32 {
     10f64.powf(db / 20.0) as f32
 }
 
 /// The pairs after the limiter, without its delay.
-fn limited(pairs: impl Iterator<Item = Pair>, gain: f32) -> impl Iterator<Item = Pair> {
+pub(super) fn limited(pairs: impl Iterator<Item = Pair>, gain: f32) -> impl Iterator<Item = Pair> {
     let mut limiter = Limiter::new(gain, CEILING);
     let all = pairs.chain(repeat_n([0.0; 2], Limiter::DELAY));
     all.map(move |pair| limiter.next(pair)).skip(Limiter::DELAY)
 }
 
 /// Writes the first `count` pairs in 16 bits, faded at both ends.
-fn write_faded(out: &mut File, pairs: impl Iterator<Item = Pair>, count: u64) -> io::Result<()> {
+pub(super) fn write_faded(
+    out: &mut File,
+    pairs: impl Iterator<Item = Pair>,
+    count: u64,
+) -> io::Result<()> {
     let mut writer = BufWriter::new(out);
     let edge = EDGE.min(count / 2).max(1);
     for (i, pair) in (0..count).zip(pairs) {
@@ -158,7 +162,7 @@ pub fn assemble(plan: &Plan, sounds: &[Option<PathBuf>], out: &mut File) -> Resu
     writer.flush().map_err(FileError::at("the sound track"))
 }
 
-fn integers(bytes: &[u8]) -> impl Iterator<Item = [i16; 2]> {
+pub(super) fn integers(bytes: &[u8]) -> impl Iterator<Item = [i16; 2]> {
     let pairs = bytes.as_chunks::<2>().0.as_chunks::<2>().0;
     pairs.iter().map(|pair| pair.map(i16::from_le_bytes))
 }

@@ -138,6 +138,8 @@ pub fn drawable(text: &str) -> String {
 pub struct AssScript {
     script: String,
     layer: u32,
+    /// From when to when what follows is shown.
+    times: String,
 }
 
 impl AssScript {
@@ -150,12 +152,22 @@ impl AssScript {
              Style: Default,Inter,20,&H00FFFFFF,&H00000000,0,1,0,0,7,0,0,0,1\n\n\
              [Events]\nFormat: Layer, Start, End, Style, Text\n"
         );
-        Self { script, layer: 0 }
+        Self { script, layer: 0, times: "0:00:00.00,9:59:59.99".into() }
+    }
+
+    /// What follows is shown from `start_ms` to `end_ms`.
+    pub fn during(&mut self, start_ms: u64, end_ms: u64) {
+        let clock = |ms: u64| {
+            let (seconds, hundredths) = (ms / 1000, ms % 1000 / 10);
+            let (hours, minutes) = (seconds / 3600, seconds / 60 % 60);
+            format!("{hours}:{minutes:02}:{:02}.{hundredths:02}", seconds % 60)
+        };
+        self.times = format!("{},{}", clock(start_ms), clock(end_ms));
     }
 
     fn event(&mut self, text: &str) {
-        let layer = self.layer;
-        self.script.push_str(&format!("Dialogue: {layer},0:00:00.00,9:59:59.99,Default,{text}\n"));
+        let Self { layer, times, .. } = self;
+        self.script.push_str(&format!("Dialogue: {layer},{times},Default,{text}\n"));
         self.layer += 1;
     }
 

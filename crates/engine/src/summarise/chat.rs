@@ -1,4 +1,4 @@
-//! A client of OpenAI-compatible chat endpoints: bounded retries, and a cache on disk, so that the
+//! A client of OpenAI-compatible endpoints, mostly for chat: bounded retries, and a cache on disk, so that the
 //! same question never costs twice.
 
 use std::path::PathBuf;
@@ -37,6 +37,8 @@ pub struct ChatOptions {
     pub model: String,
     /// Is in no message, error or cache; the options have no `Debug` that could show it.
     pub key: Option<String>,
+    /// The environment variable that holds the key, for messages.
+    pub key_variable: &'static str,
     /// Of one request.
     pub timeout: Duration,
     pub retries: u32,
@@ -54,6 +56,7 @@ impl ChatOptions {
             url: url.into(),
             model: model.into(),
             key: None,
+            key_variable: "STITCH_LLM_KEY",
             timeout: Duration::from_secs(120),
             retries: 4,
             backoff: Duration::from_secs(1),
@@ -65,13 +68,11 @@ impl ChatOptions {
 
 #[derive(Debug, thiserror::Error)]
 pub enum ChatError {
-    #[error(
-        "no answer from {url}: {reason}; check that the server runs, or leave the language model out"
-    )]
+    #[error("no answer from {url}: {reason}; check that the server runs, or leave it out")]
     Unreachable { url: String, reason: String },
     /// 401 or 403.
-    #[error("{url} refused the key (HTTP {status}); set STITCH_LLM_KEY to a valid one")]
-    Key { url: String, status: u16 },
+    #[error("{url} refused the key (HTTP {status}); set {variable} to a valid one")]
+    Key { url: String, status: u16, variable: &'static str },
     #[error("{url} answered HTTP {status}: {said}; check the model's name and the endpoint")]
     Refused { url: String, status: u16, said: String },
     #[error("{url} answered, but not as a chat endpoint does ({reason}); is it OpenAI-compatible?")]
@@ -122,7 +123,14 @@ impl Chat {
         if let Some(answer) = file.as_deref().and_then(cached) {
             return Ok(answer);
         }
-        let answer = self.ask_with_retries(messages)?;
+        let body = json!({
+            "model": self.options.model, "messages": messages,
+            "temperature": TEMPERATURE, "stream": false,
+        });
+        let answer = content(&self.post("chat/completions", &body)?).map_err(|reason| {
+            let reason = self.without_key(&reason);
+            ChatError::Garbled { url: self.address(), reason }
+        })?;
         if let Some(file) = file {
             let folder = file.parent().unwrap_or(&file);
             std::fs::create_dir_all(folder).map_err(FileError::at(folder))?;
@@ -137,10 +145,11 @@ impl Chat {
         Some(self.options.cache.as_ref()?.join(format!("{name}.json")))
     }
 
-    fn ask_with_retries(&self, messages: &[Message]) -> Result<String, ChatError> {
+    /// The body of the endpoint's answer to a request, which is repeated after errors that pass.
+    pub fn post(&self, path: &str, body: &Value) -> Result<Vec<u8>, ChatError> {
         let mut wait = self.options.backoff;
         for _ in 0..self.options.retries {
-            match self.ask(messages) {
+            match self.post_once(path, body) {
                 Err((error, after)) if error.is_transient() => {
                     (self.options.sleep)(after.unwrap_or(wait).min(MAX_WAIT));
                     wait = wait.saturating_mul(2);
@@ -148,16 +157,16 @@ impl Chat {
                 done => return done.map_err(|(error, _)| error),
             }
         }
-        self.ask(messages).map_err(|(error, _)| error)
+        self.post_once(path, body).map_err(|(error, _)| error)
     }
 
     /// One request; an error comes with the server's `Retry-After`.
-    fn ask(&self, messages: &[Message]) -> Result<String, (ChatError, Option<Duration>)> {
-        let url = format!("{}/chat/completions", self.options.url.trim_end_matches('/'));
-        let body = json!({
-            "model": self.options.model, "messages": messages,
-            "temperature": TEMPERATURE, "stream": false,
-        });
+    fn post_once(
+        &self,
+        path: &str,
+        body: &Value,
+    ) -> Result<Vec<u8>, (ChatError, Option<Duration>)> {
+        let url = format!("{}/{path}", self.options.url.trim_end_matches('/'));
         let mut request = self.agent.post(&url).header("Content-Type", "application/json");
         if let Some(key) = &self.options.key {
             request = request.header("Authorization", format!("Bearer {key}"));
@@ -172,14 +181,10 @@ impl Chat {
             response.headers().get("retry-after").and_then(|v| v.to_str().ok()?.parse().ok());
         let read = response.body_mut().with_config().limit(MAX_ANSWER_BYTES).read_to_vec();
         let bytes = read.map_err(unreachable)?;
-        let answer = match status {
-            200..=299 => content(&bytes).map_err(|reason| {
-                let reason = self.without_key(&reason);
-                ChatError::Garbled { url: self.address(), reason }
-            }),
-            _ => Err(self.refused(status, &bytes)),
-        };
-        answer.map_err(|error| (error, after.map(Duration::from_secs)))
+        match status {
+            200..=299 => Ok(bytes),
+            _ => Err((self.refused(status, &bytes), after.map(Duration::from_secs))),
+        }
     }
 
     fn refused(&self, status: u16, body: &[u8]) -> ChatError {
@@ -187,13 +192,13 @@ impl Chat {
         let said: String = String::from_utf8_lossy(body).chars().take(200).collect();
         let said = self.without_key(said.trim());
         match status {
-            401 | 403 => ChatError::Key { url, status },
+            401 | 403 => ChatError::Key { url, status, variable: self.options.key_variable },
             _ => ChatError::Refused { url, status, said },
         }
     }
 
     /// The endpoint without a password that its address may hold.
-    fn address(&self) -> String {
+    pub fn address(&self) -> String {
         let url = self.without_key(&self.options.url);
         match (url.split_once("://"), url.rsplit_once('@')) {
             (Some((scheme, _)), Some((_, host))) => format!("{scheme}://{host}"),

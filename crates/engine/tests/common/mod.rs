@@ -27,6 +27,17 @@ pub fn ffmpeg_output(arguments: &[&str]) -> Vec<u8> {
     done.stdout
 }
 
+/// The loudness of some seconds as ffmpeg measures it, not we.
+pub fn loudness(path: &Path, from_s: usize, seconds: usize) -> f64 {
+    let (from, seconds, path) = (from_s.to_string(), seconds.to_string(), path.to_str().unwrap());
+    let filter = "ebur128=framelog=verbose:metadata=1,ametadata=print:key=lavfi.r128.I:file=-";
+    let input = ["-ss", &from, "-t", &seconds, "-i", path];
+    let output = ["-vn", "-af", filter, "-f", "null", "/dev/null"];
+    let text = String::from_utf8(ffmpeg_output(&[input, output].concat())).unwrap();
+    let last = text.lines().rev().find_map(|line| line.strip_prefix("lavfi.r128.I="));
+    last.unwrap().parse().unwrap()
+}
+
 /// A video of one colour, with a sine where a frequency is given.
 pub fn plain(folder: &Path, name: &str, colour: &str, size: &str, seconds: &str) -> PathBuf {
     let path = folder.join(name);
@@ -93,5 +104,6 @@ pub fn demonstration(steps: Vec<(&str, Option<Choice>)>) -> Demonstration {
         source_changes: 1,
         seed: 7,
         models: Default::default(),
+        voiceover: None,
     }
 }

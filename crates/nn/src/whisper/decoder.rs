@@ -73,7 +73,8 @@ impl DecoderLayer {
         (keys, values)
     }
 
-    /// One token of each line: \[lines, d\] to the same, in place.
+    /// One token of each line: \[lines, d\] to the same, in place. `attention` gets the weights of the
+    /// encoder's positions, by window and head: \[lines, positions\] each.
     pub(super) fn forward(
         &self,
         x: &mut [f32],
@@ -81,6 +82,7 @@ impl DecoderLayer {
         heads: usize,
         lines: &mut [&mut SelfCache],
         windows: &[(&CrossCache, usize)],
+        attention: Option<&mut Vec<f32>>,
     ) {
         let d = x.len() / lines.len().max(1);
         let qkv = self.qkv.forward(&self.attention_norm.forward(x), None); // [lines, 3·d]
@@ -94,7 +96,7 @@ impl DecoderLayer {
         });
         kernels::add(x, &self.out.forward(&attended, None));
         let queries = self.cross_query.forward(&self.cross_norm.forward(x), None); // [lines, d]
-        let attended = cross_attention(&queries, number, heads, windows, d);
+        let attended = cross_attention(&queries, number, heads, windows, d, attention);
         kernels::add(x, &self.cross_out.forward(&attended, None));
         let hidden = self.wide.forward(&self.norm.forward(x), Some(Activation::Gelu));
         kernels::add(x, &self.narrow.forward(&hidden, None));
@@ -124,6 +126,7 @@ fn cross_attention(
     heads: usize,
     windows: &[(&CrossCache, usize)],
     d: usize,
+    attention: Option<&mut Vec<f32>>,
 ) -> Vec<f32> {
     let size = d / heads;
     let starts = windows.iter().scan(0, |at, (_, lines)| {
@@ -132,7 +135,7 @@ fn cross_attention(
     });
     let windows = windows.iter().zip(starts);
     let tasks: Vec<_> = windows.flat_map(|window| (0..heads).map(move |h| (window, h))).collect();
-    let parts: Vec<Vec<f32>> = tasks
+    let parts: Vec<(Vec<f32>, Vec<f32>)> = tasks
         .par_iter()
         .map(|(((cache, lines), first), head)| {
             let (keys, values) = &cache.layers[number];
@@ -144,8 +147,11 @@ fn cross_attention(
             cross_attention_head(&queries, size, &keys[part.clone()], &values[part])
         })
         .collect();
+    if let Some(attention) = attention {
+        parts.iter().for_each(|(_, probs)| attention.extend_from_slice(probs));
+    }
     let mut out = vec![0.0; queries.len()];
-    for ((((_, lines), first), head), part) in tasks.iter().zip(&parts) {
+    for ((((_, lines), first), head), (part, _)) in tasks.iter().zip(&parts) {
         let rows = out[first * d..(first + lines) * d].chunks_exact_mut(d);
         for (row, part) in rows.zip(part.chunks_exact(size)) {
             row[head * size..(head + 1) * size].copy_from_slice(part);
@@ -155,8 +161,14 @@ fn cross_attention(
 }
 
 /// One head of a window's lines: queries \[lines, size\], keys \[size, positions\], values
-/// \[positions, size\]. Each is converted to f32 once for all lines.
-fn cross_attention_head(queries: &[f32], size: usize, keys: &[f16], values: &[f16]) -> Vec<f32> {
+/// \[positions, size\]. Each is converted to f32 once for all lines. Returns \[lines, size\] and the weights
+/// \[lines, positions\].
+fn cross_attention_head(
+    queries: &[f32],
+    size: usize,
+    keys: &[f16],
+    values: &[f16],
+) -> (Vec<f32>, Vec<f32>) {
     let positions = keys.len() / size;
     let mut wide = vec![0.0f32; keys.len()];
     let mut scores = vec![0.0f32; queries.len() / size * positions];
@@ -168,5 +180,5 @@ fn cross_attention_head(queries: &[f32], size: usize, keys: &[f16], values: &[f1
     widen(values, &mut wide);
     let (probs, values) = (Matrix::new(&scores, positions), Matrix::new(&wide, size));
     multiply(probs, values, &mut out, false, Cores::One);
-    out
+    (out, scores)
 }

@@ -118,6 +118,28 @@ impl Whisper {
         lines: &mut [&mut SelfCache],
         windows: &[(&CrossCache, usize)],
     ) -> Vec<f32> {
+        self.decode_attending(tokens, lines, windows, None)
+    }
+
+    /// How much each of a window's tokens attends to each position, by layer and head:
+    /// \[tokens, layers, heads, positions\].
+    pub fn attention(&self, tokens: &[u32], window: &CrossCache) -> Vec<f32> {
+        let mut attention = Vec::new();
+        let mut line = self.self_cache();
+        for token in tokens {
+            let windows = [(window, 1)];
+            self.decode_attending(&[*token], &mut [&mut line], &windows, Some(&mut attention));
+        }
+        attention
+    }
+
+    fn decode_attending(
+        &self,
+        tokens: &[u32],
+        lines: &mut [&mut SelfCache],
+        windows: &[(&CrossCache, usize)],
+        mut attention: Option<&mut Vec<f32>>,
+    ) -> Vec<f32> {
         let d = self.config.d_model;
         let place = lines.first().map_or(0, |line| line.layers[0].0.len() / d);
         let position = &self.positions[place * d..(place + 1) * d];
@@ -128,7 +150,7 @@ impl Whisper {
         }
         let heads = self.config.decoder_attention_heads;
         for (number, layer) in self.decoder.iter().enumerate() {
-            layer.forward(&mut x, number, heads, lines, windows);
+            layer.forward(&mut x, number, heads, lines, windows, attention.as_deref_mut());
         }
         self.decoder_norm.forward_in_place(&mut x);
         x

@@ -11,6 +11,8 @@ use super::*;
 pub enum Reply {
     /// A status and a body.
     Http(u16, String),
+    /// Success, with a body that is no text.
+    Bytes(Vec<u8>),
     /// Accepts and says nothing until the client goes away.
     Silence,
     /// Hangs up.
@@ -70,6 +72,11 @@ fn answer(mut reader: BufReader<TcpStream>, reply: &Reply) -> std::io::Result<()
             "HTTP/1.1 {status} X\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{text}",
             text.len()
         )?,
+        Reply::Bytes(bytes) => {
+            let length = bytes.len();
+            write!(reader.get_mut(), "HTTP/1.1 200 X\r\nContent-Length: {length}\r\n\r\n")?;
+            reader.get_mut().write_all(bytes)?;
+        }
         Reply::Silence => {
             // returns when the client gives up
             let _ = reader.read(&mut [0]);
