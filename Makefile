@@ -42,7 +42,7 @@ slow: ## tests that take minutes: six hours of sound
 cuda: ## clippy of the GPU code, which `make lint` leaves out; builds the workspace again
 	$(CARGO) clippy $(ALL) --all-targets --features stitch-cli/cuda -- -D warnings
 
-interop: ## open the exports with opentimelineio and an EDL reader
+interop: ## open the timelines for editors with the readers of other projects
 	$(CARGO) build $(ALL)
 	@tests/interop/run.sh
 

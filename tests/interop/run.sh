@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Makes a demonstration of small videos and opens its exports with third-party readers.
+# Makes demonstrations of small videos and opens their timelines with third-party readers.
+# `--write` puts the table of the kinds of sources into docs/src/formats.md.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 target=${CARGO_TARGET_DIR:-target}
@@ -21,10 +22,17 @@ mkdir -p "$STITCH_HOME/models"
 cp -r crates/engine/tests/data/tiny-mpnet "$STITCH_HOME/models/"
 stitch=$PWD/$target/release/stitch
 case $target in /*) stitch=$target/release/stitch ;; esac
+timelines=otio,edl,fcpxml,xmeml,mlt
 "$stitch" --quiet world render --out "$work/library" --videos 6 --size 320x180
 "$stitch" --quiet index "$work/library"
 printf '%s\n' "Dice the onion" "Fly to the moon" "Warm the tortillas" "Saw the board" "Water the seedlings" > "$work/steps.txt"
 for fade in 0 0.5; do
-  "$stitch" --quiet make "$work/steps.txt" --crossfade "$fade" --with otio,edl -o "$work/demo.mp4" > /dev/null
+  "$stitch" --quiet make "$work/steps.txt" --crossfade "$fade" --no-video --with $timelines -o "$work/demo.mp4" > /dev/null
   "$venv/bin/python" tests/interop/check.py "$work/demo"
 done
+
+# A timeline of ten minutes out of every kind of source; its table is in the documentation.
+"$venv/bin/python" tests/interop/kinds.py "$work/kinds" > "$work/kinds.txt"
+"$stitch" --quiet --library "$work/kinds-index" index "$work/kinds"
+"$stitch" --quiet --library "$work/kinds-index" make "$work/kinds.txt" --gaps never --no-video --with $timelines,chapters -o "$work/kinds.mp4" > /dev/null
+"$venv/bin/python" tests/interop/check.py "$work/kinds" --kinds docs/src/formats.md "$@"

@@ -53,7 +53,9 @@ fn indexes_makes_and_exports() {
     let done = home.run(&arguments).success();
     let said = String::from_utf8_lossy(&done.get_output().stdout).into_owned();
     assert!(said.contains("3 of 3 steps shown"), "{said}");
-    for ending in ["mp4", "json", "srt", "vtt", "otio", "edl", "html", "credits.txt"] {
+    for ending in
+        ["mp4", "json", "srt", "vtt", "otio", "edl", "fcpxml", "xml", "mlt", "html", "credits.txt"]
+    {
         let file = home.path(&format!("soup.{ending}"));
         assert!(file.metadata().is_ok_and(|about| about.len() > 0), "{ending}");
     }
@@ -62,6 +64,22 @@ fn indexes_makes_and_exports() {
     assert_eq!(record["steps"].as_array().unwrap().len(), 3);
     assert_eq!(record["title"], "Vegetable soup");
     assert!(record["models"].as_object().unwrap().len() >= 2, "{}", record["models"]);
+}
+
+#[test]
+fn a_timeline_needs_its_sources_and_a_place_to_write_to() {
+    let home = Home::indexed();
+    home.write("soup.txt", RECIPE);
+    home.write("taken", "a file, no folder");
+    let make = ["make", "soup.txt", "--threshold=0", "--no-video", "--with", "fcpxml,xmeml,mlt"];
+    let said = home.fails(&[&make[..], &["-o", "taken/soup.mp4"]].concat(), 1);
+    assert!(said.contains("HERE/taken") || said.contains("taken"), "{said}");
+    for number in 0..3 {
+        std::fs::remove_file(home.path(&format!("videos/video {number}.mp4"))).unwrap();
+    }
+    let said = home.fails(&make, 1);
+    assert!(said.contains(".mp4"), "{said}");
+    assert!(!home.path("demo.fcpxml").exists() && !home.path("demo.json").exists());
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use common::{choice, demonstration};
 use stitch_engine::demonstrate::{Demonstration, Elsewhere, StepPart};
 use stitch_engine::export::{Export, Format, json};
-use stitch_engine::media::Probe;
+use stitch_engine::media::{AudioStream, Probe};
 use stitch_engine::progress::Silent;
 use stitch_engine::render::{Plan, RenderOptions};
 
@@ -40,7 +40,8 @@ fn plan(demonstration: &Demonstration, options: &RenderOptions) -> Plan {
         height: 720,
         fps,
         colours: None,
-        has_audio,
+        audio: has_audio.then_some(AudioStream { channels: 2, sample_rate: 48_000 }),
+        timecode: (!has_audio).then(|| "01:00:00:00".into()),
         text_streams: Vec::new(),
     };
     let sources: BTreeMap<PathBuf, Probe> = demonstration
@@ -55,10 +56,15 @@ fn plan(demonstration: &Demonstration, options: &RenderOptions) -> Plan {
 
 fn exported(demonstration: &Demonstration, crossfade_ms: u64, extension: &str) -> String {
     let plan = plan(demonstration, &RenderOptions { crossfade_ms, ..RenderOptions::default() });
+    written(demonstration, &plan, 0, extension)
+}
+
+fn written(demonstration: &Demonstration, plan: &Plan, handles_ms: u64, extension: &str) -> String {
     let cache = tempfile::tempdir().unwrap();
     let export = Export {
         demonstration,
-        plan: &plan,
+        plan,
+        handles_ms,
         video: "my demo.mp4",
         cache: cache.path(),
         progress: &Silent,
@@ -68,10 +74,118 @@ fn exported(demonstration: &Demonstration, crossfade_ms: u64, extension: &str) -
 
 #[test]
 fn text_formats() {
-    for extension in ["srt", "vtt", "edl", "credits.txt", "otio"] {
+    for extension in ["srt", "vtt", "edl", "credits.txt", "otio", "fcpxml", "xml", "mlt"] {
         insta::assert_snapshot!(extension, exported(&example(), 0, extension));
     }
     insta::assert_snapshot!("faded edl", exported(&example(), 500, "edl"));
+    let two_clips = demonstration(vec![
+        ("Boil", Some(choice(Path::new("/videos/kettle.mp4"), 1000, 4000))),
+        ("Pour", Some(choice(Path::new("/videos/pot.mkv"), 2500, 6500))),
+    ]);
+    for extension in ["fcpxml", "xml"] {
+        insta::assert_snapshot!(format!("faded {extension}"), exported(&two_clips, 500, extension));
+    }
+}
+
+const EDITORS: [&str; 5] = ["otio", "edl", "fcpxml", "xml", "mlt"];
+
+/// What stands between the first `before` and the next `after`.
+fn between<'a>(text: &'a str, before: &str, after: &str) -> &'a str {
+    let (_, rest) = text.split_once(before).unwrap_or_else(|| panic!("{before} in {text}"));
+    rest.split_once(after).unwrap().0
+}
+
+#[test]
+fn handles_lengthen_clips_as_far_as_their_files_go() {
+    let kettle = Path::new("/videos/kettle.mp4");
+    let demonstration = demonstration(vec![("Boil", Some(choice(kettle, 1000, 4000)))]);
+    let plan = plan(&demonstration, &RenderOptions::default());
+    let text = |extension: &str| written(&demonstration, &plan, 2000, extension);
+    let edl = text("edl");
+    assert!(edl.contains("00:00:00:00 00:00:06:00 01:00:00:00 01:00:06:00"), "{edl}");
+    let fcpxml = text("fcpxml");
+    assert!(fcpxml.contains("start=\"0s\" duration=\"150/25s\" format=\"format-1\""), "{fcpxml}");
+    let second = "<chapter-marker start=\"25/25s\"";
+    assert!(fcpxml.contains(second), "the marker stays where the cut begins: {fcpxml}");
+    let xmeml = text("xml");
+    assert!(xmeml.contains("<in>0</in>") && xmeml.contains("<out>150</out>"), "{xmeml}");
+    assert!(text("mlt").contains("in=\"0\" out=\"149\""), "{}", text("mlt"));
+    let all: String = EDITORS.map(text).concat();
+    let without: String = EDITORS.map(|e| written(&demonstration, &plan, 0, e)).concat();
+    assert_ne!(all, without);
+}
+
+#[test]
+fn sources_begin_at_their_timecode_and_count_in_their_own_frames() {
+    let pot = Path::new("/videos/pot.mkv");
+    let demonstration = demonstration(vec![("Pour", Some(choice(pot, 60_000, 64_000)))]);
+    let mut plan = plan(&demonstration, &RenderOptions::default());
+    let source = plan.sources.get_mut(pot).unwrap();
+    (source.fps, source.duration_ms) = (30_000.0 / 1001.0, 90_000);
+    source.timecode = Some("01:00:00;00".into());
+    let text = |extension: &str| written(&demonstration, &plan, 0, extension);
+    let (zero, first) = (107_892, 107_892 + 1798);
+    let fcpxml = text("fcpxml");
+    assert!(fcpxml.contains(&format!(" start=\"{}/30000s\"", zero * 1001)), "{fcpxml}");
+    assert!(fcpxml.contains(&format!(" start=\"{}/30000s\"", first * 1001)), "{fcpxml}");
+    assert!(fcpxml.contains("srcFrameRate=\"29.97\"") && fcpxml.contains("tcFormat=\"DF\""));
+    let xmeml = text("xml");
+    assert!(xmeml.contains("<string>01:00:00;00</string>") && xmeml.contains("<in>1798</in>"));
+    assert!(xmeml.contains("<ntsc>TRUE</ntsc>") && xmeml.contains("<displayformat>DF<"));
+    assert!(text("otio").contains(&format!("\"value\": {first}.0")), "{}", text("otio"));
+    assert!(text("edl").contains(" 01:00:59:"), "{}", text("edl"));
+}
+
+#[test]
+fn every_timeline_ends_with_the_video() {
+    let files = ["/videos/a.mp4", "/videos/b.mp4"].map(Path::new);
+    let cut = |i: u64| choice(files[i as usize % 2], 37 * i, 37 * i + 4017 + 13 * (i % 7));
+    let steps = (0..150).map(|i| ("Stir", Some(cut(i)))).collect();
+    let demonstration = demonstration(steps);
+    let mut plan = plan(&demonstration, &RenderOptions::default());
+    plan.sources.values_mut().for_each(|source| source.fps = 30_000.0 / 1001.0);
+    let (frames, fps) = (plan.frames(), plan.canvas.fps);
+    assert!(frames / u64::from(fps) > 600, "more than ten minutes");
+    let text = |extension: &str| written(&demonstration, &plan, 0, extension);
+    assert_eq!(
+        between(&text("fcpxml"), "<sequence format=\"sequence-format\" duration=\"", "s\""),
+        format!("{frames}/{fps}")
+    );
+    assert_eq!(between(&text("xml"), "<duration>", "<"), frames.to_string());
+    let mlt = text("mlt");
+    assert_eq!(
+        between(&mlt, "<tractor id=\"timeline\" in=\"0\" out=\"", "\""),
+        (frames - 1).to_string()
+    );
+    let entries = mlt.split("<playlist id=\"video\">").nth(1).unwrap().matches("<entry").count();
+    assert_eq!(entries, 150);
+    let seconds = frames / u64::from(fps);
+    let (minute, second) = (seconds / 60, seconds % 60);
+    let end = format!("01:{minute:02}:{second:02}:{:02}\n", frames % u64::from(fps));
+    assert!(text("edl").contains(&end), "{end}");
+    let otio: serde_json::Value = serde_json::from_str(&text("otio")).unwrap();
+    let clips = otio["tracks"]["children"][0]["children"].as_array().unwrap();
+    let length =
+        |clip: &serde_json::Value| clip["source_range"]["duration"]["value"].as_f64().unwrap();
+    assert_eq!(clips.iter().map(length).sum::<f64>(), frames as f64);
+}
+
+#[test]
+fn names_never_become_markup_and_paths_are_escaped() {
+    let path = Path::new("/videos/a \"b\" <c> & é%.mp4");
+    let mut demonstration = demonstration(vec![("</note>&\u{1}<x>", Some(choice(path, 0, 2000)))]);
+    demonstration.title = "</fcpxml> & \"more\"".into();
+    for extension in ["fcpxml", "xml", "mlt"] {
+        let text = exported(&demonstration, 0, extension);
+        assert!(!text.contains("<x>") && !text.contains("<c>"), "{text}");
+        assert_eq!(text.matches("</fcpxml>").count(), usize::from(extension == "fcpxml"));
+        assert!(!text.contains('\u{1}'), "{text}");
+    }
+    let url = "/videos/a%20%22b%22%20%3Cc%3E%20%26%20%C3%A9%25.mp4";
+    assert!(exported(&demonstration, 0, "fcpxml").contains(&format!("src=\"file://{url}\"")));
+    assert!(exported(&demonstration, 0, "xml").contains(&format!("file://localhost{url}<")));
+    let plain = "/videos/a &quot;b&quot; &lt;c&gt; &amp; é%.mp4";
+    assert!(exported(&demonstration, 0, "mlt").contains(plain));
 }
 
 #[test]

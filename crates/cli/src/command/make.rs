@@ -36,6 +36,10 @@ pub struct MakeArguments {
     /// Additional files to write
     #[arg(long, value_parser = format_names(), value_delimiter = ',', value_name = "KINDS")]
     with: Vec<String>,
+    /// How much longer clips are at either end in the timelines for editors (otio, edl, fcpxml, xmeml,
+    /// mlt), in seconds
+    #[arg(long, value_name = "SECONDS", value_parser = milliseconds, default_value = "0")]
+    handles: u64,
     /// Choose the clips and write demo.json, but no video
     #[arg(long)]
     no_video: bool,
@@ -219,7 +223,14 @@ fn write(
         render::render(demonstration, options, output, &cache, progress)?.plan
     };
     let video = output.file_name().unwrap_or_default().to_string_lossy();
-    let export = Export { demonstration, plan: &plan, video: &video, cache: &cache, progress };
+    let export = Export {
+        demonstration,
+        plan: &plan,
+        handles_ms: arguments.handles,
+        video: &video,
+        cache: &cache,
+        progress,
+    };
     let wanted = |name: &str| arguments.with.iter().any(|with| with == name || with == ALL);
     let (always, others) = FORMATS.split_at(1);
     for format in always.iter().chain(others.iter().filter(|format| wanted(format.name))) {

@@ -31,6 +31,14 @@ pub fn steps(credit: &Credit) -> String {
     format!("{word} {}", numbers.join(", "))
 }
 
+/// Who made the source and under which licence, on one line.
+pub(super) fn credit_line(source: &Source) -> String {
+    let by = source.uploader.as_ref().map_or(String::new(), |uploader| format!(" by {uploader}"));
+    let url = source.url.as_ref().map_or(String::new(), |url| format!(", {url}"));
+    let licence = source.licence.as_deref().unwrap_or("not stated");
+    one_line(&format!("{}{by}{url}, licence: {licence}", source.title))
+}
+
 pub(super) fn write(export: &Export) -> Result<String, ExportError> {
     let title = &export.demonstration.title;
     let mut text =

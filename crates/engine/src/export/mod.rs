@@ -1,11 +1,17 @@
-//! The demonstration for other programs: JSON, subtitles, OTIO, EDL, credits, a page.
+//! The demonstration for other programs: JSON, subtitles, timelines for editors, credits, a page.
 //!
 //! A format is a function in a file of its own and one line in [`FORMATS`].
 
 pub mod json;
-pub mod otio;
 pub mod credits;
+mod rate;
+mod timeline;
+mod xml;
+pub mod otio;
 pub mod edl;
+pub mod fcpxml;
+pub mod xmeml;
+pub mod mlt;
 pub mod thumbnails;
 pub mod page;
 
@@ -38,6 +44,7 @@ type Write = fn(&Export) -> Result<String, ExportError>;
 const JSON: &str = "application/json";
 const TEXT: &str = "text/plain; charset=utf-8";
 const VTT: &str = "text/vtt; charset=utf-8";
+const XML: &str = "application/xml; charset=utf-8";
 const HTML: &str = "text/html; charset=utf-8";
 
 /// Every format; `stitch make` always writes the first.
@@ -50,6 +57,9 @@ pub static FORMATS: &[Format] = &[
     }),
     format("otio", "otio", JSON, "OpenTimelineIO, for video editors", otio::write),
     format("edl", "edl", TEXT, "a CMX 3600 edit decision list, for video editors", edl::write),
+    format("fcpxml", "fcpxml", XML, "for Final Cut Pro and DaVinci Resolve", fcpxml::write),
+    format("xmeml", "xml", XML, "Final Cut Pro 7 XML, for Premiere Pro and Resolve", xmeml::write),
+    format("mlt", "mlt", XML, "for Shotcut and Kdenlive", mlt::write),
     format(
         "credits",
         "credits.txt",
@@ -97,10 +107,18 @@ fn url_path(bytes: &[u8]) -> String {
     percent_encode(bytes, ESCAPED).to_string()
 }
 
+/// An absolute path as a URL; `host` is empty or `localhost`.
+fn file_url(host: &str, path: &Path) -> String {
+    let path = std::path::absolute(path).unwrap_or(path.to_owned());
+    format!("file://{host}{}", url_path(path.as_os_str().as_encoded_bytes()))
+}
+
 #[derive(Clone, Copy)]
 pub struct Export<'a> {
     pub demonstration: &'a Demonstration,
     pub plan: &'a Plan,
+    /// How much longer clips are at either end in timelines for editors, where the source has it.
+    pub handles_ms: u64,
     pub video: &'a str,
     /// The folder where thumbnails are kept.
     pub cache: &'a Path,

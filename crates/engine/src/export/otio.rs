@@ -1,23 +1,22 @@
 //! OpenTimelineIO: a timeline for video editors that refers to the source files.
 //!
-//! Ranges of clips count in the source's frames, gaps and markers in the result's. OTIO keeps fades out
-//! of the clips' ranges: each clip but the last is shorter by its overlap, and a transition follows it.
-
-use std::path::Path;
+//! Clips begin at a frame of the source, counted from its timecode; their lengths are in the result's
+//! frames, so that nothing drifts. OTIO keeps fades out of the clips' ranges: each clip but the last is
+//! shorter by its overlap, and a transition follows it.
 
 use serde_json::{Value, json};
 
-use super::{Export, ExportError, url_path};
-use crate::demonstrate::Choice;
-use crate::media::Probe;
-use crate::render::{Entry, Shown};
+use super::rate::Rate;
+use super::timeline::{Clip, Edit, Media, Timeline};
+use super::{Export, ExportError, file_url};
+use crate::render::Shown;
 
 pub(super) fn write(export: &Export) -> Result<String, ExportError> {
-    let title = &export.demonstration.title;
-    let tracks = [track(export, "Video"), track(export, "Audio")];
+    let timeline = Timeline::of(export);
+    let tracks = [track(&timeline, "Video"), track(&timeline, "Audio")];
     let timeline = json!({
         "OTIO_SCHEMA": "Timeline.1",
-        "name": title,
+        "name": export.demonstration.title,
         "metadata": {"stitch": {"version": export.demonstration.version}},
         "global_start_time": null,
         "tracks": item("Stack.1", "tracks", json!({"children": tracks})),
@@ -42,102 +41,94 @@ fn item(schema: &str, name: &str, fields: Value) -> Value {
     item
 }
 
-fn track(export: &Export, kind: &str) -> Value {
+fn track(timeline: &Timeline, kind: &str) -> Value {
     let mut children = Vec::new();
-    for entry in &export.plan.entries {
-        let seconds = (entry.frames - entry.overlap) as f64 / f64::from(export.plan.canvas.fps);
-        let chosen = export.clip(entry);
-        let probe = chosen.and_then(|choice| export.plan.sources.get(&choice.source.path));
-        children.push(match chosen.zip(probe) {
-            Some((choice, probe)) if kind == "Video" || probe.has_audio => {
-                clip(export, entry, choice, probe, seconds)
-            }
-            _ => gap(export, entry, seconds),
+    for edit in &timeline.edits {
+        let has_kind =
+            |clip: &&Clip| kind == "Video" || timeline.media[clip.media].probe.audio.is_some();
+        children.push(match edit.clip.as_ref().filter(has_kind) {
+            Some(clip) => clip_item(timeline, edit, clip),
+            None => gap(timeline, edit),
         });
-        if entry.overlap > 0 {
-            children.push(transition(entry.overlap, export.plan.canvas.fps));
+        if edit.entry.overlap > 0 {
+            children.push(transition(edit.entry.overlap, timeline.rate));
         }
     }
     item("Track.1", kind, json!({"kind": kind, "children": children}))
 }
 
-fn clip(export: &Export, entry: &Entry, choice: &Choice, probe: &Probe, seconds: f64) -> Value {
-    let (source, rate) = (&choice.source, probe.fps);
-    let start = choice.cut.start_ms as f64 / 1000.0;
+fn clip_item(timeline: &Timeline, edit: &Edit, clip: &Clip) -> Value {
+    let (choice, Media { source, rate, timecode, frames, .. }) =
+        (clip.choice, &timeline.media[clip.media]);
     let speed = json!({
         "OTIO_SCHEMA": "LinearTimeWarp.1", "name": "speed", "effect_name": "LinearTimeWarp",
         "enabled": true, "metadata": {}, "time_scalar": choice.speed,
     });
+    let start = rational(timecode.after(clip.first).frame, *rate);
     let fields = json!({
         "metadata": {"stitch": {
             "probability": choice.similarity.probability,
             "licence": source.licence,
             "url": source.url,
         }},
-        "source_range": range(start, seconds, rate),
+        "source_range": range(&start, &length(timeline, edit)),
         "effects": if choice.speed == 1.0 { vec![] } else { vec![speed] },
-        "markers": marker(export, entry, start, seconds, rate),
+        "markers": Vec::from_iter(marker(timeline, edit, |after| {
+            rational(timecode.after(clip.first + timeline.played(clip, after)).frame, *rate)
+        })),
         "active_media_reference_key": "DEFAULT_MEDIA",
         "media_references": {"DEFAULT_MEDIA": {
             "OTIO_SCHEMA": "ExternalReference.1",
             "name": source.title,
             "metadata": {},
-            "available_range": range(0.0, probe.duration_ms as f64 / 1000.0, rate),
+            "available_range": range(&rational(timecode.frame, *rate), &rational(*frames, *rate)),
             "available_image_bounds": null,
-            "target_url": file_url(&source.path),
+            "target_url": file_url("", &source.path),
         }},
     });
     item("Clip.2", &source.title, fields)
 }
 
-fn gap(export: &Export, entry: &Entry, seconds: f64) -> Value {
-    let fps = f64::from(export.plan.canvas.fps);
-    let name = if let Shown::Gap(_) = entry.shown { "no video shows this step" } else { "" };
-    let markers = marker(export, entry, 0.0, seconds, fps);
-    item("Gap.1", name, json!({"source_range": range(0.0, seconds, fps), "markers": markers}))
+fn gap(timeline: &Timeline, edit: &Edit) -> Value {
+    let is_gap = matches!(edit.entry.shown, Shown::Gap(_));
+    let name = if is_gap { "no video shows this step" } else { "" };
+    let range = range(&rational(0, timeline.rate), &length(timeline, edit));
+    let markers = Vec::from_iter(marker(timeline, edit, |after| rational(after, timeline.rate)));
+    item("Gap.1", name, json!({"source_range": range, "markers": markers}))
 }
 
-fn marker(export: &Export, entry: &Entry, start: f64, seconds: f64, rate: f64) -> Vec<Value> {
-    // One per step: on the first of its clips.
-    let further = matches!(entry.shown, Shown::Clip { clip: 1.., .. });
-    let Some(step) = entry.shown.step().filter(|_| !further) else { return Vec::new() };
-    let colour = if matches!(entry.shown, Shown::Gap(_)) { "RED" } else { "GREEN" };
-    vec![json!({
+/// `at` tells the time in the item that is so many frames of the result after its beginning.
+fn marker(timeline: &Timeline, edit: &Edit, at: impl Fn(u64) -> Value) -> Option<Value> {
+    let marker = edit.marker.as_ref()?;
+    Some(json!({
         "OTIO_SCHEMA": "Marker.2",
-        "name": format!("{}. {}", step + 1, export.demonstration.text(step)),
+        "name": marker.text,
         "metadata": {},
-        "color": colour,
+        "color": if marker.is_gap { "RED" } else { "GREEN" },
         "comment": "",
-        "marked_range": range(start, seconds, rate),
-    })]
+        "marked_range": range(&at(marker.start), &rational(marker.frames, timeline.rate)),
+    }))
 }
 
-fn transition(overlap: u64, fps: u32) -> Value {
-    let time = |frames: u64| rational(frames as f64, f64::from(fps));
+fn length(timeline: &Timeline, edit: &Edit) -> Value {
+    rational(edit.entry.frames - edit.entry.overlap, timeline.rate)
+}
+
+fn transition(overlap: u64, rate: Rate) -> Value {
     json!({
         "OTIO_SCHEMA": "Transition.1",
         "name": "fade",
         "transition_type": "SMPTE_Dissolve",
         "metadata": {},
-        "in_offset": time(0),
-        "out_offset": time(overlap),
+        "in_offset": rational(0, rate),
+        "out_offset": rational(overlap, rate),
     })
 }
 
-/// In frames of this rate.
-fn range(start_s: f64, seconds: f64, rate: f64) -> Value {
-    json!({
-        "OTIO_SCHEMA": "TimeRange.1",
-        "start_time": rational((start_s * rate).round(), rate),
-        "duration": rational((seconds * rate).round().max(1.0), rate),
-    })
+fn range(start: &Value, duration: &Value) -> Value {
+    json!({"OTIO_SCHEMA": "TimeRange.1", "start_time": start, "duration": duration})
 }
 
-fn rational(value: f64, rate: f64) -> Value {
-    json!({"OTIO_SCHEMA": "RationalTime.1", "value": value, "rate": rate})
-}
-
-fn file_url(path: &Path) -> String {
-    let path = std::path::absolute(path).unwrap_or(path.to_owned());
-    format!("file://{}", url_path(path.as_os_str().as_encoded_bytes()))
+fn rational(frames: u64, rate: Rate) -> Value {
+    json!({"OTIO_SCHEMA": "RationalTime.1", "value": frames as f64, "rate": rate.fps()})
 }

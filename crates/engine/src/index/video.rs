@@ -52,7 +52,7 @@ impl Indexer<'_> {
         let steps = self.steps(record, &video.title, &sentences, progress);
         let indexed = self.clips(record, length_ms, seconds, steps)?;
         if indexed.clips.is_empty() && !self.encoder.sees() {
-            let no_listener = probe.has_audio && self.speech.is_none();
+            let no_listener = probe.audio.is_some() && self.speech.is_none();
             return Ok(Outcome::Failed(no_steps(&sentences, no_listener).into()));
         }
         let indexed = Indexed { sentences, narration_by: by, ..indexed };
@@ -95,7 +95,7 @@ impl Indexer<'_> {
                 return Ok(Some(narration(sentences, "a text stream of the video".into())));
             }
         }
-        match self.speech.filter(|_| probe.has_audio) {
+        match self.speech.filter(|_| probe.audio.is_some()) {
             Some(listener) => recognised_speech(listener, record, progress),
             None => Ok(None),
         }

@@ -252,7 +252,8 @@ mod tests {
             height,
             fps: 30.0,
             colours: None,
-            has_audio: false,
+            audio: None,
+            timecode: None,
             text_streams: Vec::new(),
         }
     }

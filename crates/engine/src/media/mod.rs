@@ -13,7 +13,7 @@ pub mod speech;
 
 pub use audio::AudioReader;
 pub use frames::{Decode, Frames, Sampling, text_stream, thumbnail};
-pub use probe::{Probe, describe, probe};
+pub use probe::{AudioStream, Probe, describe, probe};
 pub use program::{MediaError, Program};
 
 type Result<T, E = MediaError> = std::result::Result<T, E>;

@@ -23,9 +23,20 @@ pub struct Probe {
     pub fps: f64,
     /// How its colours are coded, as ffmpeg calls it (`bt709`), where the file says.
     pub colours: Option<String>,
-    pub has_audio: bool,
+    /// The first usable one.
+    pub audio: Option<AudioStream>,
+    /// Of the first frame, as the file says it: `01:00:00:00`, with `;` before drop frames.
+    pub timecode: Option<String>,
     /// Indexes of the subtitle streams that are text, not pictures.
     pub text_streams: Vec<u32>,
+}
+
+/// How the samples of an audio stream are stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AudioStream {
+    pub channels: u32,
+    /// Samples per second.
+    pub sample_rate: u32,
 }
 
 /// Codecs whose subtitles are text.
@@ -199,7 +210,8 @@ fn read_report(path: &Path, report: &Value) -> Result<Probe> {
         height,
         fps: fps(video),
         colours: colours.map(str::to_owned),
-        has_audio: streams.iter().any(is_audio),
+        audio: streams.iter().find_map(audio_stream),
+        timecode: timecode_tag(streams, &report["format"]),
         text_streams: texts
             .filter_map(|stream| stream["index"].as_u64()?.try_into().ok())
             .collect(),
@@ -212,9 +224,17 @@ fn is_video(stream: &Value) -> bool {
     stream["codec_type"] == "video" && !is("attached_pic") && !is("timed_thumbnails")
 }
 
-fn is_audio(stream: &Value) -> bool {
-    let is_above_0 = |name: &str| number(&stream[name]).is_some_and(|n| n > 0.0);
-    stream["codec_type"] == "audio" && is_above_0("channels") && is_above_0("sample_rate")
+fn audio_stream(stream: &Value) -> Option<AudioStream> {
+    let above_0 = |name: &str| number(&stream[name]).map(|n| n as u32).filter(|n| *n > 0);
+    let is_audio = stream["codec_type"] == "audio";
+    let (channels, sample_rate) = above_0("channels").zip(above_0("sample_rate"))?;
+    is_audio.then_some(AudioStream { channels, sample_rate })
+}
+
+/// QuickTime files have it in a stream, others in the header.
+fn timecode_tag(streams: &[Value], format: &Value) -> Option<String> {
+    let mut tagged = streams.iter().chain([format]);
+    tagged.find_map(|part| part["tags"]["timecode"].as_str()).map(str::to_owned)
 }
 
 fn is_text(stream: &Value) -> bool {

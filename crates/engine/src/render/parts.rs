@@ -196,7 +196,7 @@ impl<'a> Renderer<'a> {
         let Shown::Clip { step, clip } = entry.shown else { return Ok(None) };
         let choice = self.choice(step, clip)?;
         let (path, speed) = (&choice.source.path, choice.speed);
-        if self.plan.sources.get(path).is_none_or(|probe| !probe.has_audio) {
+        if self.plan.sources.get(path).is_none_or(|probe| probe.audio.is_none()) {
             return Ok(None);
         }
         let from_s = from_s(choice, 0, self.plan.canvas.fps);

@@ -155,8 +155,14 @@ pub async fn export(
         let options = last_render_options(&server, id)?;
         let plan = Plan::new(demonstration, &options.render_options(), &Silent)?;
         let (video, cache) = (format!("demonstration-{id}.mp4"), server.cuts_folder());
-        let export =
-            Export { demonstration, plan: &plan, video: &video, cache: &cache, progress: &Silent };
+        let export = Export {
+            demonstration,
+            plan: &plan,
+            handles_ms: 0,
+            video: &video,
+            cache: &cache,
+            progress: &Silent,
+        };
         Ok(format.text(&export)?)
     };
     let text = with_ffmpeg(&state, write).await?;
