@@ -60,15 +60,8 @@ fn every_method_is_in_one_object() {
     let found = json(&home, &["eval", "--data", &set, "--encoder", "narration", "--json"]);
     let methods = found["methods"].as_array().unwrap();
     let names: Vec<&str> = methods.iter().map(|m| m["name"].as_str().unwrap()).collect();
-    let expected = [
-        "similarity",
-        "text-only",
-        "recipe2video",
-        "covr",
-        "viddetours",
-        "hirest",
-        "k-best",
-    ];
+    let expected =
+        ["similarity", "text-only", "recipe2video", "covr", "viddetours", "hirest", "k-best"];
     assert_eq!(names, expected);
     for method in methods {
         for key in ["medr", "r1", "r5", "r50", "mrr"] {

@@ -42,7 +42,8 @@ fn exports(
     cache: &Path,
 ) -> Result<(), Box<dyn Error>> {
     let video = out.file_name().unwrap_or_default().to_string_lossy();
-    let export = Export { demonstration, plan, handles_ms: 0, video: &video, cache, progress: &Silent };
+    let export =
+        Export { demonstration, plan, handles_ms: 0, video: &video, cache, progress: &Silent };
     for format in FORMATS {
         format.write(&export, &out.with_extension(format.extension))?;
     }

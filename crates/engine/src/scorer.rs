@@ -95,7 +95,9 @@ pub struct ScorerEntry {
 impl Query<'_> {
     /// M's log probability that the clip shows the step where M has the pair, else the cosine.
     fn similarity(&self, step: usize, clip: ClipId, pool: &Pool) -> f32 {
-        let found = self.search.and_then(|search| search.used.steps.get(step)?.iter().find(|m| m.clip == clip));
+        let found = self
+            .search
+            .and_then(|search| search.used.steps.get(step)?.iter().find(|m| m.clip == clip));
         let by_encoder = || similarity(self.clip.row(step), pool.clip_features().row(clip.row()));
         found.map_or_else(by_encoder, |found| found.log_prob)
     }

@@ -115,7 +115,12 @@ fn split(
     let (mut earlier_left, mut later_left) = (0, 0);
     for video in &truth.videos {
         let of = |like: &StepTruth| -> Vec<Source> {
-            video.steps.iter().filter(|step| is(step, like)).map(|step| source(video, step)).collect()
+            video
+                .steps
+                .iter()
+                .filter(|step| is(step, like))
+                .map(|step| source(video, step))
+                .collect()
         };
         let (early, late) = (of(earlier), of(later));
         let keeps_early = late.is_empty() || (!early.is_empty() && percent(random, 50));

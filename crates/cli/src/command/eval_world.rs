@@ -121,13 +121,17 @@ fn ask(
     let without = Demonstrator { scorer: other.as_ref(), ..session.demonstrator() };
     let asked = questions::questions(truth, arguments.questions, arguments.seed);
     let groups = answers::compare([&with, &without], truth, &asked, options, &setup.progress)?;
-    let json = json!({"scorer": with.scorer.name(), "against": arguments.against, "groups": groups});
+    let json =
+        json!({"scorer": with.scorer.name(), "against": arguments.against, "groups": groups});
     setup.print(json, || {
-        println!("questions answered without any fault, in percent, and steps and states that are right");
+        println!(
+            "questions answered without any fault, in percent, and steps and states that are right"
+        );
         let other = format!(">{}", arguments.against);
         let own = format!(">{}", with.scorer.name());
         let row = |group: &QuestionGroup| {
-            let estimates = [&group.perfect, &group.other, &group.gain, &group.right, &group.consistent];
+            let estimates =
+                [&group.perfect, &group.other, &group.gain, &group.right, &group.consistent];
             let cells = estimates.into_iter().map(table::percent);
             [group.name.clone(), group.questions.to_string()].into_iter().chain(cells).collect()
         };

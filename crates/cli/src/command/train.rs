@@ -256,7 +256,11 @@ fn of_answers(arguments: &TrainArguments, choose: &Path, setup: &Setup) -> Resul
     let report = |epoch: usize, loss: f32, right: f64| {
         let event = json!({"event": "epoch", "epoch": epoch + 1, "loss": loss, "right": right});
         setup.print(event, || {
-            println!("epoch {}: loss {loss:.4}, {:.1} % of decisions right", epoch + 1, 100.0 * right);
+            println!(
+                "epoch {}: loss {loss:.4}, {:.1} % of decisions right",
+                epoch + 1,
+                100.0 * right
+            );
         });
     };
     let trained = train_answers(&training, &choosing, &options, &report, &setup.progress)?;

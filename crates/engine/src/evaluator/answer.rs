@@ -90,9 +90,15 @@ impl<'a> AnswerInputs<'a> {
     /// Whether a clip begins where the clips before it ended (the one before, the nearest of all, their mean), with
     /// what its own step and the nearest of the steps before it say, and whether it ends with what its own
     /// step and the next say.
-    fn continuity(&self, step: usize, clip: ClipId, before: &[(usize, ClipId)]) -> [f32; CONTINUITY] {
+    fn continuity(
+        &self,
+        step: usize,
+        clip: ClipId,
+        before: &[(usize, ClipId)],
+    ) -> [f32; CONTINUITY] {
         let moments = self.search.moments;
-        let [ends_as_begins, looks_alike] = self.appearance(before.last().map(|(_, clip)| *clip), clip);
+        let [ends_as_begins, looks_alike] =
+            self.appearance(before.last().map(|(_, clip)| *clip), clip);
         let (Some(first), Some(last)) = (moments.first(clip), moments.last(clip)) else {
             return [0.0; CONTINUITY];
         };
@@ -279,7 +285,8 @@ mod tests {
         };
         let rows = Features::new(2, [1.0, 0.0].repeat(4)).unwrap();
         let pool = Pool::new((0..4).map(clip).collect(), rows.clone(), rows).unwrap();
-        let found = |clip, log_prob| Match { clip: ClipId(clip), evidence: Evidence::default(), log_prob };
+        let found =
+            |clip, log_prob| Match { clip: ClipId(clip), evidence: Evidence::default(), log_prob };
         let first = vec![found(0, -0.1), found(2, -0.2)];
         let second = vec![found(1, -0.3), found(3, -0.4)];
         let map = StepMap { steps: vec![first, second] };

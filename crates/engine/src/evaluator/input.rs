@@ -111,7 +111,8 @@ impl<'a> Inputs<'a> {
 
 impl Relation {
     /// In the order of the one-hot inputs.
-    pub(super) const ALL: [Self; 5] = [Self::First, Self::Later, Self::Back, Self::New, Self::Again];
+    pub(super) const ALL: [Self; 5] =
+        [Self::First, Self::Later, Self::Back, Self::New, Self::Again];
 }
 
 impl Standing {

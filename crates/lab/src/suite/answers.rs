@@ -3,8 +3,8 @@
 
 use std::collections::HashMap;
 
-use stitch_core::cover::Sequence;
 use serde::Serialize;
+use stitch_core::cover::Sequence;
 use stitch_core::procedure::Procedure;
 use stitch_engine::demonstrate::{
     Asked, Demonstration, Demonstrator, Options, Place, Stock, Wish, Wishes, solve,
@@ -134,7 +134,10 @@ pub fn compare(
         let changes = question.procedure.changes.min(3);
         let judged = [answer(methods[0])?, answer(methods[1])?];
         all.push((format!("{:?}", question.kind).to_lowercase(), judged));
-        all.push((format!("{changes}{} source changes", if changes == 3 { "+" } else { "" }), judged));
+        all.push((
+            format!("{changes}{} source changes", if changes == 3 { "+" } else { "" }),
+            judged,
+        ));
         progress.advance(1);
     }
     let of_kinds: Vec<[Judged; 2]> = all.iter().step_by(2).map(|(_, judged)| *judged).collect();

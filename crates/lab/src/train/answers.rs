@@ -15,11 +15,10 @@ use stitch_core::clip::ClipId;
 use stitch_core::cover::Sequence;
 use stitch_core::procedure::Procedure;
 use stitch_engine::demonstrate::{Asked, Demonstrator, Options, Stock, answer_candidates};
-use stitch_engine::evaluator::{
-    Activations, AdamW, AdamWState, Batch, Config, Dropout, Evaluator, EvaluatorError,
-    PlattScaling,
-};
 use stitch_engine::evaluator::answer::ANSWER_INPUTS;
+use stitch_engine::evaluator::{
+    Activations, AdamW, AdamWState, Batch, Config, Dropout, Evaluator, EvaluatorError, PlattScaling,
+};
 use stitch_engine::files::{FileError, write_whole};
 use stitch_engine::models::manifest::Role;
 use stitch_engine::models::{Card, sha256};
@@ -87,7 +86,8 @@ pub fn natural_groups(
         let read = matches(lines, procedure.steps().iter().map(String::as_str));
         let judge = |answer: &Sequence| {
             let mut judged = Judged::default();
-            for (step, hits) in natural.steps.iter().zip(&read).filter(|(_, hits)| !hits.is_empty()) {
+            for (step, hits) in natural.steps.iter().zip(&read).filter(|(_, hits)| !hits.is_empty())
+            {
                 let mut clips = hits.iter().filter_map(|hit| answer.0[*hit]).peekable();
                 let shown = &step.shown_by;
                 let right = match clips.peek() {
@@ -199,9 +199,8 @@ pub fn card(
     options: &AnswerTraining,
     licence: &str,
 ) -> Result<Card, FileError> {
-    let hash = |path: &Path| {
-        std::fs::read(path).map(|bytes| sha256(&bytes)).map_err(FileError::at(path))
-    };
+    let hash =
+        |path: &Path| std::fs::read(path).map(|bytes| sha256(&bytes)).map_err(FileError::at(path));
     let hashes = training.iter().map(|path| hash(path)).collect::<Result<Vec<_>, _>>()?;
     let mut metrics = serde_json::Map::new();
     metrics.insert("settings".into(), json!(options));
@@ -285,8 +284,11 @@ fn calibration(evaluator: &Evaluator, groups: &[AnswerGroup]) -> PlattScaling {
 /// Writes groups to a safetensors file: the inputs of all steps, the number of steps of each candidate, of
 /// candidates of each question, its kind, and how each candidate was judged.
 pub fn write(groups: &[AnswerGroup], path: &Path) -> Result<(), FileError> {
-    let inputs: Vec<u8> =
-        groups.iter().flat_map(|group| &group.inputs.inputs).flat_map(|x| x.to_le_bytes()).collect();
+    let inputs: Vec<u8> = groups
+        .iter()
+        .flat_map(|group| &group.inputs.inputs)
+        .flat_map(|x| x.to_le_bytes())
+        .collect();
     let integers = |values: &mut dyn Iterator<Item = usize>| -> Vec<u8> {
         values.flat_map(|value| (value as u32).to_le_bytes()).collect()
     };
@@ -341,7 +343,10 @@ pub fn read(path: &Path) -> Result<Vec<AnswerGroup>, TrainError> {
             group.inputs.inputs.extend(inputs.by_ref().take(wanted));
             let mut next = || judged.next().ok_or_else(broken);
             let [steps, right, transitions, consistent] = [next()?, next()?, next()?, next()?];
-            if group.inputs.inputs.len() - before != wanted || right > steps || consistent > transitions {
+            if group.inputs.inputs.len() - before != wanted
+                || right > steps
+                || consistent > transitions
+            {
                 return Err(broken());
             }
             group.inputs.lengths.push(length);
@@ -382,9 +387,8 @@ mod tests {
         let training: Vec<AnswerGroup> = (0..64).map(group).collect();
         let choosing: Vec<AnswerGroup> = (64..96).map(group).collect();
         let options = AnswerTraining { epochs: 12, ..AnswerTraining::default() };
-        let learn = || {
-            train_answers(&training, &choosing, &options, &|_, _, _| (), &Silent).unwrap()
-        };
+        let learn =
+            || train_answers(&training, &choosing, &options, &|_, _, _| (), &Silent).unwrap();
         let learnt = learn();
         assert!(share_right(&learnt, &choosing) > 0.98);
         assert!(learnt.network.parameters == learn().network.parameters, "the same every time");

@@ -141,7 +141,8 @@ impl<'a> Run<'a> {
         let labels = Labels { right, weight_of_right: self.plan.weight_of_right };
         let learning_rate = self.plan.rate(self.steps);
         let adamw = AdamW { learning_rate, weight_decay: 0.01, max_gradient_norm: 1.0 };
-        let seed = self.plan.options.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(self.steps);
+        let seed =
+            self.plan.options.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(self.steps);
         let dropout = Dropout::new(self.fresh.config.dropout, seed);
         let loss = self.learner.step(inputs, &labels, adamw, dropout)?;
         if !loss.is_finite() {

@@ -46,7 +46,8 @@ pub fn encode_pictures(
     let encoded: Result<Vec<_>, EncoderError> = places.par_chunks(BATCH).map(encode).collect();
     let encoded: Vec<_> = places.into_iter().zip(encoded?.into_iter().flatten()).collect();
     let (mut items, mut pictures) = (Vec::new(), 0);
-    let (mut rows, mut looks) = (Features::empty(tower.spec().dim), Features::empty(appearance::DIM));
+    let (mut rows, mut looks) =
+        (Features::empty(tower.spec().dim), Features::empty(appearance::DIM));
     for of_step in encoded.chunk_by(|((v, s, _), _), ((w, t, _), _)| (v, s) == (w, t)) {
         let (video, step, _) = of_step[0].0;
         let mut readable = Features::empty(tower.spec().dim);
