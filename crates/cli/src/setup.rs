@@ -45,14 +45,10 @@ pub struct Common {
 #[derive(Args, Default)]
 #[command(next_help_heading = "Search")]
 pub struct ScorerArguments {
-    /// The method that ranks candidates [default: the evaluator if there is one for the library's
-    /// encoder]
+    /// The method that decides between candidates: the search's own score (similarity), the evaluator, or the
+    /// sum of both (blend) [default: similarity]
     #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(scorers::names()))]
     pub scorer: Option<String>,
-    /// The domain of the evaluator: cooking, woodworking, gardening, or as given to `stitch train
-    /// --domain` [default: the one whose description is most similar to the procedure]
-    #[arg(long, value_name = "NAME")]
-    pub domain: Option<String>,
 }
 
 pub struct Setup {
@@ -221,7 +217,7 @@ impl Setup {
         scorer: &ScorerArguments,
     ) -> Result<Session, Failure> {
         let (library, encoder) = self.open_library(&sentences)?;
-        let scorer = self.load_scorer(scorer, encoder.as_ref(), &sentences)?;
+        let scorer = self.load_scorer(scorer, encoder.as_ref())?;
         Ok(Session { library, encoder, sentences, scorer, chat: None })
     }
 
@@ -230,14 +226,8 @@ impl Setup {
         &self,
         wanted: &ScorerArguments,
         encoder: &dyn Encoder,
-        sentences: &Sentences,
     ) -> Result<Box<dyn Scorer>, Failure> {
-        let models = ScorerModels {
-            store: &self.store(),
-            encoder: encoder.id(),
-            domain: wanted.domain.as_deref(),
-            sentence: &sentences.encoder,
-        };
+        let models = ScorerModels { store: &self.store(), encoder: encoder.id() };
         Ok(scorers::load(wanted.scorer.as_deref(), &models)?)
     }
 }

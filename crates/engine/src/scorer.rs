@@ -10,7 +10,6 @@ use stitch_core::pool::Pool;
 use crate::encoder::EncoderId;
 use crate::models::Store;
 use crate::moments::Moments;
-use crate::sentence::SentenceEncoder;
 
 /// The procedure to score candidates of; row i of both features belongs to step i.
 #[derive(Clone, Copy, Debug)]
@@ -76,10 +75,6 @@ pub trait Scorer: Send + Sync {
 pub struct ScorerModels<'a> {
     pub store: &'a Store,
     pub encoder: &'a EncoderId,
-    /// Loads models of this domain only.
-    pub domain: Option<&'a str>,
-    /// Encodes descriptions of domains.
-    pub sentence: &'a SentenceEncoder,
 }
 
 pub type LoadScorer = fn(&ScorerModels) -> Result<Option<Box<dyn Scorer>>, ScorerError>;

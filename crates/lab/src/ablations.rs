@@ -45,7 +45,6 @@ impl TrainSetup {
             patience: 8,
             held_out: 300,
             prior: false,
-            ..TrainOptions::default()
         };
         Self { domain: domain.into(), channels, train }
     }

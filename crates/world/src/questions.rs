@@ -124,8 +124,9 @@ fn split(
         };
         let (early, late) = (of(earlier), of(later));
         let keeps_early = late.is_empty() || (!early.is_empty() && percent(random, 50));
-        earlier_left += usize::from(keeps_early && !early.is_empty());
-        later_left += usize::from(!(keeps_early && !early.is_empty()) && !late.is_empty());
+        let shows_early = keeps_early && !early.is_empty();
+        earlier_left += usize::from(shows_early);
+        later_left += usize::from(!shows_early && !late.is_empty());
         if !early.is_empty() && !late.is_empty() {
             hidden.extend(if keeps_early { late } else { early });
         }

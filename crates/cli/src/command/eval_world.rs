@@ -115,8 +115,8 @@ fn ask(
     options: &Options,
     setup: &Setup,
 ) -> Result<u8, Failure> {
-    let against = ScorerArguments { scorer: Some(arguments.against.clone()), domain: None };
-    let other = setup.load_scorer(&against, session.encoder.as_ref(), &session.sentences)?;
+    let against = ScorerArguments { scorer: Some(arguments.against.clone()) };
+    let other = setup.load_scorer(&against, session.encoder.as_ref())?;
     let with = session.demonstrator();
     let without = Demonstrator { scorer: other.as_ref(), ..session.demonstrator() };
     let asked = questions::questions(truth, arguments.questions, arguments.seed);

@@ -127,7 +127,7 @@ impl ServeArguments {
         library.fix_sentence_model(&sentences.weights)?;
         setup.check_calibration(&library);
         let default = ScorerArguments::default();
-        let scorer = setup.load_scorer(&default, encoder.as_ref(), &sentences)?;
+        let scorer = setup.load_scorer(&default, encoder.as_ref())?;
         Ok(Resources {
             library,
             encoder,

@@ -101,7 +101,7 @@ fn new(arguments: &NewArguments, setup: &Setup) -> Result<u8, Failure> {
 }
 
 fn by_name(scorer: &str) -> ScorerArguments {
-    ScorerArguments { scorer: Some(scorer.into()), domain: None }
+    ScorerArguments { scorer: Some(scorer.into()) }
 }
 
 /// Makes a demonstration of the procedure in a file.
@@ -150,7 +150,7 @@ impl NewArguments {
             }
         };
         let encoder = session.encoder.as_ref();
-        let scorer = setup.load_scorer(&by_name(scorer), encoder, &session.sentences)?;
+        let scorer = setup.load_scorer(&by_name(scorer), encoder)?;
         let search = move |procedure: &Procedure, _: &Path| {
             let with = Demonstrator { scorer: scorer.as_ref(), ..session.demonstrator() };
             Ok(demonstrate(&with, procedure, &options)?)

@@ -160,8 +160,13 @@ mod tests {
         let steps = Features::new(2, vec![1.0, 0.0, 0.0, 1.0]).unwrap();
         for bits in 0..16 {
             let on = |bit: u32| bits & (1 << bit) != 0;
-            let channels =
-                Channels { similarity: on(0), standing: on(1), source: on(2), features: on(3) };
+            let channels = Channels {
+                similarity: on(0),
+                standing: on(1),
+                source: on(2),
+                features: on(3),
+                answer: false,
+            };
             let mut batch = Batch::default();
             let inputs = Inputs::new(channels, &steps, &pool);
             inputs.add(&[(0, ClipId(0)), (1, ClipId(1))], &mut batch);
@@ -169,7 +174,7 @@ mod tests {
             assert_eq!(batch.inputs.len(), 2 * expected);
             assert_eq!(batch.lengths, [2]);
         }
-        let all = Channels { similarity: true, standing: true, source: true, features: true };
+        let all = Channels { features: true, ..Channels::WITHOUT_FEATURES };
         let mut batch = Batch::default();
         Inputs::new(all, &steps, &pool).add(&[(0, ClipId(0))], &mut batch);
         assert_eq!(batch.inputs[..4], [10.0, 0.0, 10.0, 0.0]);

@@ -3,9 +3,9 @@
 use crate::evaluator::answer::{AnswerEvaluator, Blend};
 use crate::scorer::{AverageSimilarity, Scorer, ScorerEntry, ScorerError, ScorerModels};
 
-/// In order of preference: without `--scorer` the first that loads is used.
+/// Without `--scorer` the first is used.
 pub const SCORERS: &[ScorerEntry] =
-    &[AnswerEvaluator::ENTRY, AverageSimilarity::ENTRY, Blend::ENTRY];
+    &[AverageSimilarity::ENTRY, AnswerEvaluator::ENTRY, Blend::ENTRY];
 
 pub fn names() -> Vec<&'static str> {
     SCORERS.iter().map(|scorer| scorer.name).collect()

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
-use safetensors::SafeTensors;
 use safetensors::tensor::{Dtype, TensorView};
+use safetensors::{SafeTensorError, SafeTensors};
 use serde::Serialize;
 use serde_json::json;
 use stitch_core::clip::ClipId;
@@ -321,10 +321,12 @@ const JUDGED: usize = 4;
 /// Reads what [`write`] wrote.
 pub fn read(path: &Path) -> Result<Vec<AnswerGroup>, TrainError> {
     let bytes = std::fs::read(path).map_err(FileError::at(path))?;
-    let broken = || TrainError::NoAnswers { path: path.to_owned() };
-    let tensors = SafeTensors::deserialize(&bytes).map_err(|_| broken())?; // the message is the path's
+    let because = |reason: String| TrainError::NoAnswers { path: path.to_owned(), reason };
+    let broken = || because("its tensors do not belong together".into());
+    let unreadable = |error: SafeTensorError| because(error.to_string());
+    let tensors = SafeTensors::deserialize(&bytes).map_err(unreadable)?;
     let numbers = |name: &str| -> Result<Vec<u32>, TrainError> {
-        let tensor = tensors.tensor(name).map_err(|_| broken())?;
+        let tensor = tensors.tensor(name).map_err(unreadable)?;
         let bytes = tensor.data().chunks_exact(4);
         Ok(bytes.map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect())
     };

@@ -107,9 +107,10 @@ pub enum TrainError {
     )]
     NoNegatives,
     #[error(
-        "{} holds no candidate answers; `stitch dataset answers` writes such a file", path.display()
+        "{} holds no candidate answers ({reason}); `stitch dataset answers` writes such a file",
+        path.display()
     )]
-    NoAnswers { path: PathBuf },
+    NoAnswers { path: PathBuf, reason: String },
     #[error("the loss is not a number at step {step}; lower `--rate` (it is {rate}) and run again")]
     Diverged { step: u64, rate: f64 },
     #[error(
