@@ -91,7 +91,7 @@ pub fn count(kind: Kind) -> usize {
 pub fn growth(state: State) -> f32 {
     match state {
         State::Seed | State::Sown => 0.0,
-        State::Sprout | State::PlantedSprout => 0.16,
+        State::Sprout | State::PlantedSprout => 0.22,
         State::Seedling => 0.4,
         State::Ripe | State::Harvested => 1.0,
         _ => 0.55,
