@@ -68,7 +68,12 @@ const APART: [(TaskSet, u64, usize); 3] =
 fn what_a_seed_says_never_changes() {
     let pinned = ["102eac130ea8a6473d2a73c7ee5e0e60", "517e78679f73565db8cfe9769e52c4d6"];
     assert_eq!([1, 3].map(|seed| hash_texts(TaskSet::Demonstration, seed, VIDEOS)), pinned);
-    assert_eq!(APART.map(|(set, seed, videos)| hash_texts(set, seed, videos)), ["", "", ""]);
+    let apart = [
+        "ae8398652d04c57f8f19e5a89756f909",
+        "4e477391bae2a708853cdb1a272015c7",
+        "b12dfb400db45455adc968adc3f0168e",
+    ];
+    assert_eq!(APART.map(|(set, seed, videos)| hash_texts(set, seed, videos)), apart);
 }
 
 // sines and SIMD rounding differ a little between platforms
@@ -77,5 +82,10 @@ fn what_a_seed_says_never_changes() {
 fn what_a_seed_draws_never_changes() {
     let pinned = ["cf974b902bb6ad8eaf25f4d3998b2ccf", "f8e83b25e6d23ff870e7213285cd748a"];
     assert_eq!([1, 3].map(|seed| hash_library(TaskSet::Demonstration, seed, VIDEOS)), pinned);
-    assert_eq!(APART.map(|(set, seed, videos)| hash_library(set, seed, videos)), ["", "", ""]);
+    let apart = [
+        "fc6e5ef7f1a604d9b668f32cd0ce5017",
+        "2fa9ccfe1c11747dc3599136e18d609b",
+        "430d902aafc7cdefa84ba633b6d5cb5b",
+    ];
+    assert_eq!(APART.map(|(set, seed, videos)| hash_library(set, seed, videos)), apart);
 }

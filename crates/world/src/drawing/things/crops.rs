@@ -91,10 +91,10 @@ pub fn count(kind: Kind) -> usize {
 pub fn growth(state: State) -> f32 {
     match state {
         State::Seed | State::Sown => 0.0,
-        State::Sprout | State::PlantedSprout => 0.22,
-        State::Seedling => 0.4,
+        State::Sprout | State::PlantedSprout => 0.27,
+        State::Seedling => 0.55,
         State::Ripe | State::Harvested => 1.0,
-        _ => 0.55,
+        _ => 0.65,
     }
 }
 
