@@ -14,19 +14,13 @@ use stitch_core::map::Match;
 use stitch_core::pool::{Moment, Pool};
 use stitch_nn::evaluator::Batch;
 
+use super::config::CONTINUITY;
 use super::input::{Relation, relations};
 use super::{Config, Evaluator, EvaluatorError, shipped};
 use crate::models::{Store, weights};
 use crate::scorer::{
     AverageSimilarity, Query, Scorer, ScorerEntry, ScorerError, ScorerModels, Scores, Search,
 };
-
-/// How a clip goes on from what was before it; in the order of [`AnswerInputs::continuity`].
-const CONTINUITY: usize = 9;
-
-/// Numbers that a step is described by: whether it is a gap, the evidence that gaps are decided by, the relation
-/// to the source before it, and continuity.
-pub const ANSWER_INPUTS: usize = 1 + gaps::FEATURES + Relation::ALL.len() + CONTINUITY;
 
 /// Log-odds are divided by it, so that inputs are of the order of 1.
 const LOG_ODDS_SCALE: f32 = 4.0;
@@ -266,6 +260,7 @@ mod tests {
     use stitch_core::clip::{Clip, Span, VideoId};
     use stitch_core::map::StepMap;
 
+    use super::super::config::ANSWER_INPUTS;
     use super::*;
     use crate::moments::Moments;
 

@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
+use stitch_core::gaps;
 use stitch_nn::evaluator::EvaluatorConfig;
 use stitch_nn::kernels::Activation;
 
-use super::answer::ANSWER_INPUTS;
 use super::prior::Prior;
 use crate::encoder::EncoderId;
 use crate::models::NnError;
@@ -52,6 +52,16 @@ pub enum Kind {
     Evaluator,
 }
 
+/// Relations of a clip's source to that of the clip before it.
+const RELATIONS: usize = 5;
+
+/// Numbers that say how a clip goes on from what was before it.
+pub const CONTINUITY: usize = 9;
+
+/// Numbers that a step of a candidate answer is described by: whether it is a gap, the evidence that gaps are decided
+/// by, the relation to the source before it, and continuity.
+pub const ANSWER_INPUTS: usize = 1 + gaps::FEATURES + RELATIONS + CONTINUITY;
+
 /// What a token is made of; in the paper, the two features and nothing else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -87,7 +97,7 @@ impl Channels {
         let numbers = |wanted: bool, count: usize| if wanted { count } else { 0 };
         numbers(self.similarity, 1)
             + numbers(self.standing, 1)
-            + numbers(self.source, 5)
+            + numbers(self.source, RELATIONS)
             + numbers(self.answer, ANSWER_INPUTS)
     }
 }

@@ -15,7 +15,7 @@ use stitch_core::clip::ClipId;
 use stitch_core::cover::Sequence;
 use stitch_core::procedure::Procedure;
 use stitch_engine::demonstrate::{Asked, Demonstrator, Options, Stock, answer_candidates};
-use stitch_engine::evaluator::answer::ANSWER_INPUTS;
+use stitch_engine::evaluator::config::ANSWER_INPUTS;
 use stitch_engine::evaluator::{
     Activations, AdamW, AdamWState, Batch, Config, Dropout, Evaluator, EvaluatorError, PlattScaling,
 };

@@ -5,7 +5,7 @@ use crate::drawing::brush::{Brush, Point, WHITE, rgb, round_light};
 use crate::drawing::easing::{ease, lerp, wave};
 use crate::drawing::hands::{self, Hand};
 use crate::drawing::kitchen_tools as tools;
-use crate::drawing::things::produce::{self, Form};
+use crate::drawing::things::produce::{self, PieceForm};
 use crate::drawing::things::{dishes, pieces, vessels};
 use crate::random::{seeded, unit_of};
 use crate::vocabulary::{Kind, State};
@@ -76,7 +76,7 @@ fn browning(b: &mut Brush, moment: &Moment, brown: f32) {
 fn cooking(b: &mut Brush, moment: &Moment, rx: f32, done: f32, nudge: f32) {
     let (look, thing) = (moment.look, moment.subject());
     let (form, cooked) = produce::form(thing.before);
-    let rx = if form == Form::Whole { rx * 0.78 } else { rx };
+    let rx = if form == PieceForm::Whole { rx * 0.78 } else { rx };
     for (i, at) in pieces::spots(look, rx, produce::count(look, form, rx), 1.0, 0.0) {
         let sway = nudge * (moment.seconds * 0.6 + i as f32).sin() * moment.presence();
         let mut random = seeded(i as u64);

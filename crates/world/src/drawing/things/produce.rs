@@ -38,7 +38,7 @@ pub struct Produce {
 
 /// What a knife, a grater or a masher makes of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum PieceForm {
     Whole,
     Sliced,
     Chopped,
@@ -94,17 +94,17 @@ pub fn draws(kind: Kind, state: State) -> bool {
 }
 
 /// The form of a state, and how far it is cooked.
-pub fn form(state: State) -> (Form, f32) {
+pub fn form(state: State) -> (PieceForm, f32) {
     match state {
-        State::Sliced => (Form::Sliced, 0.0),
-        State::Chopped => (Form::Chopped, 0.0),
-        State::Grated | State::Shredded => (Form::Grated, 0.0),
-        State::Mashed => (Form::Mashed, 0.0),
-        State::CookedWhole => (Form::Whole, 1.0),
-        State::CookedSliced => (Form::Sliced, 1.0),
-        State::CookedChopped | State::Cooked | State::Topped => (Form::Chopped, 1.0),
-        State::CookedGrated => (Form::Grated, 1.0),
-        _ => (Form::Whole, 0.0),
+        State::Sliced => (PieceForm::Sliced, 0.0),
+        State::Chopped => (PieceForm::Chopped, 0.0),
+        State::Grated | State::Shredded => (PieceForm::Grated, 0.0),
+        State::Mashed => (PieceForm::Mashed, 0.0),
+        State::CookedWhole => (PieceForm::Whole, 1.0),
+        State::CookedSliced => (PieceForm::Sliced, 1.0),
+        State::CookedChopped | State::Cooked | State::Topped => (PieceForm::Chopped, 1.0),
+        State::CookedGrated => (PieceForm::Grated, 1.0),
+        _ => (PieceForm::Whole, 0.0),
     }
 }
 
@@ -125,20 +125,20 @@ pub fn piece(
     b: &mut Brush,
     look: &Look,
     kind: Kind,
-    form: Form,
+    form: PieceForm,
     cooked: f32,
     random: &mut SplitMix64,
 ) {
     let colours = produce(look, kind).cooked(cooked);
     let lean = random.range(-40.0, 40.0);
     match form {
-        Form::Whole => {
+        PieceForm::Whole => {
             b.placed((0.0, 40.0), lean * 0.4, 0.48, |b| whole_cooked(b, look, kind, cooked))
         }
-        Form::Sliced => disc(b, &colours, lean * 0.4, cooked),
-        Form::Chopped => cube(b, &colours, lean, cooked),
-        Form::Grated => bits::strand(b, lean * 2.0, colours.flesh, random),
-        Form::Mashed => bits::crumb(b, colours.flesh, random),
+        PieceForm::Sliced => disc(b, &colours, lean * 0.4, cooked),
+        PieceForm::Chopped => cube(b, &colours, lean, cooked),
+        PieceForm::Grated => bits::strand(b, lean * 2.0, colours.flesh, random),
+        PieceForm::Mashed => bits::crumb(b, colours.flesh, random),
     }
 }
 
@@ -169,11 +169,11 @@ fn cube(b: &mut Brush, p: &Produce, lean: f32, cooked: f32) {
 }
 
 /// How many pieces cover an ellipse of half-width `rx`, and how large each is drawn.
-pub fn count(look: &Look, form: Form, rx: f32) -> usize {
+pub fn count(look: &Look, form: PieceForm, rx: f32) -> usize {
     let size = match form {
-        Form::Whole => 6_500.0,
-        Form::Sliced => 2_100.0,
-        Form::Chopped => 900.0,
+        PieceForm::Whole => 6_500.0,
+        PieceForm::Sliced => 2_100.0,
+        PieceForm::Chopped => 900.0,
         _ => 560.0,
     };
     ((rx * rx * (0.45 + look.tilt) * 1.9 / size) as usize).clamp(3, 110)
@@ -184,17 +184,17 @@ pub fn heap(
     b: &mut Brush,
     look: &Look,
     kind: Kind,
-    (form, cooked): (Form, f32),
+    (form, cooked): (PieceForm, f32),
     rx: f32,
     amount: f32,
 ) {
-    if form == Form::Mashed {
+    if form == PieceForm::Mashed {
         return mash(b, look, kind, rx * amount.clamp(0.0, 1.0).sqrt());
     }
     let grown = rx * amount.clamp(0.0, 1.0).sqrt();
     b.shadow(6.0, 12.0, grown * 1.2 + 20.0, (grown * 1.2 + 20.0) * look.tilt, 0.35);
-    let mound = if form == Form::Whole { 0.0 } else { rx * 0.2 };
-    let rx = if form == Form::Whole { rx * 0.8 } else { rx };
+    let mound = if form == PieceForm::Whole { 0.0 } else { rx * 0.2 };
+    let rx = if form == PieceForm::Whole { rx * 0.8 } else { rx };
     for (i, at) in bits::spots(look, rx, count(look, form, rx), amount, mound) {
         let mut random = seeded(i as u64 * 31 + kind as u64);
         b.moved(at.0, at.1, |b| piece(b, look, kind, form, cooked, &mut random));

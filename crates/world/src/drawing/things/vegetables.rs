@@ -28,7 +28,7 @@ pub fn draw(b: &mut Brush, look: &Look, kind: Kind, state: State) {
 /// One that a tool or heat has changed; what is cooked lies on a plate.
 fn made(b: &mut Brush, look: &Look, kind: Kind, state: State) {
     let (form, cooked) = produce::form(state);
-    if cooked > 0.0 || form == produce::Form::Mashed {
+    if cooked > 0.0 || form == produce::PieceForm::Mashed {
         vessels::plate(b, look, 250.0);
     }
     produce::heap(b, look, kind, (form, cooked), 180.0, 1.0);
