@@ -1,5 +1,7 @@
 //! Answers that F_R compares: candidates of the search with gaps where they may be, and what is near them.
 
+use std::collections::HashSet;
+
 use stitch_core::cover::Sequence;
 use stitch_core::gaps::{self, Ranked};
 
@@ -14,14 +16,13 @@ const DOUBTFUL_STEPS: usize = 4;
 /// The likeliest clips of a step that are tried in place of its own.
 const NEIGHBOURS: usize = 12;
 
-/// How often the neighbours of the best answer so far are tried.
-pub(super) const ROUNDS: usize = 0;
-
 /// Each candidate with gaps where clips are refused, and the same with one decision reversed. `settled` is the
 /// answer without F_R.
 pub(super) fn answers(ranked: &Ranked, settled: &Sequence, judge: &Judge<'_>) -> Vec<Sequence> {
+    let mut known = HashSet::new();
     let bases = ranked.iter().take(BASES).flat_map(|(sequence, _)| with_gaps(sequence, judge));
-    std::iter::once(settled.clone()).chain(bases).collect()
+    let all = std::iter::once(settled.clone()).chain(bases);
+    all.filter(|answer| known.insert(answer.clone())).collect()
 }
 
 fn with_gaps(sequence: &Sequence, judge: &Judge<'_>) -> Vec<Sequence> {
@@ -47,7 +48,8 @@ fn with_gaps(sequence: &Sequence, judge: &Judge<'_>) -> Vec<Sequence> {
 }
 
 /// Answers that differ from this one in one step that nobody has decided: by another clip, or by a gap where gaps are
-/// weighed against clips.
+/// weighed against clips. F_R learns from them and does not choose among them: it would find its own errors
+/// (docs/src/results.md).
 pub(super) fn neighbours(answer: &Sequence, judge: &Judge<'_>) -> Vec<Sequence> {
     let mut all = Vec::new();
     for step in (0..answer.0.len()).filter(|step| !judge.is_fixed(*step)) {

@@ -277,27 +277,9 @@ impl Found<'_> {
         Search { used: self.judge.used, all: self.judge.all, moments: &self.moments }
     }
 
-    /// Candidate answers, gaps included, with what `score` makes of them, best first: those of the search, and then
-    /// those that differ in one step from the best so far, until none of these is better.
-    fn explored<E>(
-        &self,
-        mut score: impl FnMut(&[Sequence]) -> Result<Vec<f32>, E>,
-    ) -> Result<Ranked, E> {
-        let mut known = HashSet::new();
-        let mut ranked = Ranked::new();
-        let mut new = decide::answers(&self.ranked, &self.settled.0[0].0, &self.judge);
-        for _ in 0..=decide::ROUNDS {
-            new.retain(|answer| known.insert(answer.clone()));
-            let scores = score(&new)?;
-            let best = ranked.first().map(|(best, _)| Sequence::clone(best));
-            ranked.extend(new.into_iter().zip(scores));
-            ranked.sort_by(|(_, a), (_, b)| b.total_cmp(a));
-            if best.as_ref() == Some(&ranked[0].0) {
-                break;
-            }
-            new = decide::neighbours(&ranked[0].0, &self.judge);
-        }
-        Ok(ranked)
+    /// Candidate answers, gaps included.
+    fn answers(&self) -> Vec<Sequence> {
+        decide::answers(&self.ranked, &self.settled.0[0].0, &self.judge)
     }
 
     /// The answers by F_R's score, best first, and how likely each clip of the best shows its step.
@@ -307,28 +289,29 @@ impl Found<'_> {
         asked: &Asked,
     ) -> Result<(Ranked, Vec<Option<f32>>), ScorerError> {
         let query = Query { search: Some(self.search()), ..asked.query() };
-        let ranked = self.explored(|answers| scorer.score(&query, self.judge.pool, answers))?;
+        let answers = self.answers();
+        let scores = scorer.score(&query, self.judge.pool, &answers)?;
+        let mut ranked: Ranked = answers.into_iter().zip(scores).collect();
+        ranked.sort_by(|(_, a), (_, b)| b.total_cmp(a));
         let shown = self.judge.probabilities(&gaps::chosen(&ranked[0].0, self.judge.used));
         Ok((ranked, shown))
     }
 }
 
-/// Candidate answers of a query and what F_R is told of them; for training it. They lead to the best by `quality`.
+/// Candidate answers of a query, those near the answer without F_R among them, and what F_R is told of them; for
+/// training it.
 pub fn answer_candidates(
     with: &Demonstrator<'_>,
     stock: &Stock,
     asked: &Asked,
     options: &Options,
-    quality: impl Fn(&Sequence) -> f32,
 ) -> Result<(Vec<Sequence>, Batch), DemonstrateError> {
     let calibration = stock.calibration(with.encoder);
     let map = mapped(with, stock, asked, options, |_| true)?;
     let found = search(with, stock, asked, (&map, &calibration), options)?;
-    let score = |answers: &[Sequence]| Ok::<_, ScorerError>(answers.iter().map(&quality).collect());
-    let ranked = found.explored(score)?;
-    let near_settled = decide::neighbours(&found.settled.0[0].0, &found.judge);
+    let near = decide::neighbours(&found.settled.0[0].0, &found.judge);
     let mut known = HashSet::new();
-    let all = ranked.into_iter().map(|(answer, _)| answer).chain(near_settled);
+    let all = found.answers().into_iter().chain(near);
     let answers: Vec<Sequence> = all.filter(|answer| known.insert(answer.clone())).collect();
     let query = asked.query();
     let inputs = AnswerInputs::new(&query, found.search(), &stock.pool);

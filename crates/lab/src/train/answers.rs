@@ -56,8 +56,7 @@ pub fn groups(
         let asked = Asked::encode(with, &procedure)?;
         let options = Options { wishes: hidden(question, &stock), ..Options::default() };
         let judge = |answer: &Sequence| judge(question, &of_sequence(answer, &stock), truth);
-        let quality = |answer: &Sequence| -(judge(answer).faults() as f32);
-        let (answers, inputs) = answer_candidates(with, &stock, &asked, &options, quality)?;
+        let (answers, inputs) = answer_candidates(with, &stock, &asked, &options)?;
         let judged = answers.iter().map(judge).collect();
         groups.push(AnswerGroup { kind: question.kind, inputs, judged });
         progress.advance(1);
@@ -99,9 +98,7 @@ pub fn natural_groups(
             }
             judged
         };
-        let quality = |answer: &Sequence| -(judge(answer).faults() as f32);
-        let options = Options::default();
-        let (answers, inputs) = answer_candidates(with, &stock, &asked, &options, quality)?;
+        let (answers, inputs) = answer_candidates(with, &stock, &asked, &Options::default())?;
         let judged = answers.iter().map(judge).collect();
         groups.push(AnswerGroup { kind: QuestionKind::Ordinary, inputs, judged });
     }
