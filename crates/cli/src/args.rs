@@ -6,9 +6,9 @@ use clap::{Parser, Subcommand};
 
 use crate::command::{
     calibrate::CalibrateArguments, dataset::DatasetCommand, eval::EvalArguments,
-    index::IndexArguments, library::LibraryCommand, listen::ListenArguments, make::MakeArguments,
-    models::ModelsCommand, search::SearchArguments, serve::ServeArguments, study::StudyCommand,
-    train::TrainArguments, world::WorldCommand,
+    fetch::FetchArguments, index::IndexArguments, library::LibraryCommand, listen::ListenArguments,
+    make::MakeArguments, models::ModelsCommand, search::SearchArguments, serve::ServeArguments,
+    study::StudyCommand, train::TrainArguments, world::WorldCommand,
 };
 use crate::setup::Common;
 
@@ -27,17 +27,19 @@ const EXAMPLES: &str = "\
 Examples:
   stitch index ~/videos                      index the videos once
   stitch make recipe.txt -o demo.mp4         make one video for the recipe
+  stitch make *.txt -o videos/               make a video for each
   stitch search 'chop an onion'              find the clips that show this
 
 Exit codes:
   0  success
-  1  error; the message says why and what to do
+  1  error, or not every video of several was made; the message says why and what to do
   2  wrong use of the command line
   3  a step is a gap (make --strict), or all steps are
   130  stopped by Ctrl-C; the same command continues from there";
 
 #[derive(Subcommand)]
 pub enum Command {
+    Fetch(FetchArguments),
     Index(IndexArguments),
     Make(Box<MakeArguments>),
     Search(SearchArguments),

@@ -49,6 +49,16 @@ impl Failure {
         Self { code, ..self }
     }
 
+    pub fn code(&self) -> u8 {
+        self.code
+    }
+
+    /// The message and its causes on one line.
+    pub fn in_one_line(&self) -> String {
+        let texts = std::iter::once(&self.message).chain(&self.causes);
+        texts.map(String::as_str).collect::<Vec<_>>().join("; because: ").replace('\n', " ")
+    }
+
     /// Prints the message and returns the exit code.
     pub fn report(&self, json: bool) -> ExitCode {
         let Self { message, causes, code } = self;

@@ -34,6 +34,7 @@ fn main() -> ExitCode {
 
 fn run(command: Command, setup: &Setup) -> Result<u8, Failure> {
     match command {
+        Command::Fetch(arguments) => command::fetch::run(&arguments, setup),
         Command::Index(arguments) => command::index::run(&arguments, setup),
         Command::Make(arguments) => command::make::run(&arguments, setup),
         Command::Search(arguments) => command::search::run(&arguments, setup),

@@ -239,16 +239,38 @@ fn xdg_folder(variable: &str, default: &str) -> PathBuf {
     set.unwrap_or_else(|| home().join(default))
 }
 
-/// Reads the procedure in a file, or in standard input if the path is `-`; by rules alone where the
-/// sentence model cannot read it.
-pub fn read_procedure(path: &Path, sentences: Option<&Sentences>) -> Result<Reading, Failure> {
-    let labeller = sentences.map(|sentences| &*sentences.encoder as &dyn Labeller);
-    let mut bytes = Vec::new();
-    if path == Path::new("-") {
-        std::io::stdin().read_to_end(&mut bytes).map_err(FileError::at("standard input"))?;
-        return Ok(recipe::read_procedure("", &bytes, labeller)?);
+/// The text of a procedure.
+pub struct ProcedureText {
+    /// The name's extension may decide how the text is read.
+    pub name: String,
+    pub bytes: Vec<u8>,
+}
+
+impl ProcedureText {
+    /// What is in a file, at a web address, or in standard input if the path is `-`.
+    pub fn load(path: &Path) -> Result<Self, Failure> {
+        if let Some(url) = path.to_str().filter(|path| recipe::is_address(path)) {
+            let (name, bytes) = recipe::download(url)?;
+            return Ok(Self { name, bytes });
+        }
+        let mut bytes = Vec::new();
+        if path == Path::new("-") {
+            std::io::stdin().read_to_end(&mut bytes).map_err(FileError::at("standard input"))?;
+            return Ok(Self { name: String::new(), bytes });
+        }
+        let bytes = std::fs::read(path).map_err(FileError::at(path))?;
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        Ok(Self { name, bytes })
     }
-    let bytes = std::fs::read(path).map_err(FileError::at(path))?;
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    Ok(recipe::read_procedure(&name, &bytes, labeller)?)
+
+    /// Reads the procedure; by rules alone where the sentence model cannot read it.
+    pub fn read(&self, sentences: Option<&Sentences>) -> Result<Reading, Failure> {
+        let labeller = sentences.map(|sentences| &*sentences.encoder as &dyn Labeller);
+        Ok(recipe::read_procedure(&self.name, &self.bytes, labeller)?)
+    }
+}
+
+/// Loads and reads a procedure.
+pub fn read_procedure(path: &Path, sentences: Option<&Sentences>) -> Result<Reading, Failure> {
+    ProcedureText::load(path)?.read(sentences)
 }

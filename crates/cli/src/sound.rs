@@ -3,12 +3,10 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use stitch_engine::demonstrate::Demonstration;
-use stitch_engine::library::Library;
-use stitch_engine::listen::Listener;
+use stitch_engine::progress::Progress;
 use stitch_engine::render::{Soundtrack, SourceSound};
 use stitch_engine::summarise::chat::ChatOptions;
-use stitch_engine::voice::{self, Narrator, Speaker};
+use stitch_engine::voice::{Narrator, Speaker};
 
 use crate::failure::Failure;
 use crate::options::{Choices, OptionalSpeechArguments, choice};
@@ -68,27 +66,16 @@ impl SoundArguments {
         speaker.map_err(|error| Failure::usage(error.to_string()))
     }
 
-    /// espeak-ng's words are timed without a speech model.
-    fn listener(&self, speaker: &Speaker, setup: &Setup) -> Result<Option<Listener>, Failure> {
-        match speaker {
-            Speaker::Espeak(_) => Ok(None),
-            _ => self.speech.load(setup),
+    /// The speaker with the speech model, which espeak-ng does without.
+    pub fn narrator(&self, speaker: Speaker, setup: &Setup) -> Result<Narrator, Failure> {
+        let is_espeak = matches!(speaker, Speaker::Espeak(_));
+        let listener = if is_espeak { None } else { self.speech.load(setup)? };
+        if listener.is_none() && !is_espeak {
+            setup.progress.warn(
+                "without the speech model captions follow this voice only roughly; get it with `stitch \
+                 models pull whisper-base`",
+            );
         }
-    }
-
-    /// Lets the speaker read the steps and fits the clips; returns the sound of each step.
-    pub fn narrate(
-        &self,
-        speaker: &Speaker,
-        demonstration: &mut Demonstration,
-        library: &Library,
-        crossfade_ms: u64,
-        setup: &Setup,
-    ) -> Result<Vec<Option<PathBuf>>, Failure> {
-        let listener = self.listener(speaker, setup)?;
-        let cache = setup.cuts_folder().join("voice");
-        let narrator = Narrator { speaker, listener: listener.as_ref(), cache: &cache };
-        let rooms = |video| voice::room(library, video);
-        Ok(voice::narrate(demonstration, &narrator, &rooms, crossfade_ms, &setup.progress)?)
+        Ok(Narrator { speaker, listener, cache: setup.cuts_folder().join("voice") })
     }
 }

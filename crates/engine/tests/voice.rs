@@ -55,7 +55,7 @@ impl Studio {
     ) -> Soundtrack {
         let speaker = Speaker::Espeak("en-us".into());
         let cache = self.path("cache/voice");
-        let narrator = Narrator { speaker: &speaker, listener: None, cache: &cache };
+        let narrator = Narrator { speaker, listener: None, cache };
         let rooms = |_: u32| Ok(Room { length_ms, shots: Vec::new() });
         let voice = narrate(demonstration, &narrator, &rooms, 0, progress).unwrap();
         Soundtrack { voice, ..Soundtrack::default() }
@@ -308,7 +308,7 @@ fn the_speech_model_hears_the_words_where_they_are() {
     let speaker =
         Speaker::parse(path.to_str().unwrap(), "", |url| ChatOptions::new(url, "")).unwrap();
     let cache = studio.path("recording");
-    let narrator = Narrator { speaker: &speaker, listener: Some(&listener), cache: &cache };
+    let narrator = Narrator { speaker, listener: Some(listener), cache };
     let mut asked: Vec<Option<String>> = texts.iter().map(|text| Some((*text).into())).collect();
     asked.push(Some("Sharpen the chisel on a fine stone.".into()));
     let warnings = Noting::default();

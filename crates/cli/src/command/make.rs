@@ -1,37 +1,44 @@
-//! `stitch make`: one video for a written procedure.
+//! `stitch make`: one video for a written procedure, or one for each of several.
 
-use std::path::PathBuf;
+mod maker;
+mod batch;
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use serde_json::json;
 use stitch_core::format::{clock, count, percent};
-use stitch_engine::demonstrate::{Choice, Demonstration, Options, SourceFilter, Step, demonstrate};
-use stitch_engine::export::{Export, FORMATS, Format};
-use stitch_engine::files::FileError;
+use stitch_engine::demonstrate::{Choice, Demonstration, Options, SourceFilter, Step};
+use stitch_engine::export::{FORMATS, Format};
+use stitch_engine::media::video_encoder::{self, VideoEncoder};
 use stitch_engine::progress::Progress;
 use stitch_engine::recipe::Reading;
 use stitch_engine::recipe::clauses::{self, StepParts};
-use stitch_engine::render::{self, Aspect, Captions, Plan, RenderOptions};
+use stitch_engine::render::{Aspect, Captions, RenderOptions};
 use stitch_engine::scorers::SCORERS;
 use stitch_engine::summarise::chat::Chat;
 use stitch_engine::understand::{Translated, in_context, translate};
-use stitch_engine::voice;
+use stitch_engine::voice::{self, Speaker};
 
 use crate::failure::{Failure, GAPS};
 use crate::options::{Choices, GapArguments, LanguageModelArguments, choice, milliseconds, size};
-use crate::setup::{ScorerArguments, Sentences, Session, Setup, read_procedure};
+use crate::setup::{ScorerArguments, Sentences, Setup, read_procedure};
 use crate::sound::SoundArguments;
 use crate::table::{self, clipped};
+use maker::Maker;
 
 /// Make one video that shows every step of a procedure
 #[derive(Args)]
 pub struct MakeArguments {
-    /// The procedure: plain lines, a list, Markdown, schema.org JSON or a recipe page; - is standard
-    /// input
-    procedure: PathBuf,
-    /// The video to write; demo.json and the other files get the same name
-    #[arg(long, short, default_value = "demo.mp4", value_name = "FILE")]
+    /// The procedure: plain lines, a list, Markdown, schema.org JSON or a recipe page, in a file or at
+    /// an https:// address; - is standard input. Several get a video each
+    #[arg(required = true, value_name = "PROCEDURE")]
+    procedures: Vec<PathBuf>,
+    /// The video to write; demo.json and the other files get the same name. For several procedures
+    /// the folder of their videos
+    #[arg(long, short, default_value = "demo.mp4", value_name = "FILE|FOLDER/")]
     output: PathBuf,
     /// Additional files to write
     #[arg(long, value_parser = format_names(), value_delimiter = ',', value_name = "KINDS")]
@@ -107,7 +114,22 @@ struct VideoArguments {
     /// The length of the crossfade between clips, in seconds
     #[arg(long, value_name = "SECONDS", value_parser = milliseconds, default_value = "0")]
     crossfade: u64,
+    /// What encodes the video
+    #[arg(long, value_name = "NAME", value_parser = choice(&VIDEO_ENCODERS), default_value = "x264")]
+    encoder_video: WantedEncoder,
 }
+
+/// None is the first that works.
+type WantedEncoder = Option<VideoEncoder>;
+
+const VIDEO_ENCODERS: Choices<WantedEncoder, 6> = [
+    ("x264", "The CPU", Some(VideoEncoder::X264)),
+    ("auto", "The graphics hardware if it works, else x264", None),
+    ("nvenc", "NVIDIA", Some(VideoEncoder::Nvenc)),
+    ("qsv", "Intel Quick Sync Video", Some(VideoEncoder::Qsv)),
+    ("vaapi", "Intel and AMD on Linux", Some(VideoEncoder::Vaapi)),
+    ("videotoolbox", "macOS", Some(VideoEncoder::VideoToolbox)),
+];
 
 const ASPECTS: Choices<Aspect, 3> = [
     ("fit", "The whole picture between bars", Aspect::Fit),
@@ -130,48 +152,69 @@ fn format_names() -> PossibleValuesParser {
     PossibleValuesParser::new(FORMATS[1..].iter().map(name).chain([all]))
 }
 
+/// What is asked for of every video.
+struct Request {
+    options: Options,
+    render_options: RenderOptions,
+    speaker: Option<Speaker>,
+}
+
 pub fn run(arguments: &MakeArguments, setup: &Setup) -> Result<u8, Failure> {
-    let (options, mut render_options) = (arguments.search.options(), arguments.video.options());
-    render_options.soundtrack = arguments.sound.soundtrack();
-    let speaker = arguments.sound.speaker()?;
-    let valid = options.validate().and(render_options.validate());
-    valid.map_err(|error| Failure::usage(error.to_string()))?;
+    let folder = arguments.folder()?;
+    let request = arguments.request(setup)?;
+    if let Some(folder) = folder {
+        return batch::run(arguments, request, folder, setup);
+    }
     let sentences = setup.load_sentences();
-    let reading = read_procedure(&arguments.procedure, sentences.as_ref().ok())?;
-    let chat = arguments.chat.chat(setup);
+    let reading = read_procedure(&arguments.procedures[0], sentences.as_ref().ok())?;
     reading.warnings().iter().for_each(|warning| setup.progress.warn(warning));
     if arguments.show_reading {
+        let chat = arguments.chat.chat(setup);
         let understood = understood(&reading, sentences.ok().as_ref(), chat.as_ref(), setup)?;
         print_reading(&reading, &understood, setup);
         return Ok(0);
     }
-    let session = Session { chat, ..setup.open_with(sentences?, &arguments.search.scorer)? };
+    let maker = Maker::new(arguments, request, sentences?, setup)?;
     setup.progress.begin("choosing clips", 0);
-    let mut demonstration = demonstrate(&session.demonstrator(), &reading.procedure, &options)?;
-    warn_of(demonstration.language_note.clone(), setup);
-    let gaps = demonstration.gaps().count();
-    if gaps == demonstration.steps.len() {
-        let message = "no video in the library shows any of these steps; add videos with `stitch \
-            index`, list them with `stitch library list`, or use the most likely clips with `--gaps \
-            never`";
-        return Err(Failure::new(message).with_code(GAPS));
-    }
-    if let Some(speaker) = &speaker {
-        let fade_ms = render_options.crossfade_ms;
-        render_options.soundtrack.voice = arguments.sound.narrate(
-            speaker,
-            &mut demonstration,
-            &session.library,
-            fade_ms,
-            setup,
-        )?;
-    }
-    let files = write(&demonstration, &render_options, arguments, setup)?;
+    let chosen = maker.choose(&reading, &setup.progress)?;
+    let files = maker.write(&chosen, &arguments.output, &setup.progress)?;
+    let demonstration = chosen.demonstration;
     let default_scorer = arguments.search.scorer.scorer.is_none();
     let left_out = &reading.left_out;
     let json = json!({"demonstration": demonstration, "files": files, "left_out": left_out});
     setup.print(json, || print(&demonstration, left_out.len(), &files, default_scorer));
-    Ok(if arguments.strict && gaps > 0 { GAPS } else { 0 })
+    Ok(if arguments.strict && demonstration.gaps().next().is_some() { GAPS } else { 0 })
+}
+
+impl MakeArguments {
+    /// The folder of the videos; none if a single video is asked for.
+    fn folder(&self) -> Result<Option<&Path>, Failure> {
+        let is_folder = self.output.is_dir() || self.output.as_os_str().as_encoded_bytes().ends_with(b"/");
+        match self.procedures.len() {
+            1 => Ok(Some(&*self.output).filter(|_| is_folder && !self.show_reading)),
+            _ if self.show_reading => Err(Failure::usage("--show-reading takes one procedure at a time")),
+            _ if is_folder => Ok(Some(&self.output)),
+            _ => Err(Failure::usage(
+                "several procedures get a video each: give the folder of the videos with a slash at its \
+                 end, such as -o videos/",
+            )),
+        }
+    }
+
+    /// Checks the options and tries the video encoder before anything else is done.
+    fn request(&self, setup: &Setup) -> Result<Request, Failure> {
+        let (options, mut render_options) = (self.search.options(), self.video.options());
+        render_options.soundtrack = self.sound.soundtrack();
+        let speaker = self.sound.speaker()?;
+        let valid = options.validate().and(render_options.validate());
+        valid.map_err(|error| Failure::usage(error.to_string()))?;
+        if !self.no_video && !self.show_reading {
+            let (encoder, note) = video_encoder::choose(self.video.encoder_video, &setup.cache)?;
+            warn_of(note, setup);
+            render_options.encoder = encoder;
+        }
+        Ok(Request { options, render_options, speaker })
+    }
 }
 
 impl SearchArguments {
@@ -198,47 +241,9 @@ impl SearchArguments {
 
 impl VideoArguments {
     fn options(&self) -> RenderOptions {
-        let Self { size, aspect, captions, crossfade: crossfade_ms } = *self;
+        let Self { size, aspect, captions, crossfade: crossfade_ms, .. } = *self;
         RenderOptions { size, aspect, captions, crossfade_ms, ..RenderOptions::default() }
     }
-}
-
-/// Writes the video and the other files; returns their paths.
-fn write(
-    demonstration: &Demonstration,
-    options: &RenderOptions,
-    arguments: &MakeArguments,
-    setup: &Setup,
-) -> Result<Vec<PathBuf>, Failure> {
-    let output = &arguments.output;
-    let (cache, progress) = (setup.cuts_folder(), &setup.progress);
-    if let Some(folder) = output.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-        std::fs::create_dir_all(folder).map_err(FileError::at(folder))?;
-    }
-    let mut files = Vec::new();
-    let plan = if arguments.no_video {
-        Plan::new(demonstration, options, progress)?
-    } else {
-        files.push(output.clone());
-        render::render(demonstration, options, output, &cache, progress)?.plan
-    };
-    let video = output.file_name().unwrap_or_default().to_string_lossy();
-    let export = Export {
-        demonstration,
-        plan: &plan,
-        handles_ms: arguments.handles,
-        video: &video,
-        cache: &cache,
-        progress,
-    };
-    let wanted = |name: &str| arguments.with.iter().any(|with| with == name || with == ALL);
-    let (always, others) = FORMATS.split_at(1);
-    for format in always.iter().chain(others.iter().filter(|format| wanted(format.name))) {
-        let file = output.with_extension(format.extension);
-        format.write(&export, &file)?;
-        files.push(file);
-    }
-    Ok(files)
 }
 
 /// What each step asks for, as far as that can be told without a library.
@@ -290,8 +295,8 @@ fn print_reading(reading: &Reading, understood: &[Option<String>], setup: &Setup
     });
 }
 
-fn warn_of(language_note: Option<String>, setup: &Setup) {
-    language_note.iter().for_each(|note| setup.progress.warn(note));
+fn warn_of(note: Option<String>, setup: &Setup) {
+    note.iter().for_each(|note| setup.progress.warn(note));
 }
 
 fn reading_summary(steps: usize, left_out: usize) -> String {
@@ -340,17 +345,20 @@ fn summary(demonstration: &Demonstration) -> String {
     let shown = demonstration.steps.len() - demonstration.gaps().count();
     let in_part = demonstration.steps.iter().filter(|step| step.partly_shown().is_some()).count();
     let in_part = if in_part > 0 { format!(" ({in_part} only in part)") } else { String::new() };
-    let mut sources: Vec<u32> =
-        demonstration.cuts().map(|(_, choice)| choice.source.video).collect();
-    sources.sort_unstable();
-    sources.dedup();
     format!(
         "{} of {} steps shown{in_part}, from {} with {}; chosen from {} by {}",
         shown,
         demonstration.steps.len(),
-        count(sources.len(), "video"),
+        count(sources(demonstration), "video"),
         count(demonstration.source_changes, "source change"),
         count(demonstration.candidates, "candidate"),
         demonstration.scorer
     )
+}
+
+/// How many videos the clips are from.
+fn sources(demonstration: &Demonstration) -> usize {
+    let videos: BTreeSet<u32> =
+        demonstration.cuts().map(|(_, choice)| choice.source.video).collect();
+    videos.len()
 }

@@ -1,5 +1,6 @@
 //! One file per command.
 
+pub mod fetch;
 pub mod index;
 pub mod listen;
 pub mod make;

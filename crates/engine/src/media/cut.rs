@@ -8,6 +8,7 @@ use super::Result;
 use super::probe::{Probe, last_value, unusable};
 use super::program::{MediaError, Program};
 use super::task::Task;
+use super::video_encoder::VideoEncoder;
 use crate::progress::Progress;
 
 /// The frame size and rate of the result.
@@ -51,9 +52,6 @@ pub struct Layer<'a> {
     pub text: Option<String>,
 }
 
-/// x264's quality: part of the cache's keys. Chosen by hand.
-pub const QUALITY: [&str; 4] = ["-preset", "veryfast", "-crf", "21"];
-
 /// One layer, or two that fade into each other over the whole part.
 #[derive(Clone, Debug)]
 pub struct VideoPart<'a> {
@@ -61,6 +59,7 @@ pub struct VideoPart<'a> {
     /// The name of an ASS file in the working folder that is drawn over both layers.
     pub caption: Option<String>,
     pub frames: u64,
+    pub encoder: VideoEncoder,
 }
 
 /// Encodes a part to `out` (a `.mov` without sound) with exactly its number of frames. `folder`
@@ -74,12 +73,14 @@ pub fn encode_part(
     progress: &dyn Progress,
 ) -> Result<()> {
     let mut task = Task::ffmpeg().in_folder(folder).args(["-filter_threads", "1"]);
+    task = task.args(part.encoder.device());
     for layer in &part.layers {
         task = input(task, layer, part.frames, canvas);
     }
     let task = task.args(["-filter_complex", &graph(part, canvas, aspect)]);
     let task = task.args(["-map", "[out]", "-frames:v", &part.frames.to_string()]);
-    let task = compressed(task, canvas).args(["-progress", "-", "-f", "mov"]).file(out);
+    let task =
+        compressed(task, canvas, part.encoder).args(["-progress", "-", "-f", "mov"]).file(out);
     check_frames(part, last_value(&task.run(progress)?, "frame"))
 }
 
@@ -122,7 +123,8 @@ fn graph(part: &VideoPart, canvas: Canvas, aspect: Aspect) -> String {
         1 => "[l0]".to_owned(),
         _ => format!("[l0][l1]xfade=transition=fade:duration={seconds:.6}:offset=0,"),
     };
-    format!("{};{faded}{}format=yuv420p[out]", chains.join(";"), drawn(&part.caption))
+    let pixels = part.encoder.pixels();
+    format!("{};{faded}{}{pixels}[out]", chains.join(";"), drawn(&part.caption))
 }
 
 /// The filter that draws an ASS file, with its comma.
@@ -223,22 +225,24 @@ fn even(value: u32) -> u32 {
     (value / 2 * 2).max(2)
 }
 
-/// One set of x264 options for every part: joining copies, so their headers must be the same.
-fn compressed(task: Task, canvas: Canvas) -> Task {
+/// One set of options for every part: joining copies, so their headers must be the same.
+fn compressed(task: Task, canvas: Canvas, encoder: VideoEncoder) -> Task {
     let Canvas { width, height, fps } = canvas;
     let level = match u64::from(width) * u64::from(height) * u64::from(fps) {
         0..=62_668_800 => "4.0",
         62_668_801..=125_337_600 => "4.2",
         _ => "5.2",
     };
+    // Hardware encoders choose the level by the size, and each takes other names for it.
+    let own = format!("-threads 1 -level:v {level} -pix_fmt yuv420p");
+    let own = own.split(' ').filter(|_| encoder == VideoEncoder::X264);
     let options = format!(
-        "-threads 1 -profile:v high -level:v {level} -g {} -pix_fmt yuv420p -color_range tv \
-         -colorspace bt709 -color_primaries bt709 -color_trc bt709 -video_track_timescale {} \
-         -map_metadata -1 -fflags +bitexact -flags:v +bitexact",
+        "-profile:v high -g {} -color_range tv -colorspace bt709 -color_primaries bt709 -color_trc bt709 \
+         -video_track_timescale {} -map_metadata -1 -fflags +bitexact -flags:v +bitexact",
         2 * fps,
         fps * 512
     );
-    task.args(["-c:v", "libx264"]).args(QUALITY).args(options.split(' '))
+    task.args(encoder.options()).args(own).args(options.split(' '))
 }
 
 #[cfg(test)]

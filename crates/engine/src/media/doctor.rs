@@ -16,10 +16,9 @@ pub struct Finding {
 
 /// Checks every program, and the codecs and filters of ffmpeg that are used.
 pub fn examine() -> Vec<Finding> {
-    let mut findings: Vec<Finding> =
-        [(Program::Ffmpeg, true), (Program::Ffprobe, true), (Program::EspeakNg, false)]
-            .map(|(program, needed)| version(program, needed))
-            .into();
+    let needed = [Program::Ffmpeg, Program::Ffprobe].map(|program| version(program, true));
+    let optional = [Program::EspeakNg, Program::YtDlp].map(|program| version(program, false));
+    let mut findings: Vec<Finding> = needed.into_iter().chain(optional).collect();
     if findings[0].well {
         findings.extend(abilities("-encoders", &["libx264", "aac", "mov_text"]));
         findings.extend(abilities("-filters", &["subtitles", "loudnorm", "xfade", "gblur"]));
@@ -28,25 +27,17 @@ pub fn examine() -> Vec<Finding> {
 }
 
 fn version(program: Program, needed: bool) -> Finding {
-    let flag = if program == Program::EspeakNg { "--version" } else { "-version" };
-    let answer = program.output([flag]);
-    let detail = match &answer {
-        Ok(text) => first_line(text),
-        Err(error) => error.to_string(),
-    };
+    let answer = program.version();
+    let well = answer.is_ok();
+    let detail = answer.unwrap_or_else(|error| error.to_string());
     let mend = Some(program.install().to_owned());
-    Finding { what: program.name().into(), well: answer.is_ok(), needed, detail, mend }
-}
-
-fn first_line(text: &[u8]) -> String {
-    String::from_utf8_lossy(text).lines().next().unwrap_or_default().trim().to_owned()
+    Finding { what: program.name().into(), well, needed, detail, mend }
 }
 
 /// Whether ffmpeg lists each of the names among its encoders or filters.
 fn abilities(flag: &str, names: &[&str]) -> Vec<Finding> {
-    let listed = Program::Ffmpeg.output(["-hide_banner", flag]).unwrap_or_default();
-    let listed = String::from_utf8_lossy(&listed);
-    let has = |name: &str| listed.lines().any(|line| line.split_whitespace().nth(1) == Some(name));
+    let listed = Program::Ffmpeg.listed(flag).unwrap_or_default();
+    let has = |name: &str| listed.iter().any(|listed| listed == name);
     let finding = |name: &&str| Finding {
         what: format!("ffmpeg {name}"),
         well: has(name),

@@ -1,7 +1,8 @@
-//! ffmpeg, ffprobe and espeak-ng: the only place that starts processes.
+//! ffmpeg, ffprobe, espeak-ng, piper and yt-dlp: the only place that starts processes.
 
 pub mod program;
 pub mod task;
+pub mod video_encoder;
 pub mod doctor;
 pub mod probe;
 pub mod frames;
@@ -10,10 +11,12 @@ pub mod cut;
 pub mod join;
 pub mod encode;
 pub mod speech;
+pub mod yt_dlp;
 
 pub use audio::AudioReader;
 pub use frames::{Decode, Frames, Sampling, text_stream, thumbnail};
 pub use probe::{AudioStream, Probe, describe, probe};
 pub use program::{MediaError, Program};
+pub use video_encoder::VideoEncoder;
 
 type Result<T, E = MediaError> = std::result::Result<T, E>;

@@ -21,7 +21,7 @@ impl Program {
         match self {
             Self::Ffprobe => Duration::from_secs(60),
             Self::Ffmpeg | Self::EspeakNg | Self::Piper => Duration::from_secs(120),
-            Self::Python3 => Duration::MAX,
+            Self::Python3 | Self::YtDlp => Duration::MAX,
         }
     }
 
@@ -40,6 +40,22 @@ impl Program {
         arguments: impl IntoIterator<Item = A>,
     ) -> Result<Vec<u8>> {
         Task::new(self).args(arguments).run(&Silent)
+    }
+
+    /// The first line of what it says of itself.
+    pub fn version(self) -> Result<String> {
+        let is_ffmpeg = matches!(self, Self::Ffmpeg | Self::Ffprobe);
+        let flag = if is_ffmpeg { "-version" } else { "--version" };
+        let text = self.output([flag])?;
+        Ok(String::from_utf8_lossy(&text).lines().next().unwrap_or_default().trim().to_owned())
+    }
+
+    /// The names that ffmpeg lists under a flag, such as `-encoders`.
+    pub fn listed(self, flag: &str) -> Result<Vec<String>> {
+        let text = self.output(["-hide_banner", flag])?;
+        let text = String::from_utf8_lossy(&text);
+        let names = text.lines().filter_map(|line| line.split_whitespace().nth(1));
+        Ok(names.map(str::to_owned).collect())
     }
 }
 
@@ -127,6 +143,12 @@ impl Task {
 
     /// Runs it to its end and returns what it wrote to standard output.
     pub fn run(self, progress: &dyn Progress) -> Result<Vec<u8>> {
+        let (output, ended) = self.run_to_end(progress)?;
+        ended.map(|()| output)
+    }
+
+    /// The same for a program that does a part of its work even if it fails.
+    pub fn run_to_end(self, progress: &dyn Progress) -> Result<(Vec<u8>, Result<()>)> {
         let mut running = self.start()?;
         let (mut output, mut chunk) = (Vec::new(), [0; 1 << 14]);
         loop {
@@ -135,7 +157,7 @@ impl Task {
                 count => output.extend_from_slice(&chunk[..count]),
             }
         }
-        running.finish(progress).map(|()| output)
+        Ok((output, running.finish(progress)))
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod given;
 mod source;
+mod download;
 mod markup;
 mod outline;
 mod lines;
@@ -14,6 +15,7 @@ pub mod references;
 
 use stitch_core::procedure::{Procedure, ProcedureError};
 
+pub use download::{DownloadError, download, is_address};
 pub use given::{GivenStep, StepList, TimeError};
 pub use labels::{Label, Labeller};
 pub use source::RecipeError;

@@ -47,10 +47,11 @@ pub enum RecipeError {
 
 /// The largest file that is read, in MiB.
 const MOST_MIB: usize = 20;
+pub(super) const MAX_BYTES: usize = MOST_MIB << 20;
 
 /// The text in the bytes, if they are text and not too many.
 pub fn readable(bytes: &[u8]) -> Result<String, RecipeError> {
-    if bytes.len() > MOST_MIB << 20 {
+    if bytes.len() > MAX_BYTES {
         return Err(RecipeError::TooLarge { mib: bytes.len().div_ceil(1 << 20), most: MOST_MIB });
     }
     if let Some(found) = binary(bytes) {

@@ -22,9 +22,9 @@ pub use plan::{Entry, Plan, Shown};
 
 use crate::demonstrate::Demonstration;
 use crate::files::{FileError, UNFINISHED, persist, temporary};
+use crate::media::MediaError;
 use crate::media::audio::RATE;
 use crate::media::join::join;
-use crate::media::{MediaError, Program};
 use crate::progress::{Progress, Stopped};
 use cache::Cache;
 use mix::Mix;
@@ -148,11 +148,4 @@ fn list(parts: &[EncodedPart], fps: u32) -> String {
         list.push_str(&format!("file '../pieces/{key}.mov'\nduration {seconds:.6}\n"));
     }
     list
-}
-
-/// ffmpeg's version, part of every key: another one makes other bytes.
-fn ffmpeg_version() -> Result<String, MediaError> {
-    let banner = Program::Ffmpeg.output(["-version"])?;
-    let text = String::from_utf8_lossy(&banner);
-    Ok(text.lines().next().unwrap_or_default().to_owned())
 }

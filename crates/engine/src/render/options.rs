@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use crate::media::VideoEncoder;
 pub use crate::media::cut::{Aspect, Canvas};
 use crate::options::{OptionError, seconds, within};
 
@@ -62,6 +63,7 @@ pub struct RenderOptions {
     pub gap_cards: bool,
     pub title_card: bool,
     pub soundtrack: Soundtrack,
+    pub encoder: VideoEncoder,
 }
 
 impl Default for RenderOptions {
@@ -75,6 +77,7 @@ impl Default for RenderOptions {
             gap_cards: true,
             title_card: false,
             soundtrack: Soundtrack::default(),
+            encoder: VideoEncoder::X264,
         }
     }
 }

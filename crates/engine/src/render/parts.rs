@@ -10,12 +10,12 @@ use super::cues::caption_lines;
 use super::options::{Captions, RenderOptions};
 use super::plan::{Entry, Plan, Shown};
 use super::sound::{AudioCut, level};
-use super::{RenderError, ffmpeg_version};
-use super::{Result, cards};
+use super::{RenderError, Result, cards};
 use crate::demonstrate::{Choice, Demonstration};
 use crate::files::{FileError, mark_used, persist, temporary, write_whole};
+use crate::media::Program;
 use crate::media::audio::{RATE, duration_ms};
-use crate::media::cut::{Content, Layer, QUALITY, VideoPart, encode_part};
+use crate::media::cut::{Content, Layer, VideoPart, encode_part};
 use crate::progress::Progress;
 
 /// Encodes at once: each takes about a hundred megabytes.
@@ -28,6 +28,7 @@ pub struct Renderer<'a> {
     pub(super) plan: &'a Plan,
     pub(super) cache: &'a Cache,
     identities: BTreeMap<PathBuf, String>,
+    /// Its version, part of every key: another one makes other bytes.
     ffmpeg: String,
 }
 
@@ -71,7 +72,7 @@ impl<'a> Renderer<'a> {
         for path in plan.sources.keys() {
             identities.insert(path.clone(), identity(path)?);
         }
-        let ffmpeg = ffmpeg_version()?;
+        let ffmpeg = Program::Ffmpeg.version()?;
         Ok(Self { demonstration, options, plan, cache, identities, ffmpeg })
     }
 
@@ -103,7 +104,8 @@ impl<'a> Renderer<'a> {
         // While one clip fades into the next, the caption is already the next one's.
         let caption = scenes.last().and_then(|scene| scene.caption.clone());
         let (canvas, aspect, frames) = (self.plan.canvas, self.options.aspect, part.frames);
-        let format = format!("{canvas:?} {aspect:?} {QUALITY:?} {frames}");
+        let encoder = self.options.encoder;
+        let format = format!("{canvas:?} {aspect:?} {:?} {frames}", encoder.options());
         let mut words = vec![&*self.ffmpeg, &format, caption.as_deref().unwrap_or_default()];
         words.extend(scenes.iter().map(|scene| &*scene.source));
         let key = key(&words);
@@ -111,7 +113,7 @@ impl<'a> Renderer<'a> {
         let is_new = !path.exists();
         if is_new {
             let layers = scenes.into_iter().map(|scene| scene.layer).collect();
-            let video = VideoPart { layers, caption, frames };
+            let video = VideoPart { layers, caption, frames, encoder };
             let folder = &self.cache.folder;
             let file = temporary(folder, ".mov").map_err(FileError::at(folder))?;
             encode_part(&video, canvas, aspect, folder, file.path(), progress)?;

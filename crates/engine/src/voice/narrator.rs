@@ -31,12 +31,12 @@ const MAX_SENTENCE_MS: u64 = 600_000;
 const MARGIN_MS: u64 = 150;
 
 /// A speaker at work.
-pub struct Narrator<'a> {
-    pub speaker: &'a Speaker,
+pub struct Narrator {
+    pub speaker: Speaker,
     /// Finds out when words are said.
-    pub listener: Option<&'a Listener>,
+    pub listener: Option<Listener>,
     /// The folder that keeps what was spoken.
-    pub cache: &'a Path,
+    pub cache: PathBuf,
 }
 
 /// A spoken sentence.
@@ -48,23 +48,17 @@ pub struct Speech {
     pub words: Vec<Sentence>,
 }
 
-impl Narrator<'_> {
+impl Narrator {
     /// The texts spoken; none stays none, as does a text that a recording does not say.
     pub fn speak(
         &self,
         texts: &[Option<String>],
         progress: &dyn Progress,
     ) -> Result<Vec<Option<Speech>>> {
-        fs::create_dir_all(self.cache).map_err(FileError::at(self.cache))?;
+        fs::create_dir_all(&self.cache).map_err(FileError::at(&self.cache))?;
         progress.begin("speaking", texts.len() as u64);
-        if let Speaker::Recording(path) = self.speaker {
+        if let Speaker::Recording(path) = &self.speaker {
             return self.recorded(path, texts, progress);
-        }
-        if self.listener.is_none() && !matches!(self.speaker, Speaker::Espeak(_)) {
-            progress.warn(
-                "without the speech model captions follow this voice only roughly; get it with `stitch \
-                 models pull whisper-base`",
-            );
         }
         let mut speeches = Vec::new();
         for text in texts {
@@ -78,8 +72,7 @@ impl Narrator<'_> {
 
     /// One text, out of the cache if it was spoken before.
     fn sentence(&self, text: &str, progress: &dyn Progress) -> Result<Speech> {
-        let listener = self.listener.map_or("", |listener| listener.name.as_str());
-        let key = key(&["voice", &self.speaker_key(), listener, text]);
+        let key = key(&["voice", &self.identity(), text]);
         let record = self.cache.join(format!("{key}.json"));
         let kept = fs::read(&record).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
         if let Some(speech) = kept.filter(|speech: &Speech| speech.sound.exists()) {
@@ -92,21 +85,22 @@ impl Narrator<'_> {
         Ok(speech)
     }
 
-    /// The speaker, and the bytes of its model.
-    fn speaker_key(&self) -> String {
-        let model = match self.speaker {
-            Speaker::Piper(path) => identity(path).unwrap_or_default(),
+    /// Whatever another sound or other times depend on: the speaker and the bytes of the models.
+    pub fn identity(&self) -> String {
+        let listener = self.listener.as_ref().map_or("", |listener| listener.name.as_str());
+        let model = match &self.speaker {
+            Speaker::Piper(path) | Speaker::Recording(path) => identity(path).unwrap_or_default(),
             Speaker::Endpoint(endpoint, _) => endpoint.model().to_owned(),
             _ => String::new(),
         };
-        format!("{} {model}", self.speaker.name())
+        format!("{} {model} {listener}", self.speaker.name())
     }
 
     fn synthesise(&self, text: &str, sound: &Path, progress: &dyn Progress) -> Result<Speech> {
         let written: Vec<&str> = text.split_whitespace().collect();
-        let folder = self.cache;
+        let folder = &self.cache;
         let temporary = || temporary(folder, ".wav").map_err(FileError::at(folder));
-        let mut pcm = match self.speaker {
+        let mut pcm = match &self.speaker {
             Speaker::Espeak(name) => speech::speak(text, &espeak_voice(name))?,
             Speaker::Piper(model) => {
                 let file = temporary()?;
@@ -126,7 +120,7 @@ impl Narrator<'_> {
         speech::trim(&mut pcm.samples);
         let length_ms = speech::length_ms(&pcm);
         write_whole(sound, &speech::write_wav(&pcm))?;
-        let words = match (self.speaker, self.listener) {
+        let words = match (&self.speaker, &self.listener) {
             (Speaker::Espeak(name), _) => {
                 let starts = speech::word_starts(text, &espeak_voice(name))?;
                 from_starts(&written, &starts, length_ms)
@@ -148,7 +142,7 @@ impl Narrator<'_> {
         texts: &[Option<String>],
         progress: &dyn Progress,
     ) -> Result<Vec<Option<Speech>>> {
-        let listener = self.listener.ok_or(VoiceError::NoListener)?;
+        let listener = self.listener.as_ref().ok_or(VoiceError::NoListener)?;
         let heard = listener.words(path, &Within(progress))?;
         let said: Vec<&str> = heard.iter().map(|word| word.text.as_str()).collect();
         let written: Vec<&str> =
@@ -169,7 +163,7 @@ impl Narrator<'_> {
                     path.display()
                 ));
             }
-            let cut = |range| cut_out(path, range, own, own_pairs, &heard, self.cache, progress);
+            let cut = |range| cut_out(path, range, own, own_pairs, &heard, &self.cache, progress);
             speeches.push(range.map(cut).transpose()?);
             progress.advance(1);
         }

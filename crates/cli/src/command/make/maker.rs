@@ -1,0 +1,110 @@
+//! Makes videos with models and a library that are loaded once.
+
+use std::path::{Path, PathBuf};
+
+use stitch_engine::demonstrate::{Asked, Demonstration, Stock, solve};
+use stitch_engine::export::{Export, FORMATS};
+use stitch_engine::files::FileError;
+use stitch_engine::progress::Progress;
+use stitch_engine::recipe::Reading;
+use stitch_engine::render::{self, Plan};
+use stitch_engine::voice::{self, Narrator};
+
+use super::{ALL, MakeArguments, Request};
+use crate::failure::{Failure, GAPS};
+use crate::setup::{Sentences, Session, Setup};
+
+pub struct Maker<'a> {
+    pub arguments: &'a MakeArguments,
+    pub request: Request,
+    pub session: Session,
+    stock: Stock,
+    pub narrator: Option<Narrator>,
+    /// The cache of encoded cuts.
+    cuts: PathBuf,
+}
+
+/// The clips for a procedure, narrated where that is asked for.
+pub struct Chosen {
+    pub demonstration: Demonstration,
+    /// The sound of each step; empty without a narrator.
+    voice: Vec<Option<PathBuf>>,
+}
+
+impl<'a> Maker<'a> {
+    pub fn new(
+        arguments: &'a MakeArguments,
+        mut request: Request,
+        sentences: Sentences,
+        setup: &Setup,
+    ) -> Result<Self, Failure> {
+        let chat = arguments.chat.chat(setup);
+        let session = Session { chat, ..setup.open_with(sentences, &arguments.search.scorer)? };
+        let speaker = request.speaker.take();
+        let narrator = speaker.map(|speaker| arguments.sound.narrator(speaker, setup)).transpose()?;
+        let stock = Stock::load(&session.library)?;
+        Ok(Self { arguments, request, session, stock, narrator, cuts: setup.cuts_folder() })
+    }
+
+    /// An error if nothing shows any step.
+    pub fn choose(&self, reading: &Reading, progress: &dyn Progress) -> Result<Chosen, Failure> {
+        let with = self.session.demonstrator();
+        let asked = Asked::encode(&with, &reading.procedure)?;
+        let mut demonstration = solve(&with, &self.stock, &asked, &self.request.options)?;
+        demonstration.language_note.iter().for_each(|note| progress.warn(note));
+        if demonstration.gaps().count() == demonstration.steps.len() {
+            let message = "no video in the library shows any of these steps; add videos with `stitch \
+                index`, list them with `stitch library list`, or use the most likely clips with `--gaps \
+                never`";
+            return Err(Failure::new(message).with_code(GAPS));
+        }
+        let voice = match &self.narrator {
+            Some(narrator) => {
+                let rooms = |video| voice::room(&self.session.library, video);
+                let fade_ms = self.request.render_options.crossfade_ms;
+                voice::narrate(&mut demonstration, narrator, &rooms, fade_ms, progress)?
+            }
+            None => Vec::new(),
+        };
+        Ok(Chosen { demonstration, voice })
+    }
+
+    /// Writes the video and the other files; returns their paths.
+    pub fn write(
+        &self,
+        Chosen { demonstration, voice }: &Chosen,
+        output: &Path,
+        progress: &dyn Progress,
+    ) -> Result<Vec<PathBuf>, Failure> {
+        if let Some(folder) = output.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+            std::fs::create_dir_all(folder).map_err(FileError::at(folder))?;
+        }
+        let mut options = self.request.render_options.clone();
+        options.soundtrack.voice.clone_from(voice);
+        let mut files = Vec::new();
+        let plan = if self.arguments.no_video {
+            Plan::new(demonstration, &options, progress)?
+        } else {
+            files.push(output.to_owned());
+            render::render(demonstration, &options, output, &self.cuts, progress)?.plan
+        };
+        let video = output.file_name().unwrap_or_default().to_string_lossy();
+        let export = Export {
+            demonstration,
+            plan: &plan,
+            handles_ms: self.arguments.handles,
+            video: &video,
+            cache: &self.cuts,
+            progress,
+        };
+        let with = &self.arguments.with;
+        let wanted = |name: &str| with.iter().any(|with| with == name || with == ALL);
+        let (always, others) = FORMATS.split_at(1);
+        for format in always.iter().chain(others.iter().filter(|format| wanted(format.name))) {
+            let file = output.with_extension(format.extension);
+            format.write(&export, &file)?;
+            files.push(file);
+        }
+        Ok(files)
+    }
+}
