@@ -2,8 +2,7 @@
 
 mod common;
 
-use std::io::{BufRead, BufReader};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use common::Home;
 use serde_json::Value;
@@ -56,7 +55,8 @@ fn a_bad_procedure_is_told_in_the_table_and_stops_no_other() {
     procedures(&home);
     home.write("empty.txt", "\n");
     let files = ["nowhere.txt", "empty.txt", "board.txt"];
-    let arguments = [&["make"], &files[..], &["--no-video", "--threshold=0", "-o", "out"]].concat();
+    let arguments =
+        [&["make"], &files[..], &["--no-video", "--threshold=0", "-o", "out/"]].concat();
     let done = home.run(&arguments).code(1);
     let said = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let (table, error) = (said(&done.get_output().stdout), said(&done.get_output().stderr));
@@ -67,7 +67,8 @@ fn a_bad_procedure_is_told_in_the_table_and_stops_no_other() {
     assert!(line("board.txt").ends_with("out/board.json"), "{table}");
     assert!(error.contains("2 of 3 videos not made; the table says why"), "{error}");
     home.write("nothing.txt", "Paint the board\n");
-    let nothing = ["make", "nothing.txt", "board.txt", "--no-video", "--threshold=1", "-o", "none"];
+    let nothing =
+        ["make", "nothing.txt", "board.txt", "--no-video", "--threshold=1", "-o", "none/"];
     assert!(home.fails(&nothing, 3).contains("2 of 2 videos not made"), "only gaps");
 }
 
@@ -100,23 +101,50 @@ fn an_interrupted_run_continues() {
     let home = Home::indexed();
     procedures(&home);
     let files = ["soup.txt", "stew.txt", "board.txt"];
-    let mut child = home
-        .command(&[&["make"], &files[..], &OPTIONS].concat())
-        .stderr(Stdio::piped())
-        .stdout(Stdio::null())
-        .spawn()
-        .unwrap();
-    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
-    assert!(lines.any(|line| line.contains("\"progress\"") && line.contains("making videos")));
-    assert!(
-        Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success()
-    );
-    lines.for_each(drop);
+    let arguments = [&["make"], &files[..], &OPTIONS[..5]].concat();
+    // "making videos" advances when the first video is there.
+    let ended = home.interrupt(&arguments, "making videos", "-INT");
     // A run that was quick enough to end well is no failure of this test.
-    assert!(child.wait().unwrap().code().is_some_and(|code| [0, 130].contains(&code)));
+    assert!(ended.code().is_some_and(|code| [0, 130].contains(&code)));
+    let made = modified(&home, "out/soup.mp4");
     let rows = make(&home, &files, 0);
     assert_eq!(rows.len(), 3);
     assert_eq!(rows[0]["unchanged"], true, "made before the interruption");
+    assert_eq!(modified(&home, "out/soup.mp4"), made);
+}
+
+#[test]
+fn options_of_sound_and_exports_hold_for_every_video() {
+    let home = Home::indexed();
+    procedures(&home);
+    let song = home.path("song.wav");
+    let tone = ["-v", "error", "-f", "lavfi", "-i", "sine=frequency=880:duration=2"];
+    assert!(Command::new("ffmpeg").args(tone).arg(&song).status().unwrap().success());
+    let sound =
+        ["--music", "song.wav", "--source-sound", "off", "--with", "srt,otio", "--handles", "1"];
+    let files = [&["soup.txt", "board.txt"], &sound[..]].concat();
+    let unchanged =
+        |rows: Vec<Value>| rows.iter().map(|row| row["unchanged"] == true).collect::<Vec<_>>();
+    let rows = make(&home, &files, 0);
+    assert!(rows.iter().all(|row| row["files"].as_array().unwrap().len() == 4), "{rows:?}");
+    assert_eq!(unchanged(rows), [false, false]);
+    assert_eq!(unchanged(make(&home, &files, 0)), [true, true]);
+    let longer = [&files[..7], &["--handles", "2"]].concat();
+    assert_eq!(unchanged(make(&home, &longer, 0)), [false, false], "another option");
+    assert!(
+        Command::new("ffmpeg")
+            .arg("-y")
+            .args(tone)
+            .args(["-af", "volume=0.5"])
+            .arg(&song)
+            .status()
+            .unwrap()
+            .success()
+    );
+    assert_eq!(unchanged(make(&home, &longer, 0)), [false, false], "another song of that name");
+    let recording = [&["make"], &files[..2], &["--voice", "song.wav", "-o", "out/"]].concat();
+    let said = home.fails(&recording, 2);
+    assert!(said.contains("a recording speaks one procedure"), "{said}");
 }
 
 #[test]
@@ -124,12 +152,11 @@ fn wrong_use_is_told_before_anything_is_made() {
     let home = Home::indexed();
     procedures(&home);
     home.write("other/soup.md", "Chop the onion\n");
-    home.write("file.mp4", "");
     let table: [(&[&str], &str); 5] = [
-        (&["soup.txt", "stew.txt"], "give the folder of the videos with -o FOLDER/"),
-        (&["soup.txt", "stew.txt", "-o", "file.mp4"], "file.mp4 is a file"),
-        (&["soup.txt", "other/soup.md", "-o", "out"], "would both become out/soup.mp4: rename one"),
-        (&["soup.txt", "-", "-o", "out"], "standard input has no name for its video"),
+        (&["soup.txt", "stew.txt"], "give the folder of the videos"),
+        (&["soup.txt", "stew.txt", "-o", "out.mp4"], "give the folder of the videos"),
+        (&["soup.txt", "other/soup.md", "-o", "out/"], "would both become out/soup.mp4"),
+        (&["soup.txt", "-", "-o", "out/"], "standard input has no name for its video"),
         (&["soup.txt", "stew.txt", "--show-reading"], "--show-reading takes one procedure"),
     ];
     for (arguments, expected) in table {

@@ -33,7 +33,7 @@ fn a_page_on_the_web_is_a_procedure() {
     assert!(said.contains("2 of 2 steps shown"), "{said}");
     home.write("board.txt", "Sand the board\n");
     let query = format!("{address}?print=1");
-    home.run(&["make", &query, "board.txt", "--no-video", "--threshold=0", "-o", "out"]).success();
+    home.run(&["make", &query, "board.txt", "--no-video", "--threshold=0", "-o", "out/"]).success();
     assert!(home.path("out/soup.json").is_file() && home.path("out/board.json").is_file());
 }
 

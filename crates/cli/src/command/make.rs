@@ -189,10 +189,13 @@ pub fn run(arguments: &MakeArguments, setup: &Setup) -> Result<u8, Failure> {
 impl MakeArguments {
     /// The folder of the videos; none if a single video is asked for.
     fn folder(&self) -> Result<Option<&Path>, Failure> {
-        let is_folder = self.output.is_dir() || self.output.as_os_str().as_encoded_bytes().ends_with(b"/");
+        let is_folder =
+            self.output.is_dir() || self.output.as_os_str().as_encoded_bytes().ends_with(b"/");
         match self.procedures.len() {
             1 => Ok(Some(&*self.output).filter(|_| is_folder && !self.show_reading)),
-            _ if self.show_reading => Err(Failure::usage("--show-reading takes one procedure at a time")),
+            _ if self.show_reading => {
+                Err(Failure::usage("--show-reading takes one procedure at a time"))
+            }
             _ if is_folder => Ok(Some(&self.output)),
             _ => Err(Failure::usage(
                 "several procedures get a video each: give the folder of the videos with a slash at its \

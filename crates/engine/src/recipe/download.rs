@@ -70,7 +70,8 @@ fn agent(url: &str) -> ureq::Agent {
     ureq::Agent::with_parts(config, DefaultConnector::default(), resolver)
 }
 
-/// Finds the addresses of hosts. A server on the web must not send us to one of the user's own network; the user may.
+/// Finds the addresses of hosts. A server on the web must not send us to one of the user's own network; the user and
+/// their proxy may.
 #[derive(Debug)]
 struct TypedOrPublic {
     /// The host that the user named.
@@ -86,8 +87,9 @@ impl Resolver for TypedOrPublic {
         timeout: NextTimeout,
     ) -> Result<ResolvedSocketAddrs, ureq::Error> {
         let found = self.default.resolve(uri, config, timeout)?;
-        let is_typed = uri.host() == self.typed.as_deref();
-        if is_typed || found.iter().all(|address| is_public(address.ip())) {
+        let proxy = config.proxy().map(|proxy| proxy.host());
+        let is_trusted = [self.typed.as_deref(), proxy].contains(&uri.host());
+        if is_trusted || found.iter().all(|address| is_public(address.ip())) {
             return Ok(found);
         }
         let host = uri.host().unwrap_or_default();

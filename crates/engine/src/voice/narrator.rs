@@ -285,7 +285,7 @@ mod tests {
         let (url, requests) = serve(replies);
         let (endpoint, _) = client(&url, |options| options.retries = 1);
         let speaker = Speaker::Endpoint(Box::new(endpoint), "alloy".into());
-        let narrator = Narrator { speaker: &speaker, listener: None, cache: folder.path() };
+        let narrator = Narrator { speaker, listener: None, cache: folder.path().into() };
         let texts = [Some("Chop the onion".to_owned()), None];
         let spoken = narrator.speak(&texts, &Silent).map(|mut speeches| {
             assert_eq!(speeches[1], None);

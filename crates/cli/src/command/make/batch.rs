@@ -12,7 +12,7 @@ use stitch_core::format::count;
 use stitch_engine::demonstrate::{Confidence, Demonstration};
 use stitch_engine::files::{FileError, write_whole};
 use stitch_engine::models::sha256;
-use stitch_engine::progress::Progress;
+use stitch_engine::progress::{Progress, Stopped};
 use stitch_engine::recipe;
 use stitch_engine::render::cache::{identity, key};
 use stitch_engine::voice::{Narrator, Speaker};
@@ -74,15 +74,19 @@ pub fn run(
 ) -> Result<u8, Failure> {
     let jobs = jobs(&arguments.procedures, folder, &setup.progress)?;
     if jobs.len() > 1 && matches!(request.speaker, Some(Speaker::Recording(_))) {
-        let message = "a recording speaks one procedure: make each with its own, or take another --voice";
+        let message =
+            "a recording speaks one procedure: make each with its own, or take another --voice";
         return Err(Failure::usage(message));
     }
     std::fs::create_dir_all(folder).map_err(FileError::at(folder))?;
     let maker = Maker::new(arguments, request, setup.load_sentences()?, setup)?;
     let batch = Batch { settings: settings(&maker)?, maker, setup };
-    let (rows, codes): (Vec<Row>, Vec<u8>) = batch.make(&jobs, Record::load(folder)).into_iter().unzip();
+    let (rows, codes): (Vec<Row>, Vec<u8>) =
+        batch.make(&jobs, Record::load(folder)).into_iter().unzip();
     setup.print_all::<Row>(&[], || print(&rows));
-    setup.progress.check()?;
+    if rows.len() < jobs.len() {
+        return Err(Stopped.into());
+    }
     let failed: Vec<u8> = codes.into_iter().filter(|code| *code > 0).collect();
     match failed.iter().min() {
         Some(code) => Err(Failure::new(format!(
@@ -139,7 +143,8 @@ fn settings(maker: &Maker) -> Result<String, Failure> {
     let chat = session.chat.as_ref().map(|chat| (chat.address(), chat.model()));
     let library = std::path::absolute(session.library.folder());
     let library = library.map_err(FileError::at(session.library.folder()))?;
-    let used = (library, session.library.generation()?, session.encoder.id(), session.scorer.name());
+    let used =
+        (library, session.library.generation()?, session.encoder.id(), session.scorer.name());
     let asked = (&request.options, &request.render_options, with, handles, no_video);
     let text = format!("{asked:?} {used:?} {:?}", (music, narrator, chat));
     Ok(key(&[env!("CARGO_PKG_VERSION"), &session.sentences.weights, &text]))

@@ -41,7 +41,8 @@ impl<'a> Maker<'a> {
         let chat = arguments.chat.chat(setup);
         let session = Session { chat, ..setup.open_with(sentences, &arguments.search.scorer)? };
         let speaker = request.speaker.take();
-        let narrator = speaker.map(|speaker| arguments.sound.narrator(speaker, setup)).transpose()?;
+        let narrator =
+            speaker.map(|speaker| arguments.sound.narrator(speaker, setup)).transpose()?;
         let stock = Stock::load(&session.library)?;
         Ok(Self { arguments, request, session, stock, narrator, cuts: setup.cuts_folder() })
     }
