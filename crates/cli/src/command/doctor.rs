@@ -1,14 +1,12 @@
 //! `stitch doctor`: what is missing on this machine, and the command that installs it.
 
 use stitch_engine::media::doctor::{Finding, examine};
-use stitch_engine::media::video_encoder::{self, VideoEncoder};
 
 use crate::failure::Failure;
 use crate::setup::Setup;
 
 pub fn run(setup: &Setup) -> Result<u8, Failure> {
     let mut findings = examine();
-    findings.extend(hardware_encoder(setup));
     findings.push(sentence_model(setup));
     findings.push(encoder(setup));
     setup.print_all(&findings, || findings.iter().for_each(print));
@@ -30,26 +28,6 @@ fn print(finding: &Finding) {
     if let Some(mend) = finding.mend.as_ref().filter(|_| !finding.well) {
         println!("          {:<18} → {mend}", "");
     }
-}
-
-/// Whether the graphics hardware can encode; none where there is no ffmpeg to ask.
-fn hardware_encoder(setup: &Setup) -> Option<Finding> {
-    let working = video_encoder::try_hardware(&setup.cache).ok()?;
-    let names: Vec<&str> = working.into_iter().map(VideoEncoder::name).collect();
-    Some(Finding {
-        what: "hardware encoder".into(),
-        well: !names.is_empty(),
-        needed: false,
-        detail: match names.is_empty() {
-            true => "none works; x264 encodes videos on the CPU".into(),
-            false => {
-                format!("{}: use it with `stitch make --encoder-video auto`", names.join(", "))
-            }
-        },
-        mend: Some(
-            "install the driver of your graphics hardware and an ffmpeg that uses it".into(),
-        ),
-    })
 }
 
 fn sentence_model(setup: &Setup) -> Finding {

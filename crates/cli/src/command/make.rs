@@ -12,7 +12,7 @@ use serde_json::json;
 use stitch_core::format::{clock, count, percent};
 use stitch_engine::demonstrate::{Choice, Demonstration, Options, SourceFilter, Step};
 use stitch_engine::export::{FORMATS, Format};
-use stitch_engine::media::video_encoder::{self, VideoEncoder};
+use stitch_engine::media::VideoEncoder;
 use stitch_engine::progress::Progress;
 use stitch_engine::recipe::Reading;
 use stitch_engine::recipe::clauses::{self, StepParts};
@@ -212,7 +212,7 @@ impl MakeArguments {
         let valid = options.validate().and(render_options.validate());
         valid.map_err(|error| Failure::usage(error.to_string()))?;
         if !self.no_video && !self.show_reading {
-            let (encoder, note) = video_encoder::choose(self.video.encoder_video, &setup.cache)?;
+            let (encoder, note) = VideoEncoder::choose(self.video.encoder_video);
             warn_of(note, setup);
             render_options.encoder = encoder;
         }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::Program;
+use super::{Program, VideoEncoder};
 
 /// The result of one check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -22,6 +22,7 @@ pub fn examine() -> Vec<Finding> {
     if findings[0].well {
         findings.extend(abilities("-encoders", &["libx264", "aac", "mov_text"]));
         findings.extend(abilities("-filters", &["subtitles", "loudnorm", "xfade", "gblur"]));
+        findings.push(hardware_encoder());
     }
     findings
 }
@@ -34,10 +35,24 @@ fn version(program: Program, needed: bool) -> Finding {
     Finding { what: program.name().into(), well, needed, detail, mend }
 }
 
+/// Whether the graphics hardware can encode.
+fn hardware_encoder() -> Finding {
+    let names: Vec<&str> = VideoEncoder::working().map(VideoEncoder::name).collect();
+    let well = !names.is_empty();
+    let detail = match well {
+        true => format!("{}: use it with `stitch make --encoder-video auto`", names.join(", ")),
+        false => "none works; x264 encodes videos on the CPU".into(),
+    };
+    let mend =
+        Some("install the driver of your graphics hardware and an ffmpeg that uses it".into());
+    Finding { what: "hardware encoder".into(), well, needed: false, detail, mend }
+}
+
 /// Whether ffmpeg lists each of the names among its encoders or filters.
 fn abilities(flag: &str, names: &[&str]) -> Vec<Finding> {
-    let listed = Program::Ffmpeg.listed(flag).unwrap_or_default();
-    let has = |name: &str| listed.iter().any(|listed| listed == name);
+    let listed = Program::Ffmpeg.output(["-hide_banner", flag]).unwrap_or_default();
+    let listed = String::from_utf8_lossy(&listed);
+    let has = |name: &str| listed.lines().any(|line| line.split_whitespace().nth(1) == Some(name));
     let finding = |name: &&str| Finding {
         what: format!("ffmpeg {name}"),
         well: has(name),

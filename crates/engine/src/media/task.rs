@@ -49,14 +49,6 @@ impl Program {
         let text = self.output([flag])?;
         Ok(String::from_utf8_lossy(&text).lines().next().unwrap_or_default().trim().to_owned())
     }
-
-    /// The names that ffmpeg lists under a flag, such as `-encoders`.
-    pub fn listed(self, flag: &str) -> Result<Vec<String>> {
-        let text = self.output(["-hide_banner", flag])?;
-        let text = String::from_utf8_lossy(&text);
-        let names = text.lines().filter_map(|line| line.split_whitespace().nth(1));
-        Ok(names.map(str::to_owned).collect())
-    }
 }
 
 /// Ctrl-C is for us: we end our programs when nothing is lost. On Linux they also end when the thread

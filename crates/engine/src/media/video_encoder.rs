@@ -1,18 +1,10 @@
 //! What encodes the result's pictures: x264 on the CPU, or the graphics hardware where that works.
 
-use std::path::{Path, PathBuf};
-
-use serde::{Deserialize, Serialize};
-
-use super::Result;
-use super::program::Program;
 use super::task::Task;
-use crate::files::{FileError, write_whole};
 use crate::progress::Silent;
 
 /// An H.264 encoder of ffmpeg.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum VideoEncoder {
     #[default]
     X264,
@@ -29,9 +21,6 @@ pub enum VideoEncoder {
 use VideoEncoder::{Nvenc, Qsv, Vaapi, VideoToolbox, X264};
 
 impl VideoEncoder {
-    /// In the order in which they are preferred.
-    const HARDWARE: [Self; 4] = [VideoToolbox, Nvenc, Qsv, Vaapi];
-
     pub fn name(self) -> &'static str {
         match self {
             X264 => "x264",
@@ -42,19 +31,13 @@ impl VideoEncoder {
         }
     }
 
-    fn codec(self) -> &'static str {
-        match self {
-            X264 => "libx264",
-            Nvenc => "h264_nvenc",
-            Qsv => "h264_qsv",
-            Vaapi => "h264_vaapi",
-            VideoToolbox => "h264_videotoolbox",
-        }
+    fn codec(self) -> String {
+        if self == X264 { "libx264".into() } else { format!("h264_{}", self.name()) }
     }
 
     /// Codec and quality: part of the cache's keys. x264's quality was chosen by hand; the others get the same number on
     /// H.264's scale of quantisers, and VideoToolbox, which has a scale of its own, what its users take for it.
-    pub fn options(self) -> Vec<&'static str> {
+    pub fn options(self) -> Vec<String> {
         let quality = match self {
             X264 => "-preset veryfast -crf 21",
             Nvenc => "-preset p4 -rc vbr -cq 21 -b:v 0",
@@ -62,7 +45,8 @@ impl VideoEncoder {
             Vaapi => "-rc_mode CQP -qp 21",
             VideoToolbox => "-q:v 65",
         };
-        ["-c:v", self.codec()].into_iter().chain(quality.split(' ')).collect()
+        let quality = quality.split(' ').map(str::to_owned);
+        ["-c:v".into(), self.codec()].into_iter().chain(quality).collect()
     }
 
     /// What stands before the inputs.
@@ -80,69 +64,31 @@ impl VideoEncoder {
     }
 
     /// Encodes a few frames: a build may have an encoder whose driver or device the machine lacks.
-    fn check(self) -> Result<()> {
+    fn works(self) -> bool {
         let task = Task::ffmpeg().args(self.device());
         let task = task.args(["-f", "lavfi", "-i", "testsrc2=size=640x360:rate=30"]);
         let task = task.args(["-vf", self.pixels(), "-frames:v", "5"]).args(self.options());
-        task.args(["-f", "null", "-"]).run(&Silent).map(drop)
+        task.args(["-f", "null", "-"]).run(&Silent).is_ok()
     }
-}
 
-/// The encoders that work on this machine with this ffmpeg.
-#[derive(Serialize, Deserialize)]
-struct Working {
-    ffmpeg: String,
-    hardware: Vec<VideoEncoder>,
-}
-
-/// Tries every hardware encoder that ffmpeg lists, and keeps the answer in `cache` for [`choose`].
-pub fn try_hardware(cache: &Path) -> Result<Vec<VideoEncoder>> {
-    let (ffmpeg, listed) = (Program::Ffmpeg.version()?, Program::Ffmpeg.listed("-encoders")?);
-    let works = |encoder: &VideoEncoder| {
-        let checked = listed.iter().any(|name| name == encoder.codec()).then(|| encoder.check());
-        checked.is_some_and(|checked| {
-            checked.inspect_err(|error| tracing::debug!(%error, "{}", encoder.name())).is_ok()
-        })
-    };
-    let hardware = VideoEncoder::HARDWARE.into_iter().filter(works).collect();
-    let working = Working { ffmpeg, hardware };
-    std::fs::create_dir_all(cache).map_err(FileError::at(cache))?;
-    write_whole(&file(cache), serde_json::json!(working).to_string().as_bytes())?;
-    Ok(working.hardware)
-}
-
-fn file(cache: &Path) -> PathBuf {
-    cache.join("video-encoders.json")
-}
-
-/// The wanted encoder, or the best where none is given; x264 where it does not work, with the reason.
-pub fn choose(
-    wanted: Option<VideoEncoder>,
-    cache: &Path,
-) -> Result<(VideoEncoder, Option<String>)> {
-    if wanted == Some(X264) {
-        return Ok((X264, None));
+    /// The hardware encoders that work on this machine with this ffmpeg, the preferred first.
+    pub fn working() -> impl Iterator<Item = Self> {
+        [VideoToolbox, Nvenc, Qsv, Vaapi].into_iter().filter(|encoder| encoder.works())
     }
-    let version = Program::Ffmpeg.version()?;
-    let known = std::fs::read(file(cache)).ok();
-    let known = known.and_then(|json| serde_json::from_slice::<Working>(&json).ok());
-    let hardware = match known.filter(|known| known.ffmpeg == version) {
-        Some(known) => known.hardware,
-        None => try_hardware(cache)?,
-    };
-    let usable = |encoder: &&VideoEncoder| wanted.is_none_or(|wanted| wanted == **encoder);
-    Ok(match hardware.iter().find(usable) {
-        Some(encoder) => (*encoder, None),
-        None => {
-            let (what, works) = match wanted {
-                Some(encoder) => (encoder.name(), "does not work"),
-                None => ("no hardware encoder", "works"),
-            };
-            let note = format!(
-                "{what} {works} with this ffmpeg on this machine; x264 is used (`stitch doctor` \
-                 tries again)"
-            );
-            (X264, Some(note))
+
+    /// The wanted encoder, or the first that works where none is given; x264 where that fails, with a note.
+    pub fn choose(wanted: Option<Self>) -> (Self, Option<String>) {
+        let (found, what) = match wanted {
+            Some(X264) => return (X264, None),
+            Some(encoder) => (
+                Some(encoder).filter(|encoder| encoder.works()),
+                format!("{} does not work", encoder.name()),
+            ),
+            None => (Self::working().next(), "no hardware encoder works".into()),
+        };
+        match found {
+            Some(encoder) => (encoder, None),
+            None => (X264, Some(format!("{what} with this ffmpeg on this machine; x264 is used"))),
         }
-    })
+    }
 }
