@@ -34,8 +34,8 @@ def main():
         make = [STITCH, "make", "--quiet", "--library", INDEX, "--gaps", "never", "--size", "640x360"]
         run = lambda side, *rest: measure([*make, *rest], env={**os.environ, "STITCH_HOME": str(homes[side])})
         single = [run("single", file, "-o", folder / "single" / f"{file.stem}.mp4") for file in files[:20]]
-        batch = run("batch", *files[:20], "-o", folder / "batch/out")
-        few, many = (run("batch", "--no-video", *files[:count], "-o", folder / f"{count}") for count in (20, 200))
+        batch = run("batch", *files[:20], "-o", f"{folder}/batch/out/")
+        few, many = (run("batch", "--no-video", *files[:count], "-o", f"{folder}/{count}/") for count in (20, 200))
     singles = {unit: round(sum(one[unit] for one in single), 2) for unit in ["cpu_s", "wall_s"]}
     print(json.dumps({"single": singles, "batch": batch, "cpu_share": round(batch["cpu_s"] / singles["cpu_s"], 3),
                       "few": few, "many": many, "memory_ratio": round(many["peak_mb"] / few["peak_mb"], 3)}))
