@@ -12,7 +12,7 @@ const OPTIONS: [&str; 6] = ["--threshold=0", "--size", "160x90", "-o", "out/", "
 /// Three procedures; the first two share all their steps.
 fn procedures(home: &Home) {
     home.write("soup.txt", "Chop the onion\nBoil the carrot\n");
-    home.write("stew.txt", "Boil the carrot\nChop the onion\n");
+    home.write("stew.txt", "# Stew\n\n1. Chop the onion\n2. Boil the carrot\n");
     home.write("board.txt", "Sand the board\nPaint the board\n");
 }
 
@@ -129,7 +129,7 @@ fn options_of_sound_and_exports_hold_for_every_video() {
     assert!(rows.iter().all(|row| row["files"].as_array().unwrap().len() == 4), "{rows:?}");
     assert_eq!(unchanged(rows), [false, false]);
     assert_eq!(unchanged(make(&home, &files, 0)), [true, true]);
-    let longer = [&files[..7], &["--handles", "2"]].concat();
+    let longer = [&files[..8], &["--handles", "2"]].concat();
     assert_eq!(unchanged(make(&home, &longer, 0)), [false, false], "another option");
     assert!(
         Command::new("ffmpeg")
