@@ -43,7 +43,7 @@ cuda: ## clippy of the GPU code, which `make lint` leaves out; builds the worksp
 	$(CARGO) clippy $(ALL) --all-targets --features stitch-cli/cuda -- -D warnings
 
 interop: ## open the timelines for editors with the readers of other projects
-	$(CARGO) build $(ALL)
+	$(CARGO) build $(ALL) --bins --example timelines
 	@tests/interop/run.sh
 
 quick: ## every experiment of the paper on a toy; fails where search-space reduction loses truths

@@ -78,7 +78,12 @@ fn profile(Canvas { width, height, fps }: Canvas) -> Element {
 /// A whole file at a speed.
 fn producer(timeline: &Timeline, id: String, number: usize, speed: f64) -> Element {
     let media = &timeline.media[number];
-    let frames = timeline.rate.frame((media.rate.us(media.frames) as f64 / speed) as u64).max(1);
+    let used = timeline.edits.iter().filter_map(|edit| {
+        let clip = edit.clip.as_ref().filter(|clip| clip.media == number)?;
+        (clip.choice.speed == speed).then(|| first(timeline, clip) + edit.entry.frames)
+    });
+    let frames = media.rate.convert(media.frames, timeline.rate, 1.0 / speed);
+    let frames = used.fold(frames.max(1), u64::max); // else MLT shortens the clip
     let path = std::path::absolute(&media.source.path).unwrap_or(media.source.path.clone());
     let path = path.to_string_lossy();
     let producer = element("producer").with("id", id).with("in", 0).with("out", frames - 1);
@@ -151,11 +156,15 @@ fn track(timeline: &Timeline, is_audio: bool) -> Element {
     }))
 }
 
+/// Where the clip begins in its producer.
+fn first(timeline: &Timeline, clip: &Clip) -> u64 {
+    let rate = timeline.media[clip.media].rate;
+    rate.convert(clip.first, timeline.rate, 1.0 / clip.choice.speed)
+}
+
 fn entry(timeline: &Timeline, edit: usize, clip: &Clip, frames: u64) -> Element {
-    let speed = clip.choice.speed;
-    let us = timeline.media[clip.media].rate.us(clip.first) as f64 / speed;
-    let first = timeline.rate.frame(us.round() as u64);
-    let producer = if speed == 1.0 { file_id(clip.media) } else { retimed_id(edit) };
+    let first = first(timeline, clip);
+    let producer = if clip.choice.speed == 1.0 { file_id(clip.media) } else { retimed_id(edit) };
     element("entry")
         .with("producer", producer)
         .with("in", first)
