@@ -19,12 +19,12 @@ pub fn run(setup: &Setup) -> Result<u8, Failure> {
 /// How many things are there, if none is missing that stitch needs.
 pub fn check(setup: &Setup) -> Result<((), String), Failure> {
     let findings = findings(setup);
-    let Some(Finding { what, detail, mend, .. }) = missing(&findings) else {
+    let Some(Finding { what, mend, .. }) = missing(&findings) else {
         let there = findings.iter().filter(|finding| finding.well).count();
         return Ok(((), format!("{there} of {} are there", findings.len())));
     };
     let mend = mend.as_deref().unwrap_or("stitch doctor");
-    Err(Failure::new(format!("{what} is missing ({detail}); run: {mend}")))
+    Err(Failure::new(format!("{what} is missing; run: {mend}")))
 }
 
 fn findings(setup: &Setup) -> Vec<Finding> {

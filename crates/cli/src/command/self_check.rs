@@ -27,7 +27,7 @@ const WORLD: Settings = Settings { videos: 3, width: 160, height: 90, ..Settings
 /// A file is longer than its pictures by what pads its sound.
 const MAX_PADDING_MS: u64 = 100;
 
-/// Make a video out of made-up ones in a temporary folder, to check that everything works here
+/// Check with made-up videos that everything works on this machine
 #[derive(Args)]
 pub struct SelfCheckArguments {
     /// The encoder of frames to check: mini, narration, or a model
