@@ -6,7 +6,7 @@ CARGO ?= cargo
 ALL := --release --workspace
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint models suite slow interop quick bench setup browser fuzz-api load docs cuda
+.PHONY: help demo test lint models suite slow interop quick bench setup browser fuzz-api load docs cuda dist
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
@@ -43,7 +43,7 @@ cuda: ## clippy of the GPU code, which `make lint` leaves out; builds the worksp
 	$(CARGO) clippy $(ALL) --all-targets --features stitch-cli/cuda -- -D warnings
 
 interop: ## open the timelines for editors with the readers of other projects
-	$(CARGO) build $(ALL)
+	$(CARGO) build $(ALL) --bins --example timelines
 	@tests/interop/run.sh
 
 quick: ## every experiment of the paper on a toy; fails where search-space reduction loses truths
@@ -64,6 +64,10 @@ fuzz-api: ## the server against its own OpenAPI description, by schemathesis
 load: ## 200 readers of video ranges, 20 jobs, and a kill -9 in between
 	$(CARGO) build $(ALL)
 	@python3 tests/browser/load.py $${CARGO_TARGET_DIR:-target}/release/stitch $${CARGO_TARGET_DIR:-target}/load
+
+dist: ## pack the program for other machines: completions, manual pages, unit, SBOM, checksums
+	$(CARGO) build $(ALL)
+	@scripts/dist.sh
 
 docs: ## build the documentation as a book, into docs/book
 	@command -v mdbook >/dev/null || $(CARGO) install mdbook --version 0.4.52 --locked

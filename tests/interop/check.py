@@ -1,8 +1,8 @@
 """Opens exports with third-party readers and compares the ranges with demo.json.
 
-    check.py FOLDER/demo                   reads FOLDER/demo.json and the timelines beside it
-    check.py FOLDER/demo --kinds FORMATS.md  also compares what it finds with the table in FORMATS.md;
-                                           `--write` replaces the table
+    check.py FOLDER/demo                     reads FOLDER/demo.json and the timelines beside it
+    check.py FOLDER/demo --kinds FORMATS.md  reads those of kinds.py, also with handles, and compares the table
+                                             of what it finds with that in FORMATS.md; `--write` replaces it
 
 It fails if they disagree. tests/interop/run.sh makes the folder and what is needed to run this."""
 
@@ -25,6 +25,7 @@ from readers import READERS
 
 Fraction = fractions.Fraction
 HERE = pathlib.Path(__file__).parent
+HANDLES = Fraction(1, 2)  # seconds, of the timelines handles.*
 NAMES = {"otio": "OTIO", "edl": "EDL", "fcpxml": "FCPXML", "xml": "XMEML", "mlt": "MLT"}
 
 
@@ -40,30 +41,30 @@ def clips(demonstration):
         yield step["text"], sorted(shown, key=lambda clip: clip["cut"]["start_ms"])
 
 
-def expected(demonstration, fps, rates):
-    """The cuts as the readers give them; `rates` tells rate and first frame of a file."""
+def expected(demonstration, fps, handles=0):
+    """The cuts of a demonstration of every kind as the readers give them, with handles of so many frames."""
     at = 0
     for _, shown in clips(demonstration):
         for choice in shown:
             cut, name = choice["cut"], pathlib.Path(choice["source"]["path"]).name
-            length = Fraction(cut["end_ms"] - cut["start_ms"], 1000) / Fraction(choice["speed"])
-            rate, zero = rates(name)
-            yield name, zero + nearest(Fraction(cut["start_ms"], 1000) * rate), at, nearest(length * fps)
-            at += nearest(length * fps)
-        at += 0 if shown else 3 * fps  # a card
+            rate, zero = kinds.rate(kind_of(name)), kinds.first_frame(kind_of(name))
+            first = nearest(Fraction(cut["start_ms"], 1000) * rate) - nearest(Fraction(handles, fps) * rate)
+            frames = nearest(Fraction(cut["end_ms"] - cut["start_ms"], 1000) * fps) + 2 * handles
+            yield name, zero + first, at, frames
+            at += frames
 
 
-def in_format(format, frame, rate, is_drop, zero, fps):
-    """The first frame as this format gives it."""
+def in_format(format, kind, first, fps):
+    """The first frame of a source as this format gives it."""
+    rate, zero = kinds.rate(kind), kinds.first_frame(kind)
     if format == "mlt":
-        return nearest((frame - zero) / rate * fps)
+        return nearest((first - zero) / rate * fps)
     if format != "edl":
-        return frame
-    base = round(rate)
-    if is_drop:  # two numbers are left out at every minute but the tenth
-        tens, rest = divmod(frame, 17982)
-        frame += 18 * tens + 2 * max(0, (rest - 2) // 1798)
-    at = nearest(Fraction(frame, base) * fps)
+        return first
+    if kinds.is_drop(kind):  # two numbers are left out at every minute but the tenth
+        tens, rest = divmod(first, 17982)
+        first += 18 * tens + 2 * max(0, (rest - 2) // 1798)
+    at = nearest(Fraction(first, round(rate)) * fps)
     return f"{at // fps // 3600:02}:{at // fps // 60 % 60:02}:{at // fps % 60:02}:{at % fps:02}"
 
 
@@ -87,89 +88,95 @@ def check_schemas(stem):
 
 
 def check_pictures(stem, cuts, fps):
-    """Renders the MLT file and reads the numbers in its pictures: the farthest from what it should be, in
-    frames of the source."""
+    """Renders the MLT file and reads the numbers in the first and last picture of every cut: the farthest from
+    what it should be, in frames."""
     size = lxml.etree.parse(stem + ".mlt").getroot().find("profile")
     width, height = int(size.get("width")), int(size.get("height"))
-    video = stem + ".melt.mkv"
-    render = ["melt", stem + ".mlt", "-consumer", f"avformat:{video}", "vcodec=ffv1", "an=1", "real_time=-1"]
+    raw = ["f=rawvideo", "vcodec=rawvideo", "pix_fmt=gray", "an=1", "real_time=-1"]
+    render = ["melt", stem + ".mlt", "-consumer", f"avformat:{stem}.gray", *raw]
     subprocess.run(render, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    pictures = pathlib.Path(stem + ".gray").read_bytes()
+    _, _, start, frames = cuts[-1]
+    assert len(pictures) == width * height * (start + frames), "melt renders another length"
     farthest = 0
     for name, first, start, frames in cuts:
         kind = kind_of(name)
-        if kind == "rotated":
-            continue  # its bars lie across
         for after in [0, frames - 1]:
-            number = number_at(video, Fraction(start + after, fps), kind, (width, height))
-            rate = Fraction(kinds.KINDS[kind][0])
-            shown = (first - kinds.first_frame(kind)) / kinds.rate(kind) + Fraction(after, fps)
-            farthest = max(farthest, abs(number - shown * rate))
+            picture = pictures[(start + after) * width * height :][: width * height]
+            shown = number_in(picture, kind, width, height) / Fraction(kinds.KINDS[kind][0])
+            farthest = max(farthest, abs(shown * fps - in_format("mlt", kind, first, fps) - after))
     return farthest
 
 
-def number_at(video, seconds, kind, size):
-    raw = ["-frames:v", "1", "-pix_fmt", "gray", "-f", "rawvideo", "-"]
-    seek = ["ffmpeg", "-v", "error", "-ss", f"{float(seconds) + 0.001:.4f}", "-i", video]
-    gray = subprocess.run(seek + raw, check=True, capture_output=True).stdout
-    width, height = map(int, kinds.KINDS[kind][2].split("x"))
-    scale = min(size[0] / width, size[1] / height)
-    left = (size[0] - width * scale) / 2
-    bar = width // kinds.BITS * scale
-    row = size[1] // 2 * size[0]
-    bits = [gray[row + int(left + (bit + 0.5) * bar)] > 128 for bit in range(kinds.BITS)]
-    return sum(2**bit for bit, is_set in enumerate(bits) if is_set)
+def number_in(picture, kind, width, height):
+    """By the bars of kinds.py, in a picture of that source between black borders; of the rotated one they
+    begin below."""
+    is_upright = kind != "rotated"
+    own = list(map(int, kinds.KINDS[kind][2].split("x")))
+    across, along = (width, height) if is_upright else (height, width)
+    scale = min(across / own[0], along / own[1])
+    number = 0
+    for bit in range(kinds.BITS):
+        at = (across - own[0] * scale) / 2 + (bit + 0.5) * (own[0] // kinds.BITS) * scale
+        x, y = (int(at), height // 2) if is_upright else (width // 2, height - 1 - int(at))
+        number |= (picture[y * width + x] > 128) << bit
+    return number
 
 
 def kind_of(name):
     return next(kind for kind in kinds.KINDS if name == kinds.file_name(kind))
 
 
-def check_kinds(stem, demonstration, fps):
-    """The table of formats and kinds: whether all ranges are equal to the frame."""
-    rates = lambda name: (kinds.rate(kind_of(name)), kinds.first_frame(kind_of(name)))
-    wanted = list(expected(demonstration, fps, rates))
-    assert {kind_of(name) for name, *_ in wanted} == set(kinds.KINDS), "a kind is missing"
-    found = {format: read(f"{stem}.{format}", fps) for format, read in READERS.items()}
-    rows = []
+def unequal(format, wanted, found, fps):
+    """The kinds of sources of which some range is not equal to the frame."""
     for kind in kinds.KINDS:
-        cells = [kind]
-        for format, cuts in found.items():
-            is_drop = ";" in (kinds.KINDS[kind][1] or "")
-            of_kind = [
-                (name, in_format(format, first, kinds.rate(kind), is_drop, kinds.first_frame(kind), fps), *place)
-                for name, first, *place in wanted
-                if kind_of(name) == kind
-            ]
-            read = [tuple(cut) for cut in cuts if kind_of(cut[0]) == kind]
-            equal = sum(cut in read for cut in of_kind)
-            if equal < len(of_kind) or len(read) != len(of_kind):
-                print(f"{kind}, {format}:\n  {of_kind}\n  {read}", file=sys.stderr)
-            cells.append("equal" if equal == len(of_kind) == len(read) else f"{equal} of {len(of_kind)}")
-        rows.append(cells)
-    table = [["source", *(NAMES[format] for format in found)], ["---"] * (len(found) + 1), *rows]
-    assert all(cell == "equal" for row in rows for cell in row[1:]), rows
+        of_kind = [
+            (name, in_format(format, kind, first, fps), *place)
+            for name, first, *place in wanted
+            if kind_of(name) == kind
+        ]
+        read = [tuple(cut) for cut in found if kind_of(cut[0]) == kind]
+        if read != of_kind:
+            print(f"{kind}, {NAMES[format]}:\n  expected {of_kind}\n  found    {read}", file=sys.stderr)
+            yield kind
+
+
+def check_kinds(stem, demonstration, fps):
+    """The table of formats and kinds of sources, one column per format."""
+    handles = int(HANDLES * fps)
+    wanted, longer = (list(expected(demonstration, fps, frames)) for frames in [0, handles])
+    assert {kind_of(name) for name, *_ in wanted} == set(kinds.KINDS), "a kind is missing"
+    chapters = pathlib.Path(stem + ".chapters.vtt").read_text(encoding="utf-8")
+    hours, minutes, seconds = re.findall(r"--> ([\d:.]+)", chapters)[-1].split(":")
+    end = int(hours) * 3600 + int(minutes) * 60 + float(seconds)
+    assert end > 600, end
+    columns = [["source", "---", *kinds.KINDS, "all, with handles", "drift after 10 minutes"]]
+    for format, read in READERS.items():
+        found = read(f"{stem}.{format}", fps)
+        wrong = list(unequal(format, wanted, found, fps))
+        with_handles = read(str(pathlib.Path(stem).with_name(f"handles.{format}")), fps)
+        wrong_handles = list(unequal(format, longer, with_handles, fps))
+        _, _, start, frames = found[-1]
+        drift = abs(start + frames - end * fps)
+        assert not wrong and not wrong_handles and drift < 1, (NAMES[format], wrong, wrong_handles, drift)
+        columns.append([NAMES[format], "---", *["equal"] * (len(kinds.KINDS) + 1), f"{drift:.2f} frames"])
     if shutil.which("melt"):
         farthest = check_pictures(stem, wanted, fps)
         print(f"melt shows the right frames, {float(farthest):.2f} frames away at most")
         assert farthest <= 1
     else:
         print("melt is not installed: the MLT file was read and not rendered")
-    last = wanted[-1][2] / fps
-    chapters = pathlib.Path(stem + ".chapters.vtt").read_text(encoding="utf-8")
-    hours, minutes, seconds = re.findall(r"([\d:.]+) -->", chapters)[-1].split(":")
-    drift = abs(last - (int(hours) * 3600 + int(minutes) * 60 + float(seconds)))
-    print(f"{len(wanted)} cuts; the last begins at {last:.1f} s, {drift * fps:.2f} frames from its chapter")
-    assert last > 580 and drift * fps < 1
-    return "\n".join("| " + " | ".join(row) + " |" for row in table)
+    print(f"{len(wanted)} cuts of {len(kinds.KINDS)} kinds of sources in {end:.1f} s: equal to the frame")
+    return "\n".join("| " + " | ".join(row) + " |" for row in zip(*columns))
 
 
 def check_docs(path, table, write):
     text = path.read_text(encoding="utf-8")
-    old = re.search(r"\| source \| OTIO .*?(?=\n\n)", text, re.S)
+    found = re.sub(r"\| source \| OTIO .*?(?=\n\n)", lambda _: table, text, flags=re.S)
     if write:
-        path.write_text(text.replace(old.group(), table), encoding="utf-8")
-    elif old.group() != table:
-        sys.exit(f"{path} has another table than the one found:\n{table}")
+        path.write_text(found, encoding="utf-8")
+    elif found != text:
+        sys.exit(f"{path} has another table; `tests/interop/run.sh --write` writes this one:\n{table}")
 
 
 def main():

@@ -60,7 +60,8 @@ def read_xmeml(path, fps):
 
 
 def read_fcpxml(path, fps):
-    """By fractions: otio-fcpx-xml-adapter cuts 29.97 down to 29, and must only open it."""
+    """By fractions: otio-fcpx-xml-adapter rounds rates and times down, and with them the order of clips; its
+    beginnings of clips must be within a frame."""
     root = lxml.etree.parse(str(path)).getroot()
     opened = otio.adapters.read_from_file(str(path), adapter_name="fcpx_xml")
     resources = {resource.get("id"): resource for resource in root.find("resources")}
@@ -76,7 +77,7 @@ def read_fcpxml(path, fps):
         return int(frames)
 
     assert rate(root.find(".//sequence").get("format")) == fps
-    cuts, end = [], 0
+    cuts, firsts, end = [], [], 0
     for item in root.find(".//spine"):
         if item.tag == "transition":
             continue
@@ -87,11 +88,15 @@ def read_fcpxml(path, fps):
             asset = resources[item.get("ref")]
             own = rate(asset.get("format"))
             first, last = seconds(item.get("start")), seconds(item.get("start")) + Fraction(length, fps)
+            firsts.append((item.get("name"), first, own))
             begin = seconds(asset.get("start"))
             within = last <= begin + seconds(asset.get("duration")) + 1 / own
             assert begin <= first and within, (item.get("name"), "is longer than its file")
             cuts.append((file_name(asset.find("media-rep").get("src")), exactly(first * own), start, length))
-    assert len(opened[0].video_tracks()[0].find_clips()) == len(cuts)
+    clips = opened[0].video_tracks()[0].find_clips()
+    starts = sorted((clip.name, clip.source_range.start_time.to_seconds()) for clip in clips)
+    for (name, first, own), (_, start) in zip(sorted(firsts), starts, strict=True):
+        assert 0 <= first - start <= 1 / int(own), (name, first, start)
     return cuts
 
 

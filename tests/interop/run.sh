@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # Makes demonstrations of small videos and opens their timelines with third-party readers.
-# `--kinds FILE` also makes a timeline of ten minutes out of every kind of source and compares the table in FILE with it;
-# a further `--write` writes the table.
+# `--write` writes the table of the kinds of sources into docs/src/formats.md; without it the table there must be equal.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 target=${CARGO_TARGET_DIR:-target}
@@ -32,8 +31,9 @@ for fade in 0 0.5; do
   "$venv/bin/python" tests/interop/check.py "$work/demo"
 done
 
-[ "${1:-}" = --kinds ] || exit 0
-"$venv/bin/python" tests/interop/kinds.py "$work/kinds" > "$work/kinds.txt"
-"$stitch" --quiet --library "$work/kinds-index" index "$work/kinds"
-"$stitch" --quiet --library "$work/kinds-index" make "$work/kinds.txt" --gaps never --no-video --with $timelines,chapters -o "$work/kinds.mp4" > /dev/null
-"$venv/bin/python" tests/interop/check.py "$work/kinds" "$@"
+# A timeline of ten minutes out of every kind of source, without and with handles.
+"$venv/bin/python" tests/interop/kinds.py "$work/kinds"
+"${stitch%/*}/examples/timelines" "$work/kinds/demo.json" 0
+cp "$work/kinds/demo.json" "$work/kinds/handles.json"
+"${stitch%/*}/examples/timelines" "$work/kinds/handles.json" 500
+"$venv/bin/python" tests/interop/check.py "$work/kinds/demo" --kinds docs/src/formats.md "$@"

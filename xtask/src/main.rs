@@ -1,10 +1,11 @@
-//! Commands for contributors: `cargo xtask tidy`, `size`, `licences` and `bench`.
+//! Commands for contributors: `cargo xtask tidy`, `size`, `licences`, `sbom` and `bench`.
 
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 mod command;
 mod tree;
 mod size;
+mod sbom;
 mod tidy;
 mod bench;
 
@@ -18,6 +19,7 @@ cargo xtask COMMAND
   tidy --rules    list the rules
   licences        check only the licences of all dependencies against deny.toml
   size            print the lines of Rust per crate, outside and inside tests
+  sbom            print the crates that the program is built from, as CycloneDX JSON
   bench [NAME…]   run benchmarks and print the ratios; saves benches/results.json
   bench --list    list the benchmarks
 ";
@@ -30,6 +32,7 @@ fn main() -> ExitCode {
         ["tidy", rules @ ..] => tidy::run(&root(), rules),
         ["licences"] => tidy::run(&root(), &["licence"]),
         ["size"] => size::run(&root()),
+        ["sbom"] => sbom::run(&root()),
         ["bench", "--list"] => bench::list(),
         ["bench", names @ ..] => bench::run(&root(), names),
         [] | ["help" | "--help" | "-h"] => {

@@ -7,8 +7,9 @@ use clap::{Parser, Subcommand};
 use crate::command::{
     calibrate::CalibrateArguments, dataset::DatasetCommand, eval::EvalArguments,
     fetch::FetchArguments, index::IndexArguments, library::LibraryCommand, listen::ListenArguments,
-    make::MakeArguments, models::ModelsCommand, search::SearchArguments, serve::ServeArguments,
-    study::StudyCommand, train::TrainArguments, world::WorldCommand,
+    make::MakeArguments, models::ModelsCommand, search::SearchArguments,
+    self_check::SelfCheckArguments, serve::ServeArguments, study::StudyCommand,
+    train::TrainArguments, world::WorldCommand,
 };
 use crate::setup::Common;
 
@@ -65,6 +66,7 @@ pub enum Command {
     World(WorldCommand),
     /// Check that everything stitch needs is installed
     Doctor,
+    SelfCheck(SelfCheckArguments),
     /// Print a shell's completion script
     Completions {
         shell: clap_complete::Shell,

@@ -45,6 +45,10 @@ impl Failure {
         if stopped { failure.with_code(INTERRUPTED) } else { failure }
     }
 
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
     pub fn with_code(self, code: u8) -> Self {
         Self { code, ..self }
     }

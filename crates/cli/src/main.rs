@@ -49,6 +49,7 @@ fn run(command: Command, setup: &Setup) -> Result<u8, Failure> {
         Command::Study(command) => command::study::run(&command, setup),
         Command::World(command) => command::world::run(&command, setup),
         Command::Doctor => command::doctor::run(setup),
+        Command::SelfCheck(arguments) => command::self_check::run(&arguments, setup),
         Command::Completions { shell } => command::shell::completions(shell, Arguments::command()),
         Command::Man { out } => command::shell::man(out.as_deref(), Arguments::command()),
     }

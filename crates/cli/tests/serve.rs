@@ -85,3 +85,16 @@ fn a_folder_with_a_study_is_not_taken_over() {
     home.run(&[&study[..], &methods, &["--force"]].concat()).success();
     assert_eq!(std::fs::read_to_string(home.path("study/study-1.json")).unwrap(), "{}");
 }
+
+#[test]
+fn the_systemd_unit_starts_the_server_with_options_that_exist() {
+    let unit =
+        std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/stitch.service");
+    let unit = std::fs::read_to_string(unit).unwrap();
+    let start = unit.lines().find_map(|line| line.strip_prefix("ExecStart=")).unwrap();
+    let mut words = start.split(' ');
+    assert!(words.next().unwrap().ends_with("/stitch"));
+    let arguments: Vec<&str> = words.chain(["--help"]).collect();
+    assert_eq!(arguments[0], "serve");
+    Home::new().run(&arguments).success();
+}

@@ -6,16 +6,35 @@ use crate::failure::Failure;
 use crate::setup::Setup;
 
 pub fn run(setup: &Setup) -> Result<u8, Failure> {
-    let mut findings = examine();
-    findings.push(sentence_model(setup));
-    findings.push(encoder(setup));
+    let findings = findings(setup);
     setup.print_all(&findings, || findings.iter().for_each(print));
-    match findings.iter().all(|finding| finding.well || !finding.needed) {
-        true => Ok(0),
-        false => Err(Failure::new(
+    match missing(&findings) {
+        None => Ok(0),
+        Some(_) => Err(Failure::new(
             "something that stitch needs is missing; the lines above say how to install it",
         )),
     }
+}
+
+/// How many things are there, if none is missing that stitch needs.
+pub fn check(setup: &Setup) -> Result<((), String), Failure> {
+    let findings = findings(setup);
+    let Some(Finding { what, mend, .. }) = missing(&findings) else {
+        let there = findings.iter().filter(|finding| finding.well).count();
+        return Ok(((), format!("{there} of {} are there", findings.len())));
+    };
+    let mend = mend.as_deref().unwrap_or("stitch doctor");
+    Err(Failure::new(format!("{what} is missing; run: {mend}")))
+}
+
+fn findings(setup: &Setup) -> Vec<Finding> {
+    let mut findings = examine();
+    findings.extend([sentence_model(setup), encoder(setup)]);
+    findings
+}
+
+fn missing(findings: &[Finding]) -> Option<&Finding> {
+    findings.iter().find(|finding| finding.needed && !finding.well)
 }
 
 fn print(finding: &Finding) {

@@ -20,6 +20,7 @@ pub mod eval_reading;
 pub mod eval_speech;
 pub mod eval;
 pub mod doctor;
+pub mod self_check;
 pub mod shell;
 pub mod serve;
 pub mod study;

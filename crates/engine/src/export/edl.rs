@@ -67,7 +67,7 @@ fn line(timeline: &Timeline, number: usize, edit: &Edit, edge: Edge) -> String {
 fn source_frame(media: &Media, first: u64, rate: Rate) -> u64 {
     let text = media.rate.timecode(media.timecode.after(first)).replace(';', ":");
     let base = Rate::whole(media.rate.base);
-    base.read(&text).map_or(0, |timecode| rate.frame(base.us(timecode.frame)))
+    base.read(&text).map_or(0, |timecode| base.convert(timecode.frame, rate, 1.0))
 }
 
 fn channels(timeline: &Timeline, clip: Option<&Clip>) -> &'static str {

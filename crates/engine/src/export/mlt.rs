@@ -4,7 +4,7 @@
 use serde_json::json;
 
 use super::credits::credit_line;
-use super::timeline::{Clip, Edit, Media, Timeline};
+use super::timeline::{Clip, Edit, Timeline};
 use super::xml::{Element, element, leaf};
 use super::{Export, ExportError};
 use crate::render::Canvas;
@@ -20,14 +20,12 @@ const GAP: (u32, &str) = (8, "#da4453");
 pub(super) fn write(export: &Export) -> Result<String, ExportError> {
     let timeline = Timeline::of(export);
     let last = timeline.frames() - 1;
-    let files =
-        timeline.media.iter().enumerate().map(|(i, media)| producer(&timeline, i, media, 1.0));
+    let files = (0..timeline.media.len()).map(|i| producer(&timeline, file_id(i), i, 1.0));
     let retimed = timeline.edits.iter().enumerate().filter_map(|(i, edit)| {
         let clip = edit.clip.as_ref().filter(|clip| clip.choice.speed != 1.0)?;
-        let media = &timeline.media[clip.media];
-        Some(producer(&timeline, clip.media, media, clip.choice.speed).with("id", retimed_id(i)))
+        Some(producer(&timeline, retimed_id(i), clip.media, clip.choice.speed))
     });
-    let background = element("producer").with("in", 0).with("out", last).with("id", "black_track");
+    let background = element("producer").with("id", "black_track").with("in", 0).with("out", last);
     let background = background
         .child(property("length", timeline.frames()))
         .child(property("resource", "black"))
@@ -38,7 +36,7 @@ pub(super) fn write(export: &Export) -> Result<String, ExportError> {
         .with("title", &timeline.title)
         .with("producer", "main_bin")
         .child(profile(export.plan.canvas))
-        .children(files.enumerate().map(|(i, file)| file.with("id", file_id(i))))
+        .children(files)
         .children(retimed)
         .child(bin(&timeline))
         .child(background)
@@ -78,11 +76,17 @@ fn profile(Canvas { width, height, fps }: Canvas) -> Element {
 }
 
 /// A whole file at a speed.
-fn producer(timeline: &Timeline, number: usize, media: &Media, speed: f64) -> Element {
-    let frames = timeline.rate.frame((media.rate.us(media.frames) as f64 / speed) as u64).max(1);
+fn producer(timeline: &Timeline, id: String, number: usize, speed: f64) -> Element {
+    let media = &timeline.media[number];
+    let used = timeline.edits.iter().filter_map(|edit| {
+        let clip = edit.clip.as_ref().filter(|clip| clip.media == number)?;
+        (clip.choice.speed == speed).then(|| first(timeline, clip) + edit.entry.frames)
+    });
+    let frames = media.rate.convert(media.frames, timeline.rate, 1.0 / speed);
+    let frames = used.fold(frames.max(1), u64::max); // else MLT shortens the clip
     let path = std::path::absolute(&media.source.path).unwrap_or(media.source.path.clone());
     let path = path.to_string_lossy();
-    let producer = element("producer").with("in", 0).with("out", frames - 1);
+    let producer = element("producer").with("id", id).with("in", 0).with("out", frames - 1);
     let producer = producer.child(property("length", frames));
     let producer = if speed == 1.0 {
         producer
@@ -152,11 +156,15 @@ fn track(timeline: &Timeline, is_audio: bool) -> Element {
     }))
 }
 
+/// Where the clip begins in its producer.
+fn first(timeline: &Timeline, clip: &Clip) -> u64 {
+    let rate = timeline.media[clip.media].rate;
+    rate.convert(clip.first, timeline.rate, 1.0 / clip.choice.speed)
+}
+
 fn entry(timeline: &Timeline, edit: usize, clip: &Clip, frames: u64) -> Element {
-    let speed = clip.choice.speed;
-    let us = timeline.media[clip.media].rate.us(clip.first) as f64 / speed;
-    let first = timeline.rate.frame(us.round() as u64);
-    let producer = if speed == 1.0 { file_id(clip.media) } else { retimed_id(edit) };
+    let first = first(timeline, clip);
+    let producer = if clip.choice.speed == 1.0 { file_id(clip.media) } else { retimed_id(edit) };
     element("entry")
         .with("producer", producer)
         .with("in", first)
@@ -176,14 +184,13 @@ fn tractor(timeline: &Timeline) -> Element {
         Some(element.child(property("end", end)).child(property("color", colour)))
     };
     let markers = timeline.edits.iter().enumerate().filter_map(marker);
-    let mix = |track: u32, service: &str| {
-        element("transition")
-            .child(property("a_track", 0))
-            .child(property("b_track", track))
-            .child(property("mlt_service", service))
-            .child(property("always_active", 1))
-            .child(property("internal_added", 237)) // Kdenlive's mark of what it manages itself
-    };
+    let mix = element("transition")
+        .child(property("a_track", 0))
+        .child(property("b_track", 1))
+        .child(property("mlt_service", "mix"))
+        .child(property("always_active", 1))
+        .child(property("internal_added", 237)) // Kdenlive's mark of what it manages itself
+        .child(property("sum", 1));
     element("tractor")
         .with("id", "timeline")
         .with("in", 0)
@@ -193,6 +200,5 @@ fn tractor(timeline: &Timeline) -> Element {
         .child(element("track").with("producer", "black_track"))
         .child(element("track").with("producer", "audio").with("hide", "video"))
         .child(element("track").with("producer", "video").with("hide", "audio"))
-        .child(mix(1, "mix").child(property("sum", 1)))
-        .child(mix(2, "frei0r.cairoblend"))
+        .child(mix)
 }

@@ -48,16 +48,17 @@ impl Rate {
         above as f64 / below as f64
     }
 
-    /// The frame that begins nearest to a time in microseconds.
-    pub fn frame(self, us: u64) -> u64 {
-        let (above, below) = self.fraction();
-        let second = 1_000_000 * below;
-        (us * above + second / 2) / second
+    /// The frame that begins nearest to a time in milliseconds.
+    pub fn frame(self, ms: u64) -> u64 {
+        Self::whole(1000).convert(ms, self, 1.0)
     }
 
-    pub fn us(self, frame: u64) -> u64 {
-        let (above, below) = self.fraction();
-        (frame * below * 1_000_000 + above / 2) / above
+    /// So many frames at this rate in frames at another, played at a speed, to the nearest.
+    pub fn convert(self, frames: u64, to: Self, speed: f64) -> u64 {
+        let ((above, below), (to_above, to_below)) = (self.fraction(), to.fraction());
+        // One division of whole numbers keeps halves exact.
+        let converted = (frames * below * to_above) as f64 / (above * to_below) as f64;
+        (converted * speed).round() as u64
     }
 
     /// The number of the frame that has this timecode (`hh:mm:ss:ff`, with `;` before the frames of
@@ -140,7 +141,8 @@ mod tests {
     fn every_frame_comes_back_from_its_time_and_its_timecode() {
         for rate in STANDARD {
             for frame in (0..400_000).step_by(997) {
-                assert_eq!(rate.frame(rate.us(frame)), frame, "{rate:?}");
+                let fast = rate.convert(frame, Rate::whole(1000), 1.0);
+                assert_eq!(rate.frame(fast), frame, "{rate:?}");
                 for is_drop in [false, rate.dropped() > 0] {
                     let timecode = Timecode { frame, is_drop };
                     let text = rate.timecode(timecode);
@@ -148,6 +150,14 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn halves_are_rounded_upwards() {
+        assert_eq!(Rate::whole(24).convert(950, Rate::whole(30), 1.0), 1188);
+        assert_eq!(Rate::whole(25).frame(580), 15, "14.5");
+        assert_eq!(NTSC.convert(30_000, Rate::whole(30), 1.0), 30_030);
+        assert_eq!(Rate::whole(30).convert(60, Rate::whole(25), 2.0), 100);
     }
 
     #[test]

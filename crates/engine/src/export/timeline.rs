@@ -85,8 +85,7 @@ impl<'a> Timeline<'a> {
 
     /// How many frames of the file this many frames of the result show.
     pub fn played(&self, clip: &Clip, frames: u64) -> u64 {
-        let us = self.rate.us(frames) as f64 * clip.choice.speed;
-        self.media[clip.media].rate.frame(us.round() as u64)
+        self.rate.convert(frames, self.media[clip.media].rate, clip.choice.speed)
     }
 
     /// An entry with its handles: as much as was asked for and the file has on either side of the cut.
@@ -101,9 +100,8 @@ impl<'a> Timeline<'a> {
             };
             before = handle(choice.cut.start_ms);
             entry.frames += before + handle(probe.duration_ms.saturating_sub(choice.cut.end_ms));
-            let before_us = self.rate.us(before) as f64 * choice.speed;
-            let first =
-                rate.frame((choice.cut.start_ms * 1000).saturating_sub(before_us.round() as u64));
+            let skipped = self.rate.convert(before, *rate, choice.speed);
+            let first = rate.frame(choice.cut.start_ms).saturating_sub(skipped);
             Some(Clip { choice, media, first })
         });
         let marker = marker(export, &entry, before, cut_frames);
@@ -128,7 +126,7 @@ fn media<'a>(export: &Export<'a>) -> Vec<Media<'a>> {
         let probe = export.plan.sources.get(&source.path)?;
         let rate = Rate::of(probe.fps);
         let timecode = probe.timecode.as_deref().and_then(|text| rate.read(text));
-        let frames = rate.frame(probe.duration_ms * 1000);
+        let frames = rate.frame(probe.duration_ms);
         Some(Media { source, probe, rate, timecode: timecode.unwrap_or_default(), frames })
     };
     credits(export).into_iter().filter_map(|credit| media(credit.source)).collect()
