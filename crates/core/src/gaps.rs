@@ -33,8 +33,12 @@ pub struct GapModel {
 impl GapModel {
     /// The probability that the chosen clip shows its step.
     pub fn probability(&self, features: &[f32; FEATURES]) -> f32 {
+        probability(self.log_odds(features))
+    }
+
+    pub fn log_odds(&self, features: &[f32; FEATURES]) -> f32 {
         let sum: f32 = self.weights.iter().zip(features).map(|(weight, x)| weight * x).sum();
-        probability(self.bias + sum)
+        self.bias + sum
     }
 }
 

@@ -4,6 +4,7 @@
 use stitch_core::clip::ClipId;
 use stitch_core::cover::Sequence;
 use stitch_core::features::{Features, similarity};
+use stitch_core::gaps::GapModel;
 use stitch_core::map::StepMap;
 use stitch_core::pool::Pool;
 
@@ -30,6 +31,8 @@ pub struct Search<'a> {
     /// The same with unlikely matches.
     pub all: &'a StepMap,
     pub moments: &'a Moments,
+    /// How gaps are decided without F_R.
+    pub gap_model: GapModel,
 }
 
 /// Why candidates have no score.

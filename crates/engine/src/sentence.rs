@@ -163,6 +163,20 @@ impl SentenceEncoder {
         Ok(Some(Features::new(self.dim(), rows?.concat())?))
     }
 
+    /// One vector of length 1 per text of a video, halfway between its own words and what they mean after the
+    /// title and the texts before it: people say "now put it in the oven" on camera too.
+    pub fn encode_narration(
+        &self,
+        title: &str,
+        texts: &[impl AsRef<str>],
+    ) -> Result<Features, SentenceError> {
+        let own = self.encode(texts)?;
+        let Some(context) = self.encode_in_context(title, texts)? else { return Ok(own) };
+        let sums =
+            own.as_slice().iter().zip(context.as_slice()).map(|(own, context)| own + context);
+        Ok(Features::new(self.dim(), sums.collect())?)
+    }
+
     /// What each sentence of a text is; none where the text is too long or the model has other sizes
     /// than the one that was trained.
     fn label(&self, lines: &[Vec<&str>]) -> Result<Option<Vec<Vec<Label>>>, SentenceError> {
@@ -289,6 +303,8 @@ fn batches(tokens: &[Vec<u32>], threads: usize) -> Vec<Vec<usize>> {
 
 #[cfg(test)]
 mod tests {
+    use stitch_core::features::similarity;
+
     use super::*;
 
     #[test]
@@ -335,6 +351,13 @@ mod tests {
             assert_eq!(found.len(), rows.len());
             for (ours, theirs) in found.as_slice().iter().zip(rows.iter().flatten()) {
                 assert!((ours - theirs).abs() < 2e-6, "{title}: {ours} {theirs}");
+            }
+            let (own, told) = (encoder.encode(&steps), encoder.encode_narration(&title, &steps));
+            let (own, told) = (own.unwrap(), told.unwrap());
+            for ((own, context), told) in own.rows().zip(found.rows()).zip(told.rows()) {
+                let [to_own, to_context] = [similarity(told, own), similarity(told, context)];
+                assert!((to_own - to_context).abs() < 1e-5, "halfway: {to_own} {to_context}");
+                assert!(to_own >= similarity(own, context));
             }
         }
     }

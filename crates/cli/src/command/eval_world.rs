@@ -41,6 +41,9 @@ pub struct WorldArguments {
     #[arg(long, default_value = "similarity", value_name = "NAME",
         value_parser = PossibleValuesParser::new(scorers::names()))]
     against: String,
+    /// Print every step of these questions that was not answered correctly, with the reason
+    #[arg(long)]
+    errors: bool,
     /// The seed of the procedures
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -120,9 +123,14 @@ fn ask(
     let with = session.demonstrator();
     let without = Demonstrator { scorer: other.as_ref(), ..session.demonstrator() };
     let asked = questions::questions(truth, arguments.questions, arguments.seed);
-    let groups = answers::compare([&with, &without], truth, &asked, options, &setup.progress)?;
-    let json =
-        json!({"scorer": with.scorer.name(), "against": arguments.against, "groups": groups});
+    let (groups, misses) =
+        answers::compare([&with, &without], truth, &asked, options, &setup.progress)?;
+    let json = json!({
+        "scorer": with.scorer.name(),
+        "against": arguments.against,
+        "groups": groups,
+        "errors": misses,
+    });
     setup.print(json, || {
         println!(
             "questions answered without any fault, in percent, and steps and states that are right"
@@ -137,6 +145,10 @@ fn ask(
         };
         let rows: Vec<Vec<String>> = groups.iter().map(row).collect();
         table::print(&["", ">questions", &own, &other, ">difference", ">steps", ">states"], &rows);
+        for miss in misses.iter().filter(|_| arguments.errors) {
+            let shown = miss.shown.as_deref().unwrap_or("a gap");
+            println!("  {:?}: {}: {} → {shown}", miss.kind, miss.reason, miss.step);
+        }
     });
     Ok(0)
 }

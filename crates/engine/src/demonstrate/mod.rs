@@ -211,7 +211,7 @@ pub fn solve(
     let map = mapped(with, stock, asked, options, allowed)?;
     let found = search(with, stock, asked, (&map, calibration), options)?;
     let (ranked, shown) = match with.scorer.decides() {
-        true => found.decided(with.scorer, asked)?,
+        true => found.decided(with.scorer, &asked.query())?,
         false => found.settled,
     };
     let best = &ranked[0].0;
@@ -261,9 +261,10 @@ fn search<'a>(
     let moments = Moments::of(clips, pool, |video| {
         with.encoder.sees().then(|| stock.seconds(with.library, video)).flatten()
     });
+    let gap_model = GapModel::from(calibration.gaps);
     let judge = Judge { used, all, pool, calibration, options };
     let solve = |used: &StepMap| {
-        let search = Search { used, all, moments: &moments };
+        let search = Search { used, all, moments: &moments, gap_model };
         rank(with, &Query { search: Some(search), ..asked.query() }, pool, options)
     };
     let judged = |best: &Sequence, used: &StepMap| Judge { used, ..judge }.judge(best);
@@ -274,7 +275,8 @@ fn search<'a>(
 
 impl Found<'_> {
     fn search(&self) -> Search<'_> {
-        Search { used: self.judge.used, all: self.judge.all, moments: &self.moments }
+        let Judge { used, all, calibration, .. } = self.judge;
+        Search { used, all, moments: &self.moments, gap_model: calibration.gaps.into() }
     }
 
     /// Candidate answers, gaps included.
@@ -286,9 +288,9 @@ impl Found<'_> {
     fn decided(
         &self,
         scorer: &dyn Scorer,
-        asked: &Asked,
+        query: &Query<'_>,
     ) -> Result<(Ranked, Vec<Option<f32>>), ScorerError> {
-        let query = Query { search: Some(self.search()), ..asked.query() };
+        let query = Query { search: Some(self.search()), ..*query };
         let answers = self.answers();
         let scores = scorer.score(&query, self.judge.pool, &answers)?;
         let mut ranked: Ranked = answers.into_iter().zip(scores).collect();
@@ -548,6 +550,58 @@ mod tests {
         let judge = Judge { used: map, all: map, pool: &pool, calibration, options };
         let judgement = judge.judge(&Sequence(vec![Some(ClipId(0)); STEPS]));
         assert_eq!(judgement.refused, (0..STEPS).map(|step| (step, None)).collect::<Vec<_>>());
+    }
+
+    /// Scores answers by what it is told.
+    struct Told(fn(&Sequence) -> f32);
+
+    impl Scorer for Told {
+        fn name(&self) -> &str {
+            "told"
+        }
+
+        fn score(&self, _: &Query, _: &Pool, candidates: &[Sequence]) -> crate::scorer::Scores {
+            Ok(candidates.iter().map(self.0).collect())
+        }
+
+        fn decides(&self) -> bool {
+            true
+        }
+    }
+
+    /// The search prefers clip 0; a scorer that decides may prefer clip 1, or a gap.
+    #[test]
+    fn a_scorer_that_decides_has_the_last_word() {
+        let clip = |video| Clip {
+            video: VideoId(video),
+            span: Span::new(0, 4000).unwrap(),
+            text: String::new(),
+        };
+        let rows = Features::new(1, vec![1.0; 2]).unwrap();
+        let pool = Pool::new(vec![clip(1), clip(2)], rows.clone(), rows).unwrap();
+        let found = |clip| Match {
+            clip: ClipId(clip),
+            evidence: Evidence::default(),
+            log_prob: log_probability(2.0 - clip as f32),
+        };
+        let map = &StepMap { steps: vec![vec![found(0), found(1)]] };
+        let calibration = Calibration::of("narration");
+        let sequence = |clip: Option<u32>| Sequence(vec![clip.map(ClipId)]);
+        let options = &Options::default();
+        let chosen = |told: fn(&Sequence) -> f32| {
+            let judge = Judge { used: map, all: map, pool: &pool, calibration, options };
+            let moments = Moments::of([], &pool, |_| None);
+            let ranked = vec![(sequence(Some(0)), 2.0), (sequence(Some(1)), 1.0)];
+            let settled = (ranked.clone(), vec![Some(0.9)]);
+            let found = Found { judge, moments, ranked, settled };
+            let texts = Features::new(1, vec![1.0]).unwrap();
+            let query = Query { texts: &[], text: &texts, clip: &texts, search: None };
+            found.decided(&Told(told), &query).unwrap().0[0].0.clone()
+        };
+        let second = |answer: &Sequence| f32::from(u8::from(answer.0[0] == Some(ClipId(1)))) * 9.0;
+        assert_eq!(chosen(second), sequence(Some(1)));
+        let gap = |answer: &Sequence| f32::from(u8::from(answer.0[0].is_none())) * 9.0;
+        assert_eq!(chosen(gap), sequence(None));
     }
 
     #[test]

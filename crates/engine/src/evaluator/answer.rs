@@ -25,6 +25,9 @@ use crate::scorer::{
 /// Log-odds are divided by it, so that inputs are of the order of 1.
 const LOG_ODDS_SCALE: f32 = 4.0;
 
+/// The evidence of a step that has no clip: unlikely, and nothing else.
+const NO_CLIP: [f32; gaps::FEATURES] = [-LOG_ODDS_SCALE, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0];
+
 /// Pairs of clips that the mean and deviation of similarities are computed over: so many of each.
 const SAMPLE: usize = 64;
 
@@ -56,29 +59,42 @@ impl<'a> AnswerInputs<'a> {
         let relations = relations(&clips, self.pool);
         let mut before = 0;
         for (step, clip) in sequence.0.iter().enumerate() {
-            match clip {
-                None => self.add_gap(step, &mut batch.inputs),
-                Some(clip) => {
-                    let evidence = gaps::features(step, &chosen, used, all, self.pool);
-                    let evidence = evidence.unwrap_or_default();
-                    add_evidence(false, &evidence, Some(relations[before]), &mut batch.inputs);
-                    let continuity = self.continuity(step, *clip, &shown[..before]);
-                    batch.inputs.extend(continuity);
-                    before += 1;
-                }
-            }
+            let evidence = match clip {
+                Some(_) => gaps::features(step, &chosen, used, all, self.pool),
+                None => self.given_up(step, &chosen),
+            };
+            let relation = clip.map(|_| relations[before]);
+            self.add_evidence(evidence, relation, &mut batch.inputs);
+            let continuity = clip.map(|clip| self.continuity(step, clip, &shown[..before]));
+            batch.inputs.extend(continuity.unwrap_or_default());
+            before += usize::from(clip.is_some());
         }
         batch.lengths.push(sequence.0.len());
     }
 
-    /// A gap is described by the best clip that the step could have had.
-    fn add_gap(&self, step: usize, out: &mut Vec<f32>) {
-        let matches = &self.search.all.steps[step];
-        let odds = matches.first().map_or(-LOG_ODDS_SCALE, Match::log_odds);
-        let mut evidence = [0.0; gaps::FEATURES];
-        evidence[0] = odds;
-        add_evidence(true, &evidence, None, out);
-        out.extend([0.0; CONTINUITY]);
+    /// A gap is described by the likeliest clip that the step could have had.
+    fn given_up(&self, step: usize, chosen: &[Option<&Match>]) -> Option<[f32; gaps::FEATURES]> {
+        let Search { used, all, .. } = self.search;
+        let mut with: Vec<Option<&Match>> = chosen.to_vec();
+        with[step] = used.steps[step].first().or(all.steps[step].first());
+        gaps::features(step, &with, used, all, self.pool)
+    }
+
+    /// `relation` is none for a gap; `evidence` where the step has no clip at all.
+    fn add_evidence(
+        &self,
+        evidence: Option<[f32; gaps::FEATURES]>,
+        relation: Option<Relation>,
+        out: &mut Vec<f32>,
+    ) {
+        let evidence = evidence.unwrap_or(NO_CLIP);
+        let [odds, neighbours, others, given_up, rival, same_video, stands_out] = evidence;
+        let scaled = |odds: f32| (odds / LOG_ODDS_SCALE).clamp(-3.0, 3.0);
+        out.push(f32::from(u8::from(relation.is_none())));
+        out.extend([scaled(odds), neighbours, scaled(others), scaled(given_up)]);
+        out.extend([scaled(rival), same_video, scaled(stands_out)]);
+        out.push(scaled(self.search.gap_model.log_odds(&evidence)));
+        out.extend(Relation::ALL.map(|each| f32::from(u8::from(Some(each) == relation))));
     }
 
     /// Whether a clip begins where the clips before it ended (the one before, the nearest of all, their mean), with
@@ -126,20 +142,6 @@ impl<'a> AnswerInputs<'a> {
             both.map_or(0.0, |(then, now)| similarity(then, now))
         })
     }
-}
-
-fn add_evidence(
-    is_gap: bool,
-    evidence: &[f32; gaps::FEATURES],
-    relation: Option<Relation>,
-    out: &mut Vec<f32>,
-) {
-    let [odds, neighbours, others, given_up, rival, same_video, stands_out] = *evidence;
-    let scaled = |odds: f32| (odds / LOG_ODDS_SCALE).clamp(-3.0, 3.0);
-    out.push(f32::from(u8::from(is_gap)));
-    out.extend([scaled(odds), neighbours, scaled(others), scaled(given_up)]);
-    out.extend([scaled(rival), same_video, scaled(stands_out)]);
-    out.extend(Relation::ALL.map(|each| f32::from(u8::from(Some(each) == relation))));
 }
 
 /// Mean and standard deviation of some similarities.
@@ -258,6 +260,7 @@ mod tests {
 
     use stitch_core::belief::Evidence;
     use stitch_core::clip::{Clip, Span, VideoId};
+    use stitch_core::gaps::GapModel;
     use stitch_core::map::StepMap;
 
     use super::super::config::ANSWER_INPUTS;
@@ -297,7 +300,7 @@ mod tests {
     fn inputs(of: &Example, answer: &[Option<u32>]) -> Vec<Vec<f32>> {
         let Example { pool, map, moments, steps } = of;
         let query = Query { texts: &[], text: steps, clip: steps, search: None };
-        let search = Search { used: map, all: map, moments };
+        let search = Search { used: map, all: map, moments, gap_model: GapModel::default() };
         let mut batch = Batch::default();
         let answer = Sequence(answer.iter().map(|clip| clip.map(ClipId)).collect());
         AnswerInputs::new(&query, search, pool).add(&answer, &mut batch);
@@ -321,6 +324,46 @@ mod tests {
         let rows = inputs(&of, &[None, Some(1)]);
         assert_eq!((rows[0][0], rows[1][0]), (1.0, 0.0));
         assert!(rows[0][1] > 0.0, "the best clip was likely");
-        assert!(rows[0][1 + gaps::FEATURES..].iter().all(|x| *x == 0.0));
+        assert!(rows[0][2 + gaps::FEATURES..].iter().all(|x| *x == 0.0));
+    }
+
+    /// Every step with a likely clip of one video in order against the same with one unlikely clip of another.
+    #[test]
+    fn the_shipped_one_prefers_likely_clips_and_it_is_its_weights_that_know() {
+        const STEPS: u32 = 5;
+        let clip = |video, at: u64| Clip {
+            video: VideoId(video),
+            span: Span::new(at * 6000, at * 6000 + 5000).unwrap(),
+            text: String::new(),
+        };
+        let clips =
+            (0..STEPS).map(|at| clip(0, at.into())).chain((0..STEPS).map(|i| clip(9 - i, 0)));
+        let rows = Features::new(2, [1.0, 0.0].repeat(2 * STEPS as usize)).unwrap();
+        let pool = Pool::new(clips.collect(), rows.clone(), rows).unwrap();
+        let found =
+            |clip, log_prob| Match { clip: ClipId(clip), evidence: Evidence::default(), log_prob };
+        let step = |step: u32| vec![found(step, -0.05), found(STEPS + step, -6.0)];
+        let map = &StepMap { steps: (0..STEPS).map(step).collect() };
+        let moments = &Moments::of([], &pool, |_| None);
+        let steps = &Features::new(2, [1.0, 0.0].repeat(STEPS as usize)).unwrap();
+        let query = Query { texts: &[], text: steps, clip: steps, search: None };
+        let search = Search { used: map, all: map, moments, gap_model: GapModel::default() };
+        let all = |worse: Option<u32>| {
+            let clip = |step| ClipId(if Some(step) == worse { STEPS + step } else { step });
+            Sequence((0..STEPS).map(|step| Some(clip(step))).collect())
+        };
+        let candidates: Vec<Sequence> =
+            std::iter::once(None).chain((0..STEPS).map(Some)).map(all).collect();
+        let is_first_best = |evaluator: &Evaluator| {
+            let logits = evaluator.answer_logits(&query, search, &pool, &candidates);
+            logits[1..].iter().all(|other| *other < logits[0])
+        };
+        let mut evaluator = shipped::ANSWER.load().unwrap();
+        assert!(is_first_best(&evaluator));
+        let shuffled = (0..8).filter(|_| {
+            evaluator.network.parameters.rotate_left(1009);
+            is_first_best(&evaluator)
+        });
+        assert!(shuffled.count() < 6);
     }
 }

@@ -59,8 +59,8 @@ const RELATIONS: usize = 5;
 pub const CONTINUITY: usize = 9;
 
 /// Numbers that a step of a candidate answer is described by: whether it is a gap, the evidence that gaps are decided
-/// by, the relation to the source before it, and continuity.
-pub const ANSWER_INPUTS: usize = 1 + gaps::FEATURES + RELATIONS + CONTINUITY;
+/// by and what the gap model makes of it, the relation to the source before it, and continuity.
+pub const ANSWER_INPUTS: usize = 1 + gaps::FEATURES + 1 + RELATIONS + CONTINUITY;
 
 /// What a token is made of; in the paper, the two features and nothing else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -67,6 +67,9 @@ mod tests {
             let (config, card) = (shipped.config().unwrap(), shipped.card().unwrap());
             assert_eq!(format!("evaluator-{}", config.domain), shipped.name);
             assert_eq!((card.name.as_str(), config.encoder.name.as_str()), (shipped.name, "mini"));
+        }
+        for shipped in SHIPPED.iter().chain([&ANSWER]) {
+            let card = shipped.card().unwrap();
             for (file, bytes) in [(Config::FILE, shipped.config), (Weights::FILE, shipped.weights)]
             {
                 let hash = hex(&Sha256::digest(bytes));
@@ -75,6 +78,7 @@ mod tests {
             let evaluator = shipped.load().unwrap();
             assert!(evaluator.network.parameters.iter().all(|number| number.is_finite()));
         }
+        assert!(ANSWER.config().unwrap().channels.answer, "it decides");
     }
 
     #[test]

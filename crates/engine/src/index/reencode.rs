@@ -56,7 +56,8 @@ impl Indexer<'_> {
         let found: Vec<StepSpan> = clips.iter().map(span).collect();
         // An encoder that decodes no frames finds no shots.
         let shots = if shots.is_empty() { seconds.shots.clone() } else { shots };
-        let features = self.video_features(&found, &queries, &texts, seconds)?;
+        let features =
+            self.video_features(&found, &queries, (&record.video.title, &texts), seconds)?;
         let video = VideoId(record.id);
         let indexed = Indexed {
             clips: clips.into_iter().map(|clip| Clip { video, ..clip }).collect(),

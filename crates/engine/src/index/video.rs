@@ -181,7 +181,8 @@ impl Indexer<'_> {
         let clip = |found: &StepSpan| Clip { video, span: found.span, text: text(found).into() };
         let texts: Vec<&str> = found.iter().map(text).collect();
         let shots = seconds.shots.clone();
-        let features = self.video_features(&found, &queries, &texts, seconds)?;
+        let features =
+            self.video_features(&found, &queries, (&record.video.title, &texts), seconds)?;
         let (clips, sentences) = (found.iter().map(clip).collect(), Vec::new());
         Ok(Indexed { sentences, clips, features, shots, narration_by: None, steps_by: by })
     }
@@ -218,13 +219,13 @@ impl Indexer<'_> {
         &self,
         found: &[StepSpan],
         queries: &Features,
-        texts: &[&str],
+        (title, texts): (&str, &[&str]),
         seconds: Seconds,
     ) -> Result<VideoFeatures, EncoderError> {
         let clip = clip_features(found, &seconds.features);
         Ok(VideoFeatures {
             agreement: self.agreement(found, queries, &clip),
-            text: self.text_features(texts)?,
+            text: self.text_features(title, texts)?,
             clip,
             appearance: moments(found, &seconds.appearance),
             seconds: seconds.features,
@@ -244,10 +245,10 @@ impl Indexer<'_> {
         Agreement::of_video(&words, clips)
     }
 
-    /// Sentence features of the clips' texts; a zero row for a clip without text.
-    fn text_features(&self, texts: &[&str]) -> Result<Features, EncoderError> {
+    /// Sentence features of the clips' texts, understood in their video; a zero row for a clip without text.
+    fn text_features(&self, title: &str, texts: &[&str]) -> Result<Features, EncoderError> {
         let given: Vec<&str> = texts.iter().copied().filter(|text| !text.is_empty()).collect();
-        let encoded = self.sentence.encode(&given)?;
+        let encoded = self.sentence.encode_narration(title, &given)?;
         let mut rows = encoded.rows();
         let mut features = Features::empty(self.sentence.dim());
         let nothing = vec![0.0; self.sentence.dim()];

@@ -10,10 +10,10 @@ use stitch_engine::demonstrate::{
     Asked, Demonstration, Demonstrator, Options, Place, Stock, Wish, Wishes, solve,
 };
 use stitch_engine::progress::Progress;
-use stitch_world::library::Source;
-use stitch_world::questions::Question;
+use stitch_world::library::{MixedStep, Source};
+use stitch_world::questions::{Question, QuestionKind};
 use stitch_world::truth::{StepTruth, Truth, is_consistent};
-use stitch_world::vocabulary::{Kind, State};
+use stitch_world::vocabulary::{Kind, State, Thing};
 
 use super::MeasureError;
 use super::made_up::{RESAMPLES, file_name, same_place};
@@ -67,11 +67,8 @@ pub fn judge(question: &Question, answer: &[Answered], truth: &Truth) -> Judged 
     let mut judged = Judged { steps: question.procedure.steps.len(), ..Judged::default() };
     let mut states: HashMap<Kind, State> = HashMap::new();
     for (step, clip) in question.procedure.steps.iter().zip(answer) {
-        let Some(clip) = clip else {
-            judged.right += usize::from(step.sources.is_empty());
-            continue;
-        };
-        judged.right += usize::from(step.sources.iter().any(|source| is_same(source, clip)));
+        judged.right += usize::from(is_right(step, clip.as_ref()));
+        let Some(clip) = clip else { continue };
         for thing in shown(truth, clip).map_or(&[][..], |step| &step.things) {
             if let Some(left) = states.insert(thing.kind, thing.after) {
                 judged.transitions += 1;
@@ -80,6 +77,13 @@ pub fn judge(question: &Question, answer: &[Answered], truth: &Truth) -> Judged 
         }
     }
     judged
+}
+
+fn is_right(step: &MixedStep, clip: Option<&Source>) -> bool {
+    match clip {
+        None => step.sources.is_empty(),
+        Some(clip) => step.sources.iter().any(|source| is_same(source, clip)),
+    }
 }
 
 fn is_same(a: &Source, b: &Source) -> bool {
@@ -111,28 +115,72 @@ pub struct QuestionGroup {
     pub consistent: Estimate,
 }
 
-/// Both methods' answers to the same questions.
+/// A step that the first method answered wrongly.
+#[derive(Clone, Debug, Serialize)]
+pub struct Miss {
+    pub kind: QuestionKind,
+    pub step: String,
+    /// What the clip shows; none for a gap.
+    pub shown: Option<String>,
+    pub reason: &'static str,
+}
+
+impl Miss {
+    fn of(step: &MixedStep, clip: Option<&Source>, truth: &Truth, kind: QuestionKind) -> Self {
+        let shown = clip.and_then(|clip| shown(truth, clip));
+        let reason = match (clip, shown) {
+            (None, _) => "called a gap",
+            _ if step.sources.is_empty() => "nothing shows it",
+            (_, None) => "shows no step",
+            (_, Some(shown)) => {
+                let subject = |things: &[Thing]| things.first().map(|thing| thing.kind);
+                let same_thing = subject(&shown.things) == subject(&step.things);
+                match (shown.verb == step.verb, same_thing) {
+                    (true, true) => "another state",
+                    (true, false) => "another thing",
+                    (false, true) => "another action",
+                    (false, false) => "another action and thing",
+                }
+            }
+        };
+        Self { kind, step: step.text.clone(), shown: shown.map(|step| step.text.clone()), reason }
+    }
+}
+
+fn misses<'a>(
+    question: &'a Question,
+    answer: &'a [Answered],
+    truth: &'a Truth,
+) -> impl Iterator<Item = Miss> + 'a {
+    let wrong = |(step, clip): &(&MixedStep, &Answered)| !is_right(step, clip.as_ref());
+    let steps = question.procedure.steps.iter().zip(answer).filter(wrong);
+    steps.map(|(step, clip)| Miss::of(step, clip.as_ref(), truth, question.kind))
+}
+
+/// Both methods' answers to the same questions, and the errors of the first.
 pub fn compare(
     methods: [&Demonstrator<'_>; 2],
     truth: &Truth,
     questions: &[Question],
     options: &Options,
     progress: &dyn Progress,
-) -> Result<Vec<QuestionGroup>, MeasureError> {
+) -> Result<(Vec<QuestionGroup>, Vec<Miss>), MeasureError> {
     let stock = Stock::load(methods[0].library)?;
     progress.begin("answering questions", questions.len() as u64);
     let mut all: Vec<(String, [Judged; 2])> = Vec::new();
+    let mut errors = Vec::new();
     for question in questions {
         progress.check()?;
         let steps = question.procedure.steps.iter().map(|step| &step.text);
         let asked = Asked::encode(methods[0], &Procedure::new(&question.procedure.title, steps)?)?;
         let options = Options { wishes: hidden(question, &stock), ..options.clone() };
-        let answer = |with: &Demonstrator<'_>| -> Result<Judged, MeasureError> {
-            let answer = solve(with, &stock, &asked, &options)?;
-            Ok(judge(question, &of_demonstration(&answer), truth))
+        let answer = |with: &Demonstrator<'_>| -> Result<Vec<Answered>, MeasureError> {
+            Ok(of_demonstration(&solve(with, &stock, &asked, &options)?))
         };
         let changes = question.procedure.changes.min(3);
-        let judged = [answer(methods[0])?, answer(methods[1])?];
+        let answers = [answer(methods[0])?, answer(methods[1])?];
+        errors.extend(misses(question, &answers[0], truth));
+        let judged = answers.map(|answer| judge(question, &answer, truth));
         all.push((format!("{:?}", question.kind).to_lowercase(), judged));
         all.push((
             format!("{changes}{} source changes", if changes == 3 { "+" } else { "" }),
@@ -150,7 +198,8 @@ pub fn compare(
         all.iter().filter(|(other, _)| other == name).map(|(_, judged)| *judged).collect()
     };
     let named = names.into_iter().chain(strata).map(|name| group(name, &of(name), options.seed));
-    Ok(std::iter::once(group("all", &of_kinds, options.seed)).chain(named).collect())
+    let groups = std::iter::once(group("all", &of_kinds, options.seed)).chain(named).collect();
+    Ok((groups, errors))
 }
 
 fn group(name: &str, judged: &[[Judged; 2]], seed: u64) -> QuestionGroup {
