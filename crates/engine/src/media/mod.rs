@@ -1,6 +1,7 @@
 //! ffmpeg, ffprobe and espeak-ng: the only place that starts processes.
 
 pub mod program;
+mod sandbox;
 pub mod task;
 pub mod doctor;
 pub mod probe;
