@@ -6,7 +6,7 @@ CARGO ?= cargo
 ALL := --release --workspace
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint models suite slow interop quick bench setup browser fuzz-api load docs cuda
+.PHONY: help demo test lint models suite slow interop quick bench setup browser fuzz fuzz-api crash load docs cuda
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
@@ -23,6 +23,8 @@ lint: ## format, clippy without warnings, and the rules of ARCHITECTURE.md
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy $(ALL) --all-targets -- -D warnings
 	$(CARGO) xtask tidy
+	@if $(CARGO) deny --version >/dev/null 2>&1; then $(CARGO) deny --all-features check; else \
+		echo "lint: without cargo-deny, advisories about dependencies are not checked"; fi
 
 models: ## fetch the small library that the tests of picture encoders run on
 	$(CARGO) build $(ALL)
@@ -56,6 +58,17 @@ bench: ## ours against what a user would pick instead, as ratios
 browser: ## the page in Chromium: watch, swap, export, the study; screenshots in target/browser
 	$(CARGO) build $(ALL)
 	@scripts/browser.sh
+
+SECONDS := 4
+fuzz: ## every parser of foreign bytes under libFuzzer, SECONDS=n for each
+	@scripts/fuzz.sh $(SECONDS)
+
+KILLS := 40
+FAULTS := all
+MUTATIONS := 500
+crash: ## every write, sync and rename of index and make fails once; KILLS=n kills; MUTATIONS=n mutated files
+	STITCH_FAULTS=$(FAULTS) STITCH_KILLS=$(KILLS) STITCH_MUTATIONS=$(MUTATIONS) \
+		$(CARGO) test $(ALL) --test crash --test mutations -- --nocapture
 
 fuzz-api: ## the server against its own OpenAPI description, by schemathesis
 	$(CARGO) build $(ALL)
