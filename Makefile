@@ -59,14 +59,14 @@ browser: ## the page in Chromium: watch, swap, export, the study; screenshots in
 	$(CARGO) build $(ALL)
 	@scripts/browser.sh
 
-SECONDS := 4
+fuzz: SECONDS := 4
 fuzz: ## every parser of foreign bytes under libFuzzer, SECONDS=n for each
 	@scripts/fuzz.sh $(SECONDS)
 
-KILLS := 40
-FAULTS := all
-MUTATIONS := 500
-crash: ## every write, sync and rename of index and make fails once; KILLS=n kills; MUTATIONS=n mutated files
+crash: KILLS := 10
+crash: FAULTS := all
+crash: MUTATIONS := 500
+crash: ## every write, sync and rename of index and make fails; KILLS=n kills of each command; MUTATIONS=n mutated files
 	STITCH_FAULTS=$(FAULTS) STITCH_KILLS=$(KILLS) STITCH_MUTATIONS=$(MUTATIONS) \
 		$(CARGO) test $(ALL) --test crash --test mutations -- --nocapture
 
@@ -74,9 +74,12 @@ fuzz-api: ## the server against its own OpenAPI description, by schemathesis
 	$(CARGO) build $(ALL)
 	@scripts/fuzz-api.sh
 
-load: ## 200 readers of video ranges, 20 jobs, and a kill -9 in between
+load: SECONDS := 60
+load: KILLS := 1
+load: ## 200 readers of video ranges and 20 jobs for SECONDS=n; the server is killed KILLS=n times
 	$(CARGO) build $(ALL)
-	@python3 tests/browser/load.py $${CARGO_TARGET_DIR:-target}/release/stitch $${CARGO_TARGET_DIR:-target}/load
+	@python3 tests/browser/load.py $${CARGO_TARGET_DIR:-target}/release/stitch $${CARGO_TARGET_DIR:-target}/load \
+		--seconds $(SECONDS) --kills $(KILLS)
 
 docs: ## build the documentation as a book, into docs/book
 	@command -v mdbook >/dev/null || $(CARGO) install mdbook --version 0.4.52 --locked

@@ -1,5 +1,5 @@
-//! Every parser of foreign bytes in the engine: a function that must come back for any input, and inputs to begin
-//! with. `fuzz/main.rs` runs one under libFuzzer; `crates/engine/tests/parsers.rs` replays all with mutations.
+//! Every parser of foreign bytes: a function that must come back for any input, and inputs to begin with.
+//! `fuzz/main.rs` runs one under libFuzzer; `crates/cli/tests/parsers.rs` replays all with mutations.
 
 use std::path::Path;
 use std::sync::OnceLock;
@@ -8,16 +8,22 @@ use stitch_core::clip::{Clip, Span, VideoId};
 use stitch_core::features::Features;
 use stitch_core::pool::Agreement;
 use stitch_engine::calibration::Calibration;
-use stitch_engine::encoder::EncoderId;
 use stitch_engine::encoder::onnx_pair::PairDescription;
-use stitch_engine::encoder::precomputed::arrays;
+use stitch_engine::encoder::pictures::Picture;
+use stitch_engine::encoder::precomputed::{About, Folder, arrays};
+use stitch_engine::encoder::{EncoderId, appearance};
+use stitch_engine::evaluator::Evaluator;
+use stitch_engine::export::json;
 use stitch_engine::footage::Footage;
+use stitch_engine::index::{VideoList, hint};
 use stitch_engine::library::{Found, Indexed, Library, Outcome, Video, VideoFeatures};
 use stitch_engine::media::probe::read_report;
 use stitch_engine::models::ctranslate;
+use stitch_engine::progress::Silent;
 use stitch_engine::recipe::{read_procedure, read_step_list};
 use stitch_engine::summarise::{by_rules, parse_answer};
 use stitch_engine::transcript;
+use stitch_server::study::{Study, csv};
 use tempfile::TempDir;
 
 pub struct Target {
@@ -51,9 +57,17 @@ pub const TARGETS: &[Target] = &[
     target("ctranslate", run_ctranslate, || vec![ctranslate_model()]),
     target("tokenizer", run_tokenizer, || data("tiny-mpnet", "tokenizer.json")),
     target("encoder_toml", run_encoder_toml, || data("onnx-clips", "toml")),
+    target("evaluator_config", run_evaluator_config, || data(EVALUATOR, "config.json")),
+    target("evaluator_weights", run_evaluator_weights, || data(EVALUATOR, "safetensors")),
+    target("picture", run_picture, || [".jpg", ".webp", "smooth.png"].map(pictures).concat()),
+    target("video_list", run_video_list, || texts(VIDEO_LISTS)),
+    target("info_json", run_info_json, || texts(INFO)),
+    target("demonstration", run_demonstration, || texts(DEMONSTRATIONS)),
+    target("study", run_study, || texts(STUDIES)),
     target("calibration", run_calibration, || vec![library_file("calibration.json")]),
     target("library_database", run_database, || vec![library_file("library.db")]),
     target("library_features", run_library_features, || vec![library_file(FEATURES)]),
+    target("pool", |bytes| with_library(pool_file(), bytes), || vec![library_file(pool_file())]),
 ];
 
 const SUBTITLES: &[&str] = &[
@@ -87,22 +101,44 @@ const REPORTS: &[&str] = &[
      {\"index\":1,\"codec_type\":\"audio\",\"channels\":1,\"sample_rate\":\"44100\"},\
      {\"index\":2,\"codec_type\":\"subtitle\",\"codec_name\":\"srt\"}],\"format\":{\"duration\":\"4.0\"}}",
 ];
+const VIDEO_LISTS: &[&str] = &[
+    "{\"video\": \"a\", \"duration\": 5.0, \"title\": \"Soup\", \"steps\": [{\"text\": \"chop\", \"start\": 1, \"end\": 3}]}\n\
+     {\"id\": \"b\", \"length\": 1e3, \"steps\": [{\"sentence\": \"fry\"}]}\n",
+];
+const INFO: &[&str] = &[
+    "{\"title\": \"Soup\", \"channel\": \"Ann\", \"license\": \"CC0\", \"webpage_url\": \"https://a.example\"}",
+];
+const DEMONSTRATIONS: &[&str] = &[
+    "{\"version\":1,\"title\":\"Soup\",\"steps\":[{\"text\":\"Chop\",\"chosen\":{\"clip\":0,\"source\":{\"video\":1,\
+     \"path\":\"a.mp4\",\"title\":\"a\"},\"span\":{\"start_ms\":0,\"end_ms\":900},\"cut\":{\"start_ms\":0,\"end_ms\":900},\
+     \"speed\":1.0,\"text\":\"\",\"narration\":\"\",\"similarity\":{\"probability\":0.9}},\"alternatives\":[]},\
+     {\"text\":\"Fry\",\"chosen\":null,\"alternatives\":[]}],\"scorer\":\"blend\",\"score\":1.5,\"candidates\":2,\
+     \"source_changes\":0,\"seed\":0,\"models\":{}}",
+];
+const STUDIES: &[&str] = &[
+    "{\"version\": 1, \"title\": \"S\", \"seed\": 7, \"methods\": [\"a\", \"b\"], \"samples\": [{\"name\": \"s\", \"title\": \"S\",\
+     \"steps\": [\"Chop\"], \"videos\": {\"a\": {\"file\": \"a.mp4\", \"steps\": [[0, 1]]}, \"b\": {\"file\": \"b.mp4\",\
+     \"steps\": [null]}}}], \"pairs\": [{\"sample\": 0, \"a\": \"a\", \"b\": \"b\"}]}",
+];
 
 fn texts(texts: &[&str]) -> Vec<Vec<u8>> {
     texts.iter().map(|text| text.as_bytes().to_vec()).collect()
 }
 
-/// The files of a folder of the engine's test data whose names end so.
+/// The files of a folder of the engine's test data whose names end so, in order.
 fn data(folder: &str, ending: &str) -> Vec<Vec<u8>> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let folders =
-        ["tests/data", "../crates/engine/tests/data"].map(|data| here.join(data).join(folder));
+    let places = ["../engine/tests/data", "../crates/engine/tests/data"];
+    let folders = places.map(|data| here.join(data).join(folder));
     let files = folders.iter().flat_map(std::fs::read_dir).flatten().flatten();
-    let files = files.map(|entry| entry.path());
-    files
-        .filter(|path| path.to_string_lossy().ends_with(ending))
-        .map(|path| std::fs::read(path).unwrap())
-        .collect()
+    let mut files: Vec<_> = files.map(|entry| entry.path()).collect();
+    files.retain(|path| path.to_string_lossy().ends_with(ending));
+    files.sort();
+    files.into_iter().map(|path| std::fs::read(path).unwrap()).collect()
+}
+
+fn pictures(ending: &str) -> Vec<Vec<u8>> {
+    data("pictures", ending)
 }
 
 fn run_transcript(bytes: &[u8]) {
@@ -197,6 +233,68 @@ fn run_encoder_toml(bytes: &[u8]) {
     let _ = std::str::from_utf8(bytes).map(PairDescription::parse);
 }
 
+const EVALUATOR: &str = "tiny-evaluator-pre";
+
+/// Loads the small evaluator of the tests, in which one file has these bytes.
+fn with_evaluator(name: &str, bytes: &[u8]) {
+    with_file(name, bytes, |path| {
+        let folder = path.parent().unwrap();
+        let other = if name == "config.json" { "model.safetensors" } else { "config.json" };
+        std::fs::write(folder.join(other), &data(EVALUATOR, other)[0]).unwrap();
+        let _ = Evaluator::load(folder);
+    });
+}
+
+fn run_evaluator_config(bytes: &[u8]) {
+    with_evaluator("config.json", bytes);
+}
+
+fn run_evaluator_weights(bytes: &[u8]) {
+    with_evaluator("model.safetensors", bytes);
+}
+
+fn run_picture(bytes: &[u8]) {
+    if let Ok(picture) = Picture::decode(bytes) {
+        picture.cropped(8, 8, stitch_engine::media::frames::Filter::Bicubic);
+    }
+}
+
+fn run_video_list(bytes: &[u8]) {
+    with_file("videos.jsonl", bytes, |path| {
+        let folder = path.parent().unwrap();
+        for name in ["a.npy", "b.npy"] {
+            std::fs::write(folder.join(name), &data("features", "plain-f4.npy")[0]).unwrap();
+        }
+        let about = About { rate: Some(1.0), ..About::default() };
+        let features = Folder::open(folder, &about).unwrap();
+        if let Ok(list) = VideoList::read(path, &features, &Silent) {
+            assert_eq!(list.found.len(), list.videos.len());
+        }
+    });
+}
+
+fn run_info_json(bytes: &[u8]) {
+    with_file("a.info.json", bytes, |path| {
+        assert!(!hint(&path.with_file_name("a.mp4")).is_empty())
+    });
+}
+
+fn run_demonstration(bytes: &[u8]) {
+    if let Ok(demonstration) = json::read(bytes) {
+        let played = demonstration.cuts().count();
+        assert!(played > 0 || demonstration.gaps().count() == demonstration.steps.len());
+    }
+}
+
+fn run_study(bytes: &[u8]) {
+    with_file("study.json", bytes, |path| {
+        if let Ok(study) = Study::open(path.parent().unwrap()) {
+            assert!(study.plan.pairs.iter().all(|pair| pair.sample < study.plan.samples.len()));
+            csv(&study.answers().unwrap());
+        }
+    });
+}
+
 fn encoder() -> EncoderId {
     EncoderId { name: "fake".into(), dim: 2, weights: "none".into() }
 }
@@ -219,6 +317,7 @@ fn library() -> &'static TempDir {
         library.record(&record, &outcome).unwrap();
         let calibration = Calibration::of("mini");
         library.write_calibration(&library.calibration_file(), calibration).unwrap();
+        library.pool().unwrap(); // writes its file
         folder
     })
 }
@@ -234,12 +333,23 @@ fn indexed(video: u32) -> Indexed {
             seconds: rows.clone(),
             text: rows.clone(),
             clip: rows,
+            appearance: Features::zeros(appearance::DIM, 3),
             footage: Footage::default(),
             agreement: Agreement::default(),
         },
         narration_by: None,
         steps_by: "rules".into(),
     }
+}
+
+/// The name of the file with the features of all videos.
+fn pool_file() -> &'static str {
+    static NAME: OnceLock<String> = OnceLock::new();
+    NAME.get_or_init(|| {
+        let files = std::fs::read_dir(library().path()).unwrap();
+        let mut names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
+        names.find(|name| name.starts_with("pool-")).unwrap()
+    })
 }
 
 fn library_file(name: &str) -> Vec<u8> {
@@ -250,7 +360,7 @@ fn library_file(name: &str) -> Vec<u8> {
 fn with_library(name: &str, bytes: &[u8]) {
     let folder = temporary();
     std::fs::create_dir(folder.path().join("features")).unwrap();
-    for file in ["library.db", "calibration.json", FEATURES] {
+    for file in ["library.db", "calibration.json", FEATURES, pool_file()] {
         std::fs::copy(library().path().join(file), folder.path().join(file)).unwrap();
     }
     std::fs::write(folder.path().join(name), bytes).unwrap();

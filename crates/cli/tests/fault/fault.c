@@ -5,7 +5,8 @@
    FAULT_COUNTER  a file of eight bytes that holds the count
    FAULT_AT       which operation fails, from 1 on; 0 for none
    FAULT_KIND     fail: it reports EIO and does nothing; tear: half of a write is made, then ENOSPC;
-                  kill: half of a write is made, then the process is killed */
+                  kill: half of a write is made, then the program and the one that began all are killed
+   FAULT_ROOT     set here: the process that began all */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -27,15 +28,18 @@ __attribute__((constructor)) static void begin(void) {
     kind = getenv("FAULT_KIND");
     int fd = file ? open(file, O_RDWR | O_CLOEXEC) : -1;
     if (fd < 0 || !number || !folder || !kind) return;
+    char root[32];
+    snprintf(root, sizeof root, "%d", getpid());
+    setenv("FAULT_ROOT", root, 0);
     at = strtoull(number, NULL, 10);
     void *map = mmap(NULL, sizeof *counter, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (map != MAP_FAILED) counter = map;
     close(fd);
 }
 
-/* Whether this operation is the one that fails. */
+/* Whether this operation is the one that fails. A relative path is below the folder, where all begins. */
 static int is_due(const char *path) {
-    if (!counter || strncmp(path, folder, strlen(folder))) return 0;
+    if (!counter || (*path == '/' && strncmp(path, folder, strlen(folder)))) return 0;
     return __atomic_add_fetch(counter, 1, __ATOMIC_SEQ_CST) == at;
 }
 
@@ -49,7 +53,10 @@ static int is_due_for(int fd) {
 }
 
 static int fault(void) {
-    if (!strcmp(kind, "kill")) kill(getpid(), SIGKILL);
+    if (!strcmp(kind, "kill")) {
+        kill(atoi(getenv("FAULT_ROOT")), SIGKILL);
+        kill(getpid(), SIGKILL);
+    }
     errno = strcmp(kind, "tear") ? EIO : ENOSPC;
     return -1;
 }

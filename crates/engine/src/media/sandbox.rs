@@ -1,5 +1,5 @@
-//! Landlock, where the kernel has it: ffmpeg and ffprobe open the files of their task, the system's
-//! libraries and fonts, and nothing else, and they reach no network.
+//! What ffmpeg and ffprobe may do: their memory is limited, and where the kernel has Landlock they open the
+//! files of their task, the system's libraries and fonts, and nothing else, and reach no network.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -32,9 +32,13 @@ const HOME_FONTS: [&str; 3] = [".fonts", ".local/share/fonts", ".cache/fontconfi
 /// Set to `off`, there is no sandbox.
 const VARIABLE: &str = "STITCH_SANDBOX";
 
+/// What they may allocate: a small file must not fill the machine's memory. A frame of 8K video in 10 bits has
+/// 100 MB, and a decoder keeps up to 17 of them.
+pub(super) const MAX_MEMORY: u64 = 8 << 30;
+
 /// Why a program runs without a sandbox; none if it has one.
 pub(super) fn missing(program: Program) -> Option<&'static str> {
-    if !matches!(program, Program::Ffmpeg | Program::Ffprobe) {
+    if !decodes(program) {
         return Some("it reads no foreign file");
     }
     if std::env::var_os(VARIABLE).is_some_and(|value| value == "off") {
@@ -50,6 +54,10 @@ pub(super) fn missing(program: Program) -> Option<&'static str> {
     }
 }
 
+fn decodes(program: Program) -> bool {
+    matches!(program, Program::Ffmpeg | Program::Ffprobe)
+}
+
 /// The file that is started, links followed.
 fn located(program: Program) -> Option<PathBuf> {
     let name = PathBuf::from(program.file());
@@ -60,8 +68,11 @@ fn located(program: Program) -> Option<PathBuf> {
     std::env::split_paths(&path).find_map(|folder| folder.join(&name).canonicalize().ok())
 }
 
-/// Restricts the program that the command starts to the files of its task.
+/// Restricts the program that the command starts to the files of its task, and its memory.
 pub(super) fn confine(command: &mut Command, program: Program, access: &Access) -> io::Result<()> {
+    if decodes(program) {
+        kernel::limit_memory(command);
+    }
     match missing(program) {
         None => kernel::confine(command, access),
         Some(_) => Ok(()),
@@ -84,6 +95,8 @@ mod kernel {
         RulesetCreated, RulesetCreatedAttr, RulesetError, path_beneath_rules,
     };
 
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
     use super::*;
 
     /// The version that also keeps programs from TCP (Linux 6.7); an older kernel does what it can.
@@ -92,6 +105,18 @@ mod kernel {
     pub fn is_supported() -> bool {
         let ruleset = Ruleset::default().set_compatibility(CompatLevel::HardRequirement);
         ruleset.handle_access(AccessFs::ReadFile).and_then(Ruleset::create).is_ok()
+    }
+
+    pub fn limit_memory(command: &mut Command) {
+        // SAFETY: between fork and exec the closure makes two system calls and allocates nothing.
+        unsafe {
+            command.pre_exec(|| {
+                let allowed = getrlimit(Resource::Data).maximum.unwrap_or(MAX_MEMORY);
+                let maximum = Some(allowed.min(MAX_MEMORY));
+                let limit = Rlimit { current: maximum, maximum };
+                setrlimit(Resource::Data, limit).map_err(io::Error::from)
+            });
+        }
     }
 
     pub fn confine(command: &mut Command, access: &Access) -> io::Result<()> {
@@ -125,6 +150,8 @@ mod kernel {
     pub fn is_supported() -> bool {
         false
     }
+
+    pub fn limit_memory(_: &mut Command) {}
 
     pub fn confine(_: &mut Command, _: &Access) -> io::Result<()> {
         Ok(())

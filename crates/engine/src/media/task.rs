@@ -57,6 +57,9 @@ fn die_with_parent(command: &mut Command) {
     }
 }
 
+/// What a program whose output is kept whole may write: more than subtitles (50 MiB) may have.
+const MAX_OUTPUT: usize = 64 << 20;
+
 /// The containers that are read. None of them opens other files or addresses, as playlists do (HLS,
 /// DASH, ffconcat, SDP), whatever a file's name says.
 const CONTAINERS: &str = "mov,matroska,avi,mpegts,mpeg,mpegvideo,m4v,h264,hevc,av1,obu,ivf,mjpeg,flv,\
@@ -146,6 +149,10 @@ impl Task {
             match running.read(&mut chunk, progress)? {
                 0 => break,
                 count => output.extend_from_slice(&chunk[..count]),
+            }
+            if output.len() > MAX_OUTPUT {
+                let message = format!("it wrote more than {} MiB", MAX_OUTPUT >> 20);
+                return Err(MediaError::Failed { program: running.program, message });
             }
         }
         running.finish(progress).map(|()| output)
@@ -307,10 +314,28 @@ mod tests {
             assert!(matches!(ended, Err(MediaError::TimedOut { .. })), "{ended:?}");
         }
         let mut endless = Task::new(Program::Ffprobe);
-        endless.command = Command::new("yes");
+        endless.command = Command::new("sh");
+        endless.command.args(["-c", "while :; do echo; done"]);
         endless.limit = Duration::from_millis(50);
         let ended = endless.run(&Silent).map(|output| output.len());
         assert!(matches!(ended, Err(MediaError::TimedOut { .. })), "{ended:?}");
+    }
+
+    #[test]
+    fn a_program_that_writes_without_end_is_ended() {
+        let endless = Task { command: Command::new("yes"), ..Task::new(Program::Ffmpeg) };
+        let ended = endless.run(&Silent).map(|output| output.len());
+        assert!(matches!(ended, Err(MediaError::Failed { .. })), "{ended:?}");
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn what_decodes_has_a_limit_of_memory() {
+        let mut command = Command::new("sh");
+        command.args(["-c", "ulimit -d"]);
+        let kilobytes = Task { command, ..Task::new(Program::Ffprobe) }.run(&Silent).unwrap();
+        let kilobytes: u64 = String::from_utf8(kilobytes).unwrap().trim().parse().unwrap();
+        assert!(kilobytes << 10 <= sandbox::MAX_MEMORY, "{kilobytes}");
     }
 
     #[test]
