@@ -40,5 +40,5 @@ export -f fuzz
 export folder program seconds
 
 printf '%-18s %12s %8s %8s\n' target executions edges corpus
-if [ $# -gt 0 ]; then printf '%s\n' "$@"; else "$program"; fi |
+if [ $# -gt 0 ]; then printf '%s\n' "$@"; else "$program" 2>/dev/null; fi |
   xargs -P "$(nproc)" -I NAME bash -euo pipefail -c 'fuzz NAME'

@@ -37,9 +37,9 @@ __attribute__((constructor)) static void begin(void) {
     close(fd);
 }
 
-/* Whether this operation is the one that fails. A relative path is below the folder, where all begins. */
+/* Whether this operation is the one that fails. */
 static int is_due(const char *path) {
-    if (!counter || (*path == '/' && strncmp(path, folder, strlen(folder)))) return 0;
+    if (!counter || strncmp(path, folder, strlen(folder))) return 0;
     return __atomic_add_fetch(counter, 1, __ATOMIC_SEQ_CST) == at;
 }
 
@@ -90,4 +90,7 @@ int ftruncate64(int fd, off64_t size) {
 
 int ftruncate(int fd, off_t size) { return ftruncate64(fd, size); }
 
-int rename(const char *from, const char *to) { return is_due(to) ? fault() : REAL(rename)(from, to); }
+/* A relative path is below the folder, where all begins. */
+int rename(const char *from, const char *to) {
+    return is_due(*to == '/' ? to : folder) ? fault() : REAL(rename)(from, to);
+}
