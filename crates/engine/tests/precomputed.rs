@@ -89,6 +89,17 @@ fn a_small_file_that_expands_to_a_huge_array_is_refused() {
     assert!(error.contains("expand to 32000128; save the array uncompressed"), "{error}");
 }
 
+#[test]
+fn a_header_that_nests_deep_takes_no_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("deep.npy");
+    let header = format!("{{{}\"\"\"'descr': '<f4'", "[".repeat(30));
+    let length = (header.len() as u16).to_le_bytes();
+    std::fs::write(&path, [b"\x93NUMPY\x01\x00", &length[..], header.as_bytes()].concat()).unwrap();
+    let error = arrays::read(&path, None).unwrap_err().to_string();
+    assert!(error.contains("its header nests too deep"), "{error}");
+}
+
 /// An encoder that gives all texts the same vector.
 struct Same(EncoderId);
 

@@ -20,6 +20,8 @@ const MAX_BYTES: u64 = 8 << 30;
 /// How many times the size of its file an array may have when it is expanded: features of real videos hardly shrink, and a file of
 /// a few kilobytes must not fill the memory.
 const MAX_RATIO: u64 = 100;
+/// Records nest so deep in the header of an npy file, `{[((`; the time to read it grows exponentially with the depth.
+const MAX_NESTING: usize = 4;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rows {
@@ -93,8 +95,13 @@ fn npy(mut reader: impl Read, length: u64) -> Result<Array, String> {
     let incomplete = |error: io::Error| format!("not a whole npy file ({error})");
     let mut start = Vec::new();
     reader.by_ref().take(12).read_to_end(&mut start).map_err(incomplete)?;
-    if header_length(&start) > length {
+    let header = header_length(&start);
+    if header > length {
         return Err(incomplete(io::ErrorKind::UnexpectedEof.into()));
+    }
+    reader.by_ref().take(header).read_to_end(&mut start).map_err(incomplete)?;
+    if nesting(&start) > MAX_NESTING {
+        return Err("its header nests too deep".into());
     }
     let file = NpyFile::new(io::Cursor::new(start).chain(reader)).map_err(incomplete)?;
     if file.header().uses_pickled_array() {
@@ -122,6 +129,20 @@ fn npy(mut reader: impl Read, length: u64) -> Result<Array, String> {
     }
     let data = floats(&bytes, size, kind.starts_with('>'));
     Ok(Array { data: if by_columns { transposed(&data, &shape) } else { data }, shape })
+}
+
+/// How deep brackets are open at most.
+fn nesting(header: &[u8]) -> usize {
+    let (mut depth, mut deepest) = (0usize, 0);
+    for byte in header {
+        match byte {
+            b'(' | b'[' | b'{' => depth += 1,
+            b')' | b']' | b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        deepest = deepest.max(depth);
+    }
+    deepest
 }
 
 /// What the first bytes of an npy file say, for which memory is reserved when it is read.
