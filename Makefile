@@ -6,7 +6,7 @@ CARGO ?= cargo
 ALL := --release --workspace
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint models suite slow interop quick bench setup browser fuzz-api load docs cuda dist
+.PHONY: help demo test lint models suite slow interop quick bench setup browser fuzz fuzz-api crash load docs cuda dist
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
@@ -23,6 +23,8 @@ lint: ## format, clippy without warnings, and the rules of ARCHITECTURE.md
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy $(ALL) --all-targets -- -D warnings
 	$(CARGO) xtask tidy
+	@if $(CARGO) deny --version >/dev/null 2>&1; then $(CARGO) deny --all-features check; else \
+		echo "lint: without cargo-deny, advisories about dependencies are not checked"; fi
 
 models: ## fetch the small library that the tests of picture encoders run on
 	$(CARGO) build $(ALL)
@@ -57,13 +59,27 @@ browser: ## the page in Chromium: watch, swap, export, the study; screenshots in
 	$(CARGO) build $(ALL)
 	@scripts/browser.sh
 
+fuzz: SECONDS := 4
+fuzz: ## every parser of foreign bytes under libFuzzer, SECONDS=n for each
+	@scripts/fuzz.sh $(SECONDS)
+
+crash: KILLS := 10
+crash: FAULTS := all
+crash: MUTATIONS := 500
+crash: ## every write, sync and rename of index and make fails; KILLS=n kills of each command; MUTATIONS=n mutated files
+	STITCH_FAULTS=$(FAULTS) STITCH_KILLS=$(KILLS) STITCH_MUTATIONS=$(MUTATIONS) \
+		$(CARGO) test $(ALL) --test crash --test mutations -- --nocapture
+
 fuzz-api: ## the server against its own OpenAPI description, by schemathesis
 	$(CARGO) build $(ALL)
 	@scripts/fuzz-api.sh
 
-load: ## 200 readers of video ranges, 20 jobs, and a kill -9 in between
+load: SECONDS := 60
+load: KILLS := 1
+load: ## 200 readers of video ranges and 20 jobs for SECONDS=n; the server is killed KILLS=n times
 	$(CARGO) build $(ALL)
-	@python3 tests/browser/load.py $${CARGO_TARGET_DIR:-target}/release/stitch $${CARGO_TARGET_DIR:-target}/load
+	@python3 tests/browser/load.py $${CARGO_TARGET_DIR:-target}/release/stitch $${CARGO_TARGET_DIR:-target}/load \
+		--seconds $(SECONDS) --kills $(KILLS)
 
 dist: ## pack the program for other machines: completions, manual pages, unit, SBOM, checksums
 	$(CARGO) build $(ALL)

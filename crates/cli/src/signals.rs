@@ -26,17 +26,21 @@ pub fn handle_interrupts() {
     }
 }
 
-/// Ends the program silently when its output is closed, as by `stitch … | head`.
+/// Ends the program when its output cannot be printed: silently if nobody reads it any more, as by `stitch … | head`.
 ///
 /// SIGPIPE itself stays ignored: a broken pipe to ffmpeg must be reported as an error.
 pub fn handle_closed_output() {
     let default_hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
         let message = panic.payload_as_str().unwrap_or_default();
-        if message.starts_with("failed printing to std") && message.contains("Broken pipe") {
-            #[allow(clippy::exit)] // nobody reads a message
-            std::process::exit(0);
+        let Some(failure) = message.strip_prefix("failed printing to std") else {
+            return default_hook(panic);
+        };
+        let is_closed = failure.contains("Broken pipe");
+        if let (false, Some(reason)) = (is_closed, failure.strip_prefix("out: ")) {
+            eprintln!("error: the output cannot be written: {reason}");
         }
-        default_hook(panic);
+        #[allow(clippy::exit)] // there is nothing left to print to
+        std::process::exit(if is_closed { 0 } else { 1 });
     }));
 }

@@ -8,6 +8,15 @@ use insta::assert_snapshot;
 const RECIPE: &str = "Vegetable soup\n\n1. Chop the onion\n2. Fry the onion\n3. Boil the carrot\n";
 
 #[test]
+fn output_that_cannot_be_written_is_an_error() {
+    let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+    let done = Home::new().command(&["models", "list"]).stdout(full).output().unwrap();
+    let said = String::from_utf8_lossy(&done.stderr);
+    assert_eq!(done.status.code(), Some(1), "{said}");
+    assert!(said.contains("error: the output cannot be written: No space left"), "{said}");
+}
+
+#[test]
 fn help_reads_well() {
     let home = Home::new();
     let help = |arguments: &[&str]| home.prints(arguments);

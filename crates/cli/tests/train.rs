@@ -7,39 +7,6 @@ use std::process::Command;
 
 use common::Home;
 
-const SPOKEN: [[&str; 4]; 8] = [
-    ["Chop the onion.", "Fry the onion in a pan.", "Add the stock.", "Serve the soup."],
-    ["Peel the carrot.", "Chop the carrot.", "Boil the carrot in water.", "Serve the carrot."],
-    ["Saw the board.", "Sand the board.", "Paint the board.", "Hang up the board."],
-    ["Wash the rice.", "Boil the rice.", "Stir in the butter.", "Serve the rice."],
-    ["Dig the bed.", "Sow the seeds.", "Water the seeds.", "Pull the weeds."],
-    ["Mix the batter.", "Heat the pan.", "Fry the pancake.", "Serve the pancake."],
-    ["Measure the shelf.", "Saw the shelf.", "Drill the holes.", "Screw on the shelf."],
-    ["Fill the pot.", "Plant the basil.", "Water the basil.", "Cut the basil."],
-];
-
-/// Eight indexed videos, and procedures of them in `procedures.jsonl`.
-fn home() -> Home {
-    let home = Home::new();
-    for (number, spoken) in SPOKEN.iter().enumerate() {
-        home.video(&format!("videos/video {number}.mp4"), number, spoken);
-    }
-    home.run(&["index", "videos"]).success();
-    home.mix();
-    let all = std::fs::read_to_string(home.path("procedures.jsonl")).unwrap();
-    let mut lines: Vec<&str> = all.lines().collect();
-    lines.sort_unstable();
-    assert!(lines.len() >= 6, "{all}");
-    let part = |(number, line): (usize, &&str)| {
-        let split = if number < lines.len() - 3 { "train" } else { "held-out" };
-        line.replace("\"split\":\"train\"", "\"split\":\"held-out\"")
-            .replace("\"split\":\"held-out\"", &format!("\"split\":\"{split}\""))
-    };
-    let parted: Vec<String> = lines.iter().enumerate().map(part).collect();
-    home.write("procedures.jsonl", parted.join("\n") + "\n");
-    home
-}
-
 /// Long enough to be killed in the middle of, and quick.
 const TRAIN: [&str; 18] = [
     "train",
@@ -74,7 +41,7 @@ fn interrupt(home: &Home, arguments: &[&str], epoch: &str, signal: &str) {
 
 #[test]
 fn a_killed_training_goes_on_and_ends_with_the_same_weights() {
-    let home = home();
+    let home = Home::with_procedures();
     home.run(&arguments("whole", &[])).success();
     let model = |out: &str| std::fs::read(home.path(out).join("model.safetensors")).unwrap();
     for (out, epoch, signal) in [("killed", "7", "-KILL"), ("stopped", "19", "-INT")] {
@@ -96,7 +63,7 @@ fn a_killed_training_goes_on_and_ends_with_the_same_weights() {
 
 #[test]
 fn a_model_has_all_its_files_and_judges_by_default() {
-    let home = home();
+    let home = Home::with_procedures();
     let out = home.path("home/models/my-evaluator");
     let done = home.run(&arguments("home/models/my-evaluator", &["--domain", "soup"])).success();
     let said = String::from_utf8_lossy(&done.get_output().stdout).into_owned();
@@ -136,7 +103,7 @@ fn is_train(line: &str) -> bool {
 
 #[test]
 fn what_is_wrong_with_the_data_is_told() {
-    let home = home();
+    let home = Home::with_procedures();
     let all = home.fails(&arguments("out", &["--whole", "1"]), 2);
     assert!(all.contains("it must be from 0 to 0.9"), "{all}");
     let out = ["--data", "other.jsonl"];
@@ -198,7 +165,7 @@ fn what_is_wrong_with_the_data_is_told() {
 
 #[test]
 fn features_that_are_none_are_told_with_their_file() {
-    let home = home();
+    let home = Home::with_procedures();
     let folder = home.path("home/library");
     let forget_pool = || {
         for entry in std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()) {
@@ -232,7 +199,7 @@ fn features_that_are_none_are_told_with_their_file() {
 
 #[test]
 fn a_checkpoint_or_a_model_of_another_training_is_kept() {
-    let home = home();
+    let home = Home::with_procedures();
     interrupt(&home, &arguments("out", &[]), "5", "-KILL");
     let before = std::fs::read(home.path("out/checkpoint.safetensors")).unwrap();
     let other = arguments("out", &["--rate", "0.01"]);
@@ -255,7 +222,7 @@ fn a_checkpoint_or_a_model_of_another_training_is_kept() {
 /// No file may be larger than so many KiB: what a full disk looks like to a program, without one.
 #[test]
 fn a_full_disk_leaves_the_last_checkpoint_and_the_run_goes_on_later() {
-    let home = home();
+    let home = Home::with_procedures();
     home.run(&arguments("whole", &[])).success();
     interrupt(&home, &arguments("out", &[]), "3", "-KILL");
     let before = std::fs::read(home.path("out/checkpoint.safetensors")).unwrap();

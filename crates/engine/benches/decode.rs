@@ -9,6 +9,7 @@ use std::error::Error;
 use std::path::Path;
 
 use stitch_engine::media::frames::{Decode, Filter, Fit, Frames, Sampling};
+use stitch_engine::progress::Silent;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1).filter(|argument| argument != "--bench");
@@ -19,7 +20,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let sampling =
         Sampling { fps, width, height, fit: Fit::Squash, filter: Filter::Bicubic, decode };
     let mut pictures = 0u64;
-    for frame in Frames::open(Path::new(&path), &sampling)? {
+    for frame in Frames::open(Path::new(&path), &sampling, &Silent)? {
         frame?;
         pictures += 1;
     }

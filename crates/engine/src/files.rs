@@ -58,15 +58,19 @@ pub fn temporary(folder: &Path, suffix: &str) -> io::Result<NamedTempFile> {
 
 /// Syncs a finished temporary file and gives it its name. To another disk it is copied.
 pub fn persist(temporary: NamedTempFile, path: &Path) -> Result<(), FileError> {
-    let renamed = temporary.as_file().sync_all().and_then(|()| match temporary.persist(path) {
-        Ok(_) => sync_folder(folder_of(path)).map(|()| None),
-        Err(e) if e.error.kind() == io::ErrorKind::CrossesDevices => Ok(Some(e.file)),
-        Err(e) => Err(e.error),
+    let (file, mut temporary) = temporary.into_parts();
+    let renamed = file.sync_all().and_then(|()| match std::fs::rename(&temporary, path) {
+        Ok(()) => {
+            temporary.disable_cleanup(true);
+            sync_folder(folder_of(path)).map(|()| true)
+        }
+        Err(e) if e.kind() == io::ErrorKind::CrossesDevices => Ok(false),
+        Err(e) => Err(e),
     });
     match renamed.map_err(FileError::at(path))? {
-        None => Ok(()),
-        Some(file) => {
-            let mut source = file.reopen().map_err(FileError::at(path))?;
+        true => Ok(()),
+        false => {
+            let mut source = File::open(&temporary).map_err(FileError::at(path))?;
             write_whole_with(path, |target| io::copy(&mut source, target).map(drop))
         }
     }

@@ -1,6 +1,7 @@
 //! Features computed elsewhere are read from every form, and what does not fit is told with
 //! numbers. The files are made by recipes/golden/features.py.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use stitch_core::features::Features;
@@ -64,6 +65,39 @@ fn what_holds_no_rows_is_told() {
         error.replace(&folder, "FOLDER")
     });
     insta::assert_snapshot!(said.collect::<Vec<_>>().join("\n"));
+}
+
+#[test]
+fn a_small_file_that_expands_to_a_huge_array_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("bomb.npz");
+    let header =
+        format!("{:<117}\n", "{'descr': '<f4', 'fortran_order': False, 'shape': (4000000, 2), }");
+    let mut npy = b"\x93NUMPY\x01\x00\x76\x00".to_vec();
+    npy.extend(header.bytes());
+    npy.resize(npy.len() + 32_000_000, 0);
+    let mut archive = zip::ZipWriter::new(std::fs::File::create(&path).unwrap());
+    archive.start_file("features.npy", zip::write::SimpleFileOptions::default()).unwrap();
+    archive.write_all(&npy).unwrap();
+    archive.finish().unwrap();
+    assert!(path.metadata().unwrap().len() < 100_000);
+    let header = folder.path().join("header.npy");
+    std::fs::write(&header, b"\x93NUMPY\x02\x00\xff\xff\xff\xff{}").unwrap();
+    let error = arrays::read(&header, None).unwrap_err().to_string();
+    assert!(error.contains("not a whole npy file"), "{error}");
+    let error = arrays::read(&path, None).unwrap_err().to_string();
+    assert!(error.contains("expand to 32000128; save the array uncompressed"), "{error}");
+}
+
+#[test]
+fn a_header_that_nests_deep_takes_no_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("deep.npy");
+    let header = format!("{{{}\"\"\"'descr': '<f4'", "[".repeat(30));
+    let length = (header.len() as u16).to_le_bytes();
+    std::fs::write(&path, [b"\x93NUMPY\x01\x00", &length[..], header.as_bytes()].concat()).unwrap();
+    let error = arrays::read(&path, None).unwrap_err().to_string();
+    assert!(error.contains("its header nests too deep"), "{error}");
 }
 
 /// An encoder that gives all texts the same vector.

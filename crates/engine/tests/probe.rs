@@ -183,7 +183,7 @@ fn playlists_are_refused_and_nothing_they_name_is_opened() {
         std::fs::write(place(name), text).unwrap();
         let reason = refused(&place(name));
         assert!(reason.contains("playlist"), "{name}: {reason}");
-        let sampled = Frames::open(&place(name), &SAMPLING).unwrap().next();
+        let sampled = Frames::open(&place(name), &SAMPLING, &Silent).unwrap().next();
         assert!(matches!(sampled, Some(Err(MediaError::Failed { .. }))), "{name}: {sampled:?}");
         assert!(matches!(thumbnail(&place(name), 0, 32, &Silent), Err(MediaError::Failed { .. })));
         assert!(AudioReader::speech(&place(name)).unwrap().finish(&Silent).is_err());
@@ -217,15 +217,16 @@ fn samples_frames_evenly_and_can_be_left_early() {
     let folder = tempfile::tempdir().unwrap();
     let path = plain(folder.path(), "red.mp4", "red", "64x48", "2");
     let sampling = SAMPLING;
-    let frames: Vec<_> = Frames::open(&path, &sampling).unwrap().map(Result::unwrap).collect();
+    let frames: Vec<_> =
+        Frames::open(&path, &sampling, &Silent).unwrap().map(Result::unwrap).collect();
     assert_eq!(frames.len(), 16);
     assert!(frames[3][0] > 240 && frames[3][1] < 20 && frames[3].len() == 8 * 6 * 3);
     for decode in [Decode::Fast, Decode::Keyframes] {
         let sampling = Sampling { decode, fit: Fit::Crop, ..sampling };
-        let count = Frames::open(&path, &sampling).unwrap().map(Result::unwrap).count();
+        let count = Frames::open(&path, &sampling, &Silent).unwrap().map(Result::unwrap).count();
         assert!(count >= 1, "{decode:?}: {count}");
     }
-    drop(Frames::open(&path, &sampling).unwrap().next());
-    let gone = Frames::open(&folder.path().join("gone.mp4"), &sampling).unwrap().next();
+    drop(Frames::open(&path, &sampling, &Silent).unwrap().next());
+    let gone = Frames::open(&folder.path().join("gone.mp4"), &sampling, &Silent).unwrap().next();
     assert!(matches!(gone, Some(Err(MediaError::Failed { .. }))), "{gone:?}");
 }

@@ -153,6 +153,13 @@ fn replace(bytes: Vec<u8>, from: &str, to: &str) -> Vec<u8> {
 }
 
 #[test]
+fn a_tokenizer_whose_decoder_is_no_json_is_refused() {
+    let wrong = |bytes| replace(bytes, "\"decoder\": null", "\"decoder\": unll");
+    let said = broken("tokenizer.json", wrong);
+    assert!(said.contains("MODEL/tokenizer.json: expected value at line"), "{said}");
+}
+
+#[test]
 fn a_broken_model_says_what_is_wrong() {
     let weights = "model.safetensors";
     let renamed = |bytes| replace(bytes, "attn.q.weight", "attn.Q.weight");

@@ -6,10 +6,18 @@ use tokenizers::{Tokenizer, TruncationParams};
 
 use crate::error::{NnError, Result};
 
+/// The tokenizer in this file, as it is.
+pub fn read(path: &Path) -> tokenizers::Result<Tokenizer> {
+    let bytes = std::fs::read(path)?;
+    // The tokenizer's own reader panics where a decoder is no JSON.
+    serde_json::from_slice::<serde_json::Value>(&bytes)?;
+    Tokenizer::from_bytes(bytes)
+}
+
 /// The tokenizer in this file, cutting texts at `max_tokens` and padding none, whatever the file says
 /// of that.
 pub fn load(path: &Path, max_tokens: usize) -> Result<Tokenizer> {
-    let mut tokenizer = Tokenizer::from_file(path).map_err(unusable(path))?;
+    let mut tokenizer = read(path).map_err(unusable(path))?;
     tokenizer.with_padding(None);
     let truncation = TruncationParams { max_length: max_tokens, ..Default::default() };
     tokenizer.with_truncation(Some(truncation)).map_err(unusable(path))?;

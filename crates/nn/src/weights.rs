@@ -41,7 +41,8 @@ impl Weights {
             return Err(NnError::Pickle { path });
         }
         let file = File::open(&path).map_err(FileError::at(&path))?;
-        // SAFETY: models are replaced by renaming, never written in place, so the bytes stay.
+        // SAFETY: what this program writes is replaced by renaming, so the bytes stay. A file of the user that
+        // somebody else changes meanwhile gives other numbers or ends the program (SECURITY.md).
         let map = unsafe { Mmap::map(&file) }.map_err(FileError::at(&path))?;
         Self::new(path, Box::new(map))
     }

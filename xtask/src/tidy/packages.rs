@@ -20,7 +20,7 @@ const ARROWS: [(&str, &[&str]); 9] = [
     ("crates/lab", &["core", "nn", "engine", "world"]),
     ("crates/server", &["core", "nn", "engine"]),
     ("crates/cli", &["core", "nn", "engine", "world", "lab", "server"]),
-    ("fuzz", &["engine"]),
+    ("fuzz", &["core", "nn", "engine", "server"]),
     ("xtask", &[]),
 ];
 

@@ -20,6 +20,18 @@ const SPOKEN: [[&str; 3]; 3] = [
     ["Saw the board.", "Sand the board.", "Paint the board."],
 ];
 
+/// What is said in videos of eight procedures.
+const PROCEDURES: [[&str; 4]; 8] = [
+    ["Chop the onion.", "Fry the onion in a pan.", "Add the stock.", "Serve the soup."],
+    ["Peel the carrot.", "Chop the carrot.", "Boil the carrot in water.", "Serve the carrot."],
+    ["Saw the board.", "Sand the board.", "Paint the board.", "Hang up the board."],
+    ["Wash the rice.", "Boil the rice.", "Stir in the butter.", "Serve the rice."],
+    ["Dig the bed.", "Sow the seeds.", "Water the seeds.", "Pull the weeds."],
+    ["Mix the batter.", "Heat the pan.", "Fry the pancake.", "Serve the pancake."],
+    ["Measure the shelf.", "Saw the shelf.", "Drill the holes.", "Screw on the shelf."],
+    ["Fill the pot.", "Plant the basil.", "Water the basil.", "Cut the basil."],
+];
+
 impl Home {
     /// With the sentence model, without videos.
     pub fn new() -> Self {
@@ -50,15 +62,37 @@ impl Home {
         home
     }
 
+    /// Eight indexed videos, and procedures of them in `procedures.jsonl`.
+    pub fn with_procedures() -> Self {
+        let home = Self::new();
+        for (number, spoken) in PROCEDURES.iter().enumerate() {
+            home.video(&format!("videos/video {number}.mp4"), number, spoken);
+        }
+        home.run(&["index", "videos"]).success();
+        home.mix();
+        let all = std::fs::read_to_string(home.path("procedures.jsonl")).unwrap();
+        let mut lines: Vec<&str> = all.lines().collect();
+        lines.sort_unstable();
+        assert!(lines.len() >= 6, "{all}");
+        let part = |(number, line): (usize, &&str)| {
+            let split = if number < lines.len() - 3 { "train" } else { "held-out" };
+            line.replace("\"split\":\"train\"", "\"split\":\"held-out\"")
+                .replace("\"split\":\"held-out\"", &format!("\"split\":\"{split}\""))
+        };
+        let parted: Vec<String> = lines.iter().enumerate().map(part).collect();
+        home.write("procedures.jsonl", parted.join("\n") + "\n");
+        home
+    }
+
     /// Whole videos as procedures, in `procedures.jsonl`. Which video is held out hangs on its bytes,
-    /// and so on the ffmpeg that made it: with the first seed that gives both parts a video.
-    pub fn mix(&self) {
-        let mix = |seed: &str| {
+    /// and so on the ffmpeg that made it: with the first seed that gives both parts a video, which is returned.
+    pub fn mix(&self) -> &'static str {
+        let mix = |seed: &&str| {
             let arguments =
                 ["dataset", "mix", "--builder", "none", "--held-out", "0.3", "--seed", seed];
             self.command(&arguments).output().unwrap().status.success()
         };
-        assert!(["0", "1", "2", "3", "4", "5", "6", "7"].into_iter().any(mix));
+        ["0", "1", "2", "3", "4", "5", "6", "7"].into_iter().find(mix).unwrap()
     }
 
     pub fn path(&self, name: &str) -> PathBuf {

@@ -8,7 +8,7 @@ pub mod precomputed;
 pub mod two_towers;
 pub mod mini;
 mod clip;
-mod onnx_pair;
+pub mod onnx_pair;
 mod onnx_layout;
 pub mod narration;
 mod load;

@@ -35,6 +35,17 @@ pub struct PairDescription {
     pub text: TextDescription,
 }
 
+impl PairDescription {
+    /// The text of an encoder.toml; the error says what is wrong with it.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let description: Self = toml::from_str(text).map_err(|error| error.to_string())?;
+        match description.dim.filter(|dim| !(1..=1 << 20).contains(dim)) {
+            Some(dim) => Err(format!("dim = {dim} is no length of a vector")),
+            None => Ok(description),
+        }
+    }
+}
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ImageDescription {
@@ -163,11 +174,7 @@ enum Values {
 pub fn load(folder: &Path, name: &str, towers: Towers, runtime: Runtime) -> Result<TwoTowers> {
     let path = folder.join(FILE);
     let text = std::fs::read_to_string(&path).map_err(FileError::at(&path))?;
-    let description: PairDescription =
-        toml::from_str(&text).map_err(|error| wrong(folder, error.to_string()))?;
-    if let Some(dim) = description.dim.filter(|dim| !(1..=1 << 20).contains(dim)) {
-        return Err(wrong(folder, format!("dim = {dim} is no length of a vector")).into());
-    }
+    let description = PairDescription::parse(&text).map_err(|reason| wrong(folder, reason))?;
     open((folder, name), towers, runtime, description, text.as_bytes())
 }
 

@@ -61,7 +61,7 @@ impl Encoder for TwoTowers {
         let sampling = Sampling { fps: f64::from(fps), width, height, fit, filter, decode };
         // Decoding goes on while frames are encoded, but never far ahead of it.
         let (sender, receiver) = sync_channel(MAX_WAITING * frames);
-        let frames = Frames::open(video.path, &sampling)?;
+        let frames = Frames::open(video.path, &sampling, progress)?;
         std::thread::scope(|scope| {
             // Once the receiver is gone, no more is decoded, and dropping the frames ends the process.
             scope.spawn(move || frames.map(|frame| sender.send(frame)).find(Result::is_err));

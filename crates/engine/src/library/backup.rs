@@ -15,17 +15,21 @@ const MAX_ATTEMPTS: usize = 3;
 
 impl Library {
     /// Copies the library into a new folder: the database as of one moment, the features that it names, the
-    /// calibration, and what the page keeps.
+    /// calibration, and what the page keeps. The folder gets its name when all is in it.
     pub fn backup(&self, to: &Path) -> Result<(), LibraryError> {
-        fs::create_dir(to).map_err(|error| match error.kind() {
-            io::ErrorKind::AlreadyExists => {
-                FileError::at(to)(io::Error::other("exists already; name a new folder"))
-            }
-            _ => FileError::at(to)(error),
-        })?;
-        self.copy_all(to).inspect_err(|_| {
-            let _ = fs::remove_dir_all(to);
-        })
+        if to.exists() {
+            let error = io::Error::other("exists already; name a new folder");
+            return Err(FileError::at(to)(error).into());
+        }
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(UNFINISHED);
+        #[cfg(unix)] // temporary folders are private by default, a backup need not be
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o777));
+        let mut copy = builder.tempdir_in(folder_of(to)).map_err(FileError::at(to))?;
+        self.copy_all(copy.path())?;
+        fs::rename(copy.path(), to).map_err(FileError::at(to))?;
+        copy.disable_cleanup(true);
+        Ok(sync_folder(folder_of(to)).map_err(FileError::at(to))?)
     }
 
     fn copy_all(&self, to: &Path) -> Result<(), LibraryError> {
@@ -43,7 +47,6 @@ impl Library {
         copied
     }
 
-    /// The database gets its name last, so that a copy that was interrupted is no library.
     fn copy_videos(&self, to: &Path) -> Result<(), LibraryError> {
         let (copy, file) = (to.join("library.copy"), to.join("library.db"));
         let _ = fs::remove_file(&copy);
@@ -61,8 +64,7 @@ impl Library {
             sync_folder(&folder)?;
             fs::File::open(&copy)?.sync_all()?;
             fs::rename(&copy, &file)?;
-            sync_folder(to)?;
-            sync_folder(folder_of(to))
+            sync_folder(to)
         };
         Ok(name().map_err(FileError::at(&file))?)
     }

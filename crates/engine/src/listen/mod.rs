@@ -36,11 +36,20 @@ pub enum ListenError {
     )]
     Language { wanted: String, model: String, known: String },
     #[error(transparent)]
-    Media(#[from] MediaError),
+    Media(MediaError),
     #[error("no threads to listen with: {0}")]
     Threads(#[from] rayon::ThreadPoolBuildError),
     #[error(transparent)]
     Stopped(#[from] Stopped),
+}
+
+impl From<MediaError> for ListenError {
+    fn from(error: MediaError) -> Self {
+        match error {
+            MediaError::Stopped(stopped) => Self::Stopped(stopped),
+            other => Self::Media(other),
+        }
+    }
 }
 
 /// A word with alternatives that the decoder found nearly as likely.

@@ -81,8 +81,7 @@ impl<'a> Session<'a> {
         let mut samples = vec![0.0; BLOCKS_PER_READ * BLOCK_SAMPLES];
         let mut reads = 0;
         loop {
-            progress.check()?;
-            let count = sound.read(&mut samples)?;
+            let count = sound.read(&mut samples, progress)?;
             let heard = &samples[..count];
             self.enter(packer.push(heard, &vad.forward(heard)), progress)?;
             if count < samples.len() {

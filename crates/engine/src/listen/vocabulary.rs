@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use stitch_nn::tokenizer;
 use stitch_nn::whisper::WhisperConfig;
 use tokenizers::Tokenizer;
 
@@ -41,7 +42,7 @@ impl Vocabulary {
     pub fn load(folder: &Path, config: &WhisperConfig) -> Result<Self, NnError> {
         let path = folder.join("tokenizer.json");
         let broken = |reason: String| NnError::Tokenizer { path: path.clone(), reason };
-        let tokenizer = Tokenizer::from_file(&path).map_err(|error| broken(error.to_string()))?;
+        let tokenizer = tokenizer::read(&path).map_err(|error| broken(error.to_string()))?;
         let find = |name: &str| {
             let id = tokenizer.token_to_id(name);
             id.filter(|id| (*id as usize) < config.vocab_size)

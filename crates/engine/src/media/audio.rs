@@ -55,9 +55,9 @@ impl AudioReader {
 
     /// Fills the buffer and returns how many samples came; fewer than fit are the last ones.
     /// Samples that are not finite become 0.
-    pub fn read(&mut self, samples: &mut [f32]) -> Result<usize> {
+    pub fn read(&mut self, samples: &mut [f32], progress: &dyn Progress) -> Result<usize> {
         let mut bytes = vec![0; samples.len() * 4];
-        let have = self.running.fill(&mut bytes)?;
+        let have = self.running.fill(&mut bytes, progress)?;
         let (decoded, _) = bytes[..have].as_chunks::<4>();
         for (sample, bytes) in samples.iter_mut().zip(decoded) {
             let x = f32::from_le_bytes(*bytes);

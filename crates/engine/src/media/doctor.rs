@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{Program, VideoEncoder};
+use super::{Program, VideoEncoder, sandbox};
 
 /// The result of one check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -24,7 +24,20 @@ pub fn examine() -> Vec<Finding> {
         findings.extend(abilities("-filters", &["subtitles", "loudnorm", "xfade", "gblur"]));
         findings.push(hardware_encoder());
     }
+    findings.push(sandbox());
     findings
+}
+
+/// Whether ffmpeg and ffprobe can open no other files than those that they are given.
+fn sandbox() -> Finding {
+    let missing = [Program::Ffmpeg, Program::Ffprobe].into_iter().find_map(sandbox::missing);
+    Finding {
+        what: "sandbox".into(),
+        well: missing.is_none(),
+        needed: false,
+        detail: missing.unwrap_or("Landlock: ffmpeg opens its input and output only").into(),
+        mend: Some("for videos of strangers, run stitch in a container".into()),
+    }
 }
 
 fn version(program: Program, needed: bool) -> Finding {

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use super::Result;
 use super::probe::unusable;
 use super::task::{Running, Task};
-use crate::progress::{Progress, Silent};
+use crate::progress::Progress;
 
 /// How much of the video is decoded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -65,26 +65,27 @@ pub struct Sampling {
 
 /// The frames of a video from one ffmpeg process: rows of red, green, blue bytes; frame `i` is shown at
 /// `i / fps` seconds. Dropping it ends the process.
-pub struct Frames {
+pub struct Frames<'a> {
     running: Option<Running>,
     bytes: usize,
+    progress: &'a dyn Progress,
 }
 
-impl Frames {
-    pub fn open(path: &Path, sampling: &Sampling) -> Result<Self> {
+impl<'a> Frames<'a> {
+    pub fn open(path: &Path, sampling: &Sampling, progress: &'a dyn Progress) -> Result<Self> {
         let bytes = 3 * sampling.width as usize * sampling.height as usize;
-        Ok(Self { running: Some(task(path, sampling).start()?), bytes })
+        Ok(Self { running: Some(task(path, sampling).start()?), bytes, progress })
     }
 }
 
-impl Iterator for Frames {
+impl Iterator for Frames<'_> {
     type Item = Result<Vec<u8>>;
 
     fn next(&mut self) -> Option<Self::Item> {
         let mut rgb = vec![0; self.bytes];
-        match self.running.as_mut()?.fill(&mut rgb) {
+        match self.running.as_mut()?.fill(&mut rgb, self.progress) {
             Ok(count) if count == self.bytes => Some(Ok(rgb)),
-            Ok(_) => self.running.take()?.finish(&Silent).err().map(Err),
+            Ok(_) => self.running.take()?.finish(self.progress).err().map(Err),
             Err(error) => {
                 self.running = None;
                 Some(Err(error))

@@ -8,13 +8,19 @@ use super::task::Task;
 use crate::progress::Progress;
 
 /// Writes the MP4: pictures copied, sound as AAC, index in front. In the folder are
-/// - `pieces.txt`, a list for ffmpeg's concat demuxer with the exact duration of every part;
+/// - `pieces.txt`, a list for ffmpeg's concat demuxer with the exact duration of every part in `pieces`;
 /// - `sound.s16`, the audio track in 16-bit little-endian stereo samples;
 /// - `metadata.txt`, title and chapters in ffmpeg's metadata format;
 /// - `captions.srt`, where there are captions to be switched on and off.
-pub fn join(folder: &Path, captions: bool, out: &Path, progress: &dyn Progress) -> Result<()> {
+pub fn join(
+    folder: &Path,
+    pieces: &Path,
+    captions: bool,
+    out: &Path,
+    progress: &dyn Progress,
+) -> Result<()> {
     let rate = RATE.to_string();
-    let mut task = Task::ffmpeg().in_folder(folder);
+    let mut task = Task::ffmpeg().in_folder(folder).reads(pieces);
     task = task.args(["-f", "concat", "-safe", "0", "-i", "pieces.txt"]);
     task = task.args(["-f", "s16le", "-ar", &rate, "-ac", "2", "-i", "sound.s16"]);
     task = task.args(["-f", "ffmetadata", "-i", "metadata.txt"]);

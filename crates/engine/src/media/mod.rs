@@ -1,6 +1,7 @@
 //! ffmpeg, ffprobe, espeak-ng, piper and yt-dlp: the only place that starts processes.
 
 pub mod program;
+mod sandbox;
 pub mod task;
 pub mod video_encoder;
 pub mod doctor;

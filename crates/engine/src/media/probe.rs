@@ -64,9 +64,7 @@ pub fn describe(path: &Path, progress: &dyn Progress) -> Result<Probe> {
     check_file(path)?;
     let task = Task::ffprobe().args(["-of", "json", "-show_format", "-show_streams"]);
     let json = task.input(path).run(progress).map_err(|error| unreadable(path, error))?;
-    let report = serde_json::from_slice(&json)
-        .map_err(|e| unusable(path, format!("ffprobe's report cannot be read: {e}")))?;
-    let mut probe = read_report(path, &report)?;
+    let mut probe = read_report(path, &json)?;
     if probe.duration_ms == 0 {
         probe.duration_ms = measure_duration(path, progress)?;
     }
@@ -190,8 +188,10 @@ pub(super) fn last_value(report: &[u8], name: &str) -> Option<i64> {
     pairs.find_map(|(key, value)| value.trim().parse().ok().filter(|_| key == name))
 }
 
-/// What ffprobe's report says of a usable video; an error for any other file.
-fn read_report(path: &Path, report: &Value) -> Result<Probe> {
+/// What ffprobe's report, in JSON, says of a usable video; an error for any other file.
+pub fn read_report(path: &Path, json: &[u8]) -> Result<Probe> {
+    let report: Value = serde_json::from_slice(json)
+        .map_err(|e| unusable(path, format!("ffprobe's report cannot be read: {e}")))?;
     let streams = report["streams"].as_array().map(Vec::as_slice).unwrap_or_default();
     let Some(video) = streams.iter().find(|stream| is_video(stream)) else {
         let sound = streams.iter().any(|stream| stream["codec_type"] == "audio");

@@ -1,5 +1,6 @@
 //! The programs that are used, and errors that say what is missing.
 
+use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -24,6 +25,11 @@ impl Program {
     /// The environment variable that overrides the name, for a program outside the PATH.
     pub fn variable(self) -> &'static str {
         self.facts()[1]
+    }
+
+    /// The name or path that it is started by.
+    pub(super) fn file(self) -> OsString {
+        std::env::var_os(self.variable()).unwrap_or_else(|| self.name().into())
     }
 
     /// The command that installs it on Debian and Ubuntu.

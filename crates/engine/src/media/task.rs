@@ -13,6 +13,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::Result;
 use super::program::{MediaError, Program};
+use super::sandbox::{self, Access};
 use crate::progress::{Progress, Silent};
 
 impl Program {
@@ -27,8 +28,7 @@ impl Program {
 
     /// A command that starts it, with nothing on standard input.
     pub fn command(self) -> Command {
-        let name = std::env::var_os(self.variable()).unwrap_or_else(|| self.name().into());
-        let mut command = Command::new(name);
+        let mut command = Command::new(self.file());
         command.stdin(Stdio::null());
         die_with_parent(&mut command);
         command
@@ -65,6 +65,9 @@ fn die_with_parent(command: &mut Command) {
     }
 }
 
+/// What a program whose output is kept whole may write: more than subtitles (50 MiB) may have.
+const MAX_OUTPUT: usize = 64 << 20;
+
 /// The containers that are read. None of them opens other files or addresses, as playlists do (HLS,
 /// DASH, ffconcat, SDP), whatever a file's name says.
 const CONTAINERS: &str = "mov,matroska,avi,mpegts,mpeg,mpegvideo,m4v,h264,hevc,av1,obu,ivf,mjpeg,flv,\
@@ -78,11 +81,13 @@ pub struct Task {
     limit: Duration,
     /// The first foreign file that it reads, for messages.
     input: Option<PathBuf>,
+    access: Access,
 }
 
 impl Task {
     pub(super) fn new(program: Program) -> Self {
-        Self { program, command: program.command(), limit: program.limit(), input: None }
+        let (command, limit) = (program.command(), program.limit());
+        Self { program, command, limit, input: None, access: Access::default() }
     }
 
     pub fn ffmpeg() -> Self {
@@ -102,17 +107,26 @@ impl Task {
     pub fn input(mut self, path: &Path) -> Self {
         self.input.get_or_insert_with(|| path.to_owned());
         let only = ["-protocol_whitelist", "file,pipe", "-format_whitelist", CONTAINERS, "-i"];
-        self.args(only).file(path)
+        self.command.args(only).arg(url(path));
+        self.reads(path)
     }
 
-    /// The name of a file that we write, or have written.
+    /// The name of a file of ours that is there, to be read or overwritten.
     pub fn file(mut self, path: &Path) -> Self {
         self.command.arg(url(path));
+        self.access.write.push(path.to_owned());
         self
     }
 
+    /// Runs it in a folder of ours, in which it may read everything.
     pub fn in_folder(mut self, folder: &Path) -> Self {
         self.command.current_dir(folder);
+        self.reads(folder)
+    }
+
+    /// Lets it read a file, or everything in a folder.
+    pub fn reads(mut self, path: &Path) -> Self {
+        self.access.read.push(path.to_owned());
         self
     }
 
@@ -127,6 +141,8 @@ impl Task {
     /// Starts it. Standard error is always read, standard output by the caller.
     pub fn start(mut self) -> Result<Running> {
         let Self { program, limit, .. } = self;
+        sandbox::confine(&mut self.command, program, &self.access)
+            .map_err(|e| program.io_error(e))?;
         self.command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = self.command.spawn().map_err(|e| program.io_error(e))?;
         let stderr = child.stderr.take().map(|pipe| std::thread::spawn(move || tail(pipe)));
@@ -147,6 +163,10 @@ impl Task {
             match running.read(&mut chunk, progress)? {
                 0 => break,
                 count => output.extend_from_slice(&chunk[..count]),
+            }
+            if output.len() > MAX_OUTPUT {
+                let message = format!("it wrote more than {} MiB", MAX_OUTPUT >> 20);
+                return Err(MediaError::Failed { program: running.program, message });
             }
         }
         Ok((output, running.finish(progress)))
@@ -169,10 +189,10 @@ pub struct Running {
 impl Running {
     /// Fills the buffer from standard output and returns how many bytes came; fewer than fit are the
     /// last ones.
-    pub fn fill(&mut self, buffer: &mut [u8]) -> Result<usize> {
+    pub fn fill(&mut self, buffer: &mut [u8], progress: &dyn Progress) -> Result<usize> {
         let mut have = 0;
         while have < buffer.len() {
-            match self.read(&mut buffer[have..], &Silent)? {
+            match self.read(&mut buffer[have..], progress)? {
                 0 => break,
                 count => have += count,
             }
@@ -217,8 +237,8 @@ impl Running {
     pub fn finish(self, progress: &dyn Progress) -> Result<()> {
         let program = self.program;
         match self.finish_with_stderr(progress)? {
-            (true, _) => Ok(()),
-            (false, stderr) => Err(program.failed(&stderr)),
+            (true, stderr) if !has_lost_output(&stderr) => Ok(()),
+            (_, stderr) => Err(program.failed(&stderr)),
         }
     }
 
@@ -245,6 +265,12 @@ impl Drop for Running {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// Whether ffmpeg could not write the end of its file: version 5 then reports success.
+fn has_lost_output(stderr: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(stderr);
+    ["Error writing trailer", "Error closing file"].iter().any(|said| text.contains(said))
 }
 
 /// The path as a URL, so that ffmpeg takes no name for an option, a protocol or a pattern.
@@ -290,7 +316,7 @@ mod tests {
     fn silent(program: Program) -> Task {
         let mut command = Command::new("sleep");
         die_with_parent(command.arg("3600"));
-        Task { program, command, limit: Duration::from_millis(100), input: None }
+        Task { command, limit: Duration::from_millis(100), ..Task::new(program) }
     }
 
     #[test]
@@ -302,10 +328,28 @@ mod tests {
             assert!(matches!(ended, Err(MediaError::TimedOut { .. })), "{ended:?}");
         }
         let mut endless = Task::new(Program::Ffprobe);
-        endless.command = Command::new("yes");
+        endless.command = Command::new("sh");
+        endless.command.args(["-c", "while :; do echo; done"]);
         endless.limit = Duration::from_millis(50);
         let ended = endless.run(&Silent).map(|output| output.len());
         assert!(matches!(ended, Err(MediaError::TimedOut { .. })), "{ended:?}");
+    }
+
+    #[test]
+    fn a_program_that_writes_without_end_is_ended() {
+        let endless = Task { command: Command::new("yes"), ..Task::new(Program::Ffmpeg) };
+        let ended = endless.run(&Silent).map(|output| output.len());
+        assert!(matches!(ended, Err(MediaError::Failed { .. })), "{ended:?}");
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn what_decodes_has_a_limit_of_memory() {
+        let mut command = Command::new("sh");
+        command.args(["-c", "ulimit -d"]);
+        let kilobytes = Task { command, ..Task::new(Program::Ffprobe) }.run(&Silent).unwrap();
+        let kilobytes: u64 = String::from_utf8(kilobytes).unwrap().trim().parse().unwrap();
+        assert!(kilobytes << 10 <= sandbox::MAX_MEMORY, "{kilobytes}");
     }
 
     #[test]
@@ -319,7 +363,10 @@ mod tests {
 
     #[test]
     fn stops_a_program_when_asked() {
-        let stopped = silent(Program::Ffmpeg).run(&Impatient(AtomicU32::new(0)));
+        let impatient = || Impatient(AtomicU32::new(0));
+        let stopped = silent(Program::Ffmpeg).run(&impatient());
+        assert!(matches!(stopped, Err(MediaError::Stopped(_))), "{stopped:?}");
+        let stopped = silent(Program::Ffmpeg).start().unwrap().fill(&mut [0], &impatient());
         assert!(matches!(stopped, Err(MediaError::Stopped(_))), "{stopped:?}");
     }
 
@@ -340,7 +387,52 @@ mod tests {
     }
 
     #[test]
+    fn a_file_without_its_end_is_a_failure() {
+        let folder = tempfile::tempdir().unwrap();
+        let link = folder.path().join("full.mov");
+        std::os::unix::fs::symlink("/dev/full", &link).unwrap();
+        let task = Task::ffmpeg().args("-f lavfi -i testsrc2=s=64x64:d=1 -f nut".split(' '));
+        let failed = task.file(&link).run(&Silent);
+        assert!(matches!(failed, Err(MediaError::DiskFull { .. })), "{failed:?}");
+    }
+
+    #[test]
     fn odd_names_become_urls_that_mean_only_themselves() {
         assert_eq!(url(Path::new("/a/-i %d'\n.mp4")), "file:/a/-i %d'\n.mp4");
+    }
+
+    /// A second of sound in `name`, made by ffmpeg.
+    fn sound(folder: &Path, name: &str) -> PathBuf {
+        let path = folder.join(name);
+        std::fs::write(&path, "").unwrap();
+        let task = Task::ffmpeg().args("-f lavfi -i sine=d=1 -f wav".split(' '));
+        task.file(&path).run(&Silent).unwrap();
+        path
+    }
+
+    #[test]
+    #[allow(clippy::print_stderr)]
+    fn in_the_sandbox_only_named_files_are_opened() {
+        if let Some(why) = sandbox::missing(Program::Ffmpeg) {
+            return eprintln!("skipped: no sandbox, {why}");
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let sibling = sound(folder.path(), "sibling.wav");
+        let list = folder.path().join("list.txt");
+        std::fs::write(&list, "ffconcat version 1.0\nfile sibling.wav\n").unwrap();
+        let listed = |task: Task| {
+            let task = task.args(["-f", "concat", "-i"]).args([&list]).reads(&list);
+            task.args(["-f", "null", "-"]).run(&Silent)
+        };
+        let refused = listed(Task::ffmpeg()).unwrap_err().to_string();
+        assert!(refused.contains("Permission denied"), "{refused}");
+        listed(Task::ffmpeg().reads(&sibling)).unwrap();
+
+        let copy = |task: Task| task.args(["-i"]).args([&sibling]).args(["-c", "copy"]);
+        let elsewhere = folder.path().join("elsewhere.wav");
+        let written = copy(Task::ffmpeg().reads(&sibling)).args([&elsewhere]).run(&Silent);
+        let refused = written.unwrap_err().to_string();
+        assert!(refused.contains("Permission denied"), "{refused}");
+        assert!(!elsewhere.exists());
     }
 }

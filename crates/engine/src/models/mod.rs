@@ -3,7 +3,7 @@
 pub mod manifest;
 pub mod card;
 mod fetch;
-mod ctranslate;
+pub mod ctranslate;
 mod packages;
 pub mod hub;
 pub mod store;

@@ -135,7 +135,7 @@ fn assemble(
         mix.apply(&track, folder.path())?;
     }
     let file = temporary(&cache.folder, ".mp4").map_err(FileError::at(&cache.folder))?;
-    join(folder.path(), soft, file.path(), progress)?;
+    join(folder.path(), &cache.folder.join("pieces"), soft, file.path(), progress)?;
     Ok(persist(file, out)?)
 }
 

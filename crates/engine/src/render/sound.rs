@@ -60,8 +60,7 @@ fn decode(cut: &AudioCut, raw: &mut File, progress: &dyn Progress) -> Result<(),
     let mut left = 2 * cut.pairs as usize;
     let mut samples = vec![0.0; 2 * RATE as usize];
     loop {
-        progress.check()?;
-        let count = audio.read(&mut samples)?;
+        let count = audio.read(&mut samples, progress)?;
         let used = &samples[..left.min(count / 2 * 2)];
         let mut bytes = used.iter().map(|x| x.to_le_bytes());
         let written = bytes.try_for_each(|four| writer.write_all(&four));

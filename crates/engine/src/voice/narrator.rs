@@ -236,8 +236,7 @@ fn decode(path: &Path, range_ms: Range<u64>, progress: &dyn Progress) -> Result<
     let mut audio = AudioReader::cut(path, seconds(range_ms.start), length_s, 1.0)?;
     let (mut samples, mut buffer) = (Vec::new(), vec![0.0; 2 * RATE as usize]);
     loop {
-        progress.check()?;
-        let count = audio.read(&mut buffer)?;
+        let count = audio.read(&mut buffer, progress)?;
         let mono = buffer[..count].as_chunks::<2>().0.iter().map(|[left, right]| left + right);
         samples.extend(mono.map(|x| (x * 16_383.5).clamp(-32_768.0, 32_767.0) as i16));
         if count < buffer.len() {

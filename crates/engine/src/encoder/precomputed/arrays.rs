@@ -1,7 +1,7 @@
 //! Feature rows from npy, npz, HDF5 and safetensors files. Pickles are refused, never executed.
 
 use std::fs::File;
-use std::io::{BufReader, Read, Seek};
+use std::io::{self, BufReader, Read, Seek};
 use std::path::Path;
 
 use half::f16;
@@ -17,6 +17,11 @@ pub const ENDINGS: [&str; 5] = ["npy", "npz", "h5", "hdf5", "safetensors"];
 
 /// Limit of one array: two days at ten rows of 1,024 floats a second.
 const MAX_BYTES: u64 = 8 << 30;
+/// How many times the size of its file an array may have when it is expanded: features of real videos hardly shrink, and a file of
+/// a few kilobytes must not fill the memory.
+const MAX_RATIO: u64 = 100;
+/// Records nest so deep in the header of an npy file, `{[((`; the time to read it grows exponentially with the depth.
+const MAX_NESTING: usize = 4;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rows {
@@ -86,8 +91,19 @@ fn read_npy(path: &Path) -> Result<Array> {
 }
 
 /// An npy stream of at most so many bytes.
-fn npy(reader: impl Read, length: u64) -> Result<Array, String> {
-    let file = NpyFile::new(reader).map_err(|error| format!("not a whole npy file ({error})"))?;
+fn npy(mut reader: impl Read, length: u64) -> Result<Array, String> {
+    let incomplete = |error: io::Error| format!("not a whole npy file ({error})");
+    let mut start = Vec::new();
+    reader.by_ref().take(12).read_to_end(&mut start).map_err(incomplete)?;
+    let header = header_length(&start);
+    if header > length {
+        return Err(incomplete(io::ErrorKind::UnexpectedEof.into()));
+    }
+    reader.by_ref().take(header).read_to_end(&mut start).map_err(incomplete)?;
+    if nesting(&start) > MAX_NESTING {
+        return Err("its header nests too deep".into());
+    }
+    let file = NpyFile::new(io::Cursor::new(start).chain(reader)).map_err(incomplete)?;
     if file.header().uses_pickled_array() {
         return Err("it holds Python objects, which are never opened; save plain numbers".into());
     }
@@ -113,6 +129,29 @@ fn npy(reader: impl Read, length: u64) -> Result<Array, String> {
     }
     let data = floats(&bytes, size, kind.starts_with('>'));
     Ok(Array { data: if by_columns { transposed(&data, &shape) } else { data }, shape })
+}
+
+/// How deep brackets are open at most.
+fn nesting(header: &[u8]) -> usize {
+    let (mut depth, mut deepest) = (0usize, 0);
+    for byte in header {
+        match byte {
+            b'(' | b'[' | b'{' => depth += 1,
+            b')' | b']' | b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        deepest = deepest.max(depth);
+    }
+    deepest
+}
+
+/// What the first bytes of an npy file say, for which memory is reserved when it is read.
+fn header_length(start: &[u8]) -> u64 {
+    match *start {
+        [_, _, _, _, _, _, 1, _, a, b, ..] => u16::from_le_bytes([a, b]).into(),
+        [_, _, _, _, _, _, _, _, a, b, c, d] => u32::from_le_bytes([a, b, c, d]).into(),
+        _ => 0,
+    }
 }
 
 fn bytes_of(shape: &[usize], size: u64) -> Option<u64> {
@@ -142,6 +181,7 @@ fn floats(bytes: &[u8], size: u64, big_endian: bool) -> Vec<f32> {
 
 fn read_npz(path: &Path, key: Option<&str>) -> Result<Array> {
     let file = File::open(path).map_err(FileError::at(path))?;
+    let stored = file.metadata().map_err(FileError::at(path))?.len();
     let wrong = |reason: String| unusable(path, reason);
     let mut archive = ZipArchive::new(BufReader::new(file))
         .map_err(|error| wrong(format!("not a whole npz file ({error})")))?;
@@ -149,8 +189,18 @@ fn read_npz(path: &Path, key: Option<&str>) -> Result<Array> {
     let name = format!("{chosen}.npy");
     let name = if archive.index_for_name(&name).is_some() { name } else { chosen };
     let member = archive.by_name(&name).map_err(|error| wrong(error.to_string()))?;
-    let length = member.size();
+    let length = expanded(member.size(), stored).map_err(wrong)?;
     npy(member, length).map_err(|reason| wrong(format!("{name}: {reason}")))
+}
+
+/// The size, unless it is out of all proportion to that of the file, the one size that is sure.
+fn expanded(size: u64, stored: u64) -> Result<u64, String> {
+    match size <= stored.saturating_mul(MAX_RATIO) {
+        true => Ok(size),
+        false => {
+            Err(format!("{stored} bytes say they expand to {size}; save the array uncompressed"))
+        }
+    }
 }
 
 fn member_names(archive: &ZipArchive<impl Read + Seek>) -> Vec<String> {
@@ -177,7 +227,8 @@ fn read_hdf5(path: &Path, key: Option<&str>) -> Result<Array> {
     let wrong =
         |error: hdf5_reader::error::Error| unusable(path, format!("not readable HDF5 ({error})"));
     // Opened here first, so that a missing file is reported as such.
-    File::open(path).map_err(FileError::at(path))?;
+    let stored =
+        File::open(path).and_then(|file| file.metadata()).map_err(FileError::at(path))?.len();
     let file = Hdf5File::open(path).map_err(wrong)?;
     let (_, names) = file.root_group().and_then(|root| root.member_names()).map_err(wrong)?;
     let chosen = match key {
@@ -193,6 +244,8 @@ fn read_hdf5(path: &Path, key: Option<&str>) -> Result<Array> {
     if !matches!(size, 2 | 4 | 8) || bytes_of(&shape, size).is_none_or(|bytes| bytes > MAX_BYTES) {
         return Err(unusable(path, format!("`{chosen}` of {shape:?} numbers of {size} bytes")));
     }
+    expanded(bytes_of(&shape, size).unwrap_or(u64::MAX), stored)
+        .map_err(|reason| unusable(path, format!("`{chosen}`: {reason}")))?;
     let bytes = dataset.read_raw_bytes().map_err(wrong)?;
     if Some(bytes.len() as u64) != bytes_of(&shape, size) {
         return Err(unusable(path, format!("`{chosen}` is too short for its shape {shape:?}")));
