@@ -73,7 +73,7 @@ pub fn encode_part(
     progress: &dyn Progress,
 ) -> Result<()> {
     let mut task = Task::ffmpeg().in_folder(folder).args(["-filter_threads", "1"]);
-    task = task.args(part.encoder.device());
+    task = task.encodes_by(part.encoder);
     for layer in &part.layers {
         task = input(task, layer, part.frames, canvas);
     }

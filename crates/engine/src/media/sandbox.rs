@@ -13,6 +13,8 @@ pub(super) struct Access {
     pub read: Vec<PathBuf>,
     /// Files that are there already: nothing is created.
     pub write: Vec<PathBuf>,
+    /// Whether the graphics hardware is used.
+    pub graphics: bool,
 }
 
 /// Where programs, their libraries and fonts are. A program elsewhere runs without a sandbox: nobody
@@ -28,6 +30,11 @@ const SETTINGS: [&str; 6] = [
     "/sys/devices/system",
     "/dev/urandom",
 ];
+/// Devices of graphics hardware, and where drivers look for them.
+const GRAPHICS: [&str; 5] =
+    ["/dev/dri", "/dev/nvidia0", "/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-modeset"];
+const DRIVER_SETTINGS: [&str; 5] =
+    ["/sys/dev", "/sys/devices", "/sys/class", "/proc/driver", "/proc/devices"];
 const HOME_FONTS: [&str; 3] = [".fonts", ".local/share/fonts", ".cache/fontconfig"];
 /// Set to `off`, there is no sandbox.
 const VARIABLE: &str = "STITCH_SANDBOX";
@@ -82,7 +89,8 @@ pub(super) fn confine(command: &mut Command, program: Program, access: &Access) 
 fn readable(access: &Access) -> impl Iterator<Item = PathBuf> {
     let home = std::env::home_dir().unwrap_or_default();
     let fonts = HOME_FONTS.map(|folder| home.join(folder));
-    let system = SYSTEM.into_iter().chain(SETTINGS).map(PathBuf::from);
+    let drivers = DRIVER_SETTINGS.into_iter().chain(GRAPHICS).filter(|_| access.graphics);
+    let system = SYSTEM.into_iter().chain(SETTINGS).chain(drivers).map(PathBuf::from);
     system.chain(fonts).chain(access.read.iter().cloned())
 }
 
@@ -133,7 +141,8 @@ mod kernel {
 
     fn ruleset(access: &Access) -> Result<RulesetCreated, RulesetError> {
         let both = AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::Truncate;
-        let written = access.write.iter().map(PathBuf::as_path).chain([Path::new("/dev/null")]);
+        let devices = GRAPHICS.iter().filter(|_| access.graphics).chain([&"/dev/null"]);
+        let written = access.write.iter().map(PathBuf::as_path).chain(devices.map(Path::new));
         Ruleset::default()
             .handle_access(AccessFs::from_all(VERSION))?
             .handle_access(AccessNet::from_all(VERSION))?

@@ -14,6 +14,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use super::Result;
 use super::program::{MediaError, Program};
 use super::sandbox::{self, Access};
+use super::video_encoder::VideoEncoder;
 use crate::progress::{Progress, Silent};
 
 impl Program {
@@ -122,6 +123,12 @@ impl Task {
     pub fn in_folder(mut self, folder: &Path) -> Self {
         self.command.current_dir(folder);
         self.reads(folder)
+    }
+
+    /// Lets it use what the encoder needs.
+    pub fn encodes_by(mut self, encoder: VideoEncoder) -> Self {
+        self.access.graphics = encoder != VideoEncoder::X264;
+        self.args(encoder.device())
     }
 
     /// Lets it read a file, or everything in a folder.

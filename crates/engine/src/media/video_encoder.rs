@@ -65,7 +65,7 @@ impl VideoEncoder {
 
     /// Encodes a few frames: a build may have an encoder whose driver or device the machine lacks.
     fn works(self) -> bool {
-        let task = Task::ffmpeg().args(self.device());
+        let task = Task::ffmpeg().encodes_by(self);
         let task = task.args(["-f", "lavfi", "-i", "testsrc2=size=640x360:rate=30"]);
         let task = task.args(["-vf", self.pixels(), "-frames:v", "5"]).args(self.options());
         task.args(["-f", "null", "-"]).run(&Silent).is_ok()
