@@ -72,8 +72,7 @@ pub fn encode_part(
     out: &Path,
     progress: &dyn Progress,
 ) -> Result<()> {
-    let mut task = Task::ffmpeg().in_folder(folder).args(["-filter_threads", "1"]);
-    task = task.encodes_by(part.encoder);
+    let mut task = part.encoder.task().in_folder(folder).args(["-filter_threads", "1"]);
     for layer in &part.layers {
         task = input(task, layer, part.frames, canvas);
     }

@@ -14,7 +14,6 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use super::Result;
 use super::program::{MediaError, Program};
 use super::sandbox::{self, Access};
-use super::video_encoder::VideoEncoder;
 use crate::progress::{Progress, Silent};
 
 impl Program {
@@ -125,10 +124,10 @@ impl Task {
         self.reads(folder)
     }
 
-    /// Lets it use what the encoder needs.
-    pub fn encodes_by(mut self, encoder: VideoEncoder) -> Self {
-        self.access.graphics = encoder != VideoEncoder::X264;
-        self.args(encoder.device())
+    /// Lets it use the graphics hardware.
+    pub fn with_graphics(mut self) -> Self {
+        self.access.graphics = true;
+        self
     }
 
     /// Lets it read a file, or everything in a folder.

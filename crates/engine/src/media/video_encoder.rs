@@ -49,9 +49,13 @@ impl VideoEncoder {
         ["-c:v".into(), self.codec()].into_iter().chain(quality).collect()
     }
 
-    /// What stands before the inputs.
-    pub(super) fn device(self) -> &'static [&'static str] {
-        if self == Vaapi { &["-vaapi_device", "/dev/dri/renderD128"] } else { &[] }
+    /// A task that encodes by it; its inputs follow.
+    pub(super) fn task(self) -> Task {
+        match self {
+            X264 => Task::ffmpeg(),
+            Vaapi => Task::ffmpeg().with_graphics().args(["-vaapi_device", "/dev/dri/renderD128"]),
+            Nvenc | Qsv | VideoToolbox => Task::ffmpeg().with_graphics(),
+        }
     }
 
     /// The last filter: pictures in the form that the encoder takes.
@@ -65,8 +69,7 @@ impl VideoEncoder {
 
     /// Encodes a few frames: a build may have an encoder whose driver or device the machine lacks.
     fn works(self) -> bool {
-        let task = Task::ffmpeg().encodes_by(self);
-        let task = task.args(["-f", "lavfi", "-i", "testsrc2=size=640x360:rate=30"]);
+        let task = self.task().args(["-f", "lavfi", "-i", "testsrc2=size=640x360:rate=30"]);
         let task = task.args(["-vf", self.pixels(), "-frames:v", "5"]).args(self.options());
         task.args(["-f", "null", "-"]).run(&Silent).is_ok()
     }

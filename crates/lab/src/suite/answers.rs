@@ -115,9 +115,9 @@ pub struct QuestionGroup {
     pub consistent: Estimate,
 }
 
-/// A step that the first method answered wrongly.
+/// A step that the first method answered wrongly, and why.
 #[derive(Clone, Debug, Serialize)]
-pub struct Miss {
+pub struct WrongAnswer {
     pub kind: QuestionKind,
     pub step: String,
     /// What the clip shows; none for a gap.
@@ -125,7 +125,7 @@ pub struct Miss {
     pub reason: &'static str,
 }
 
-impl Miss {
+impl WrongAnswer {
     fn of(step: &MixedStep, clip: Option<&Source>, truth: &Truth, kind: QuestionKind) -> Self {
         let shown = clip.and_then(|clip| shown(truth, clip));
         let reason = match (clip, shown) {
@@ -151,10 +151,10 @@ fn misses<'a>(
     question: &'a Question,
     answer: &'a [Answered],
     truth: &'a Truth,
-) -> impl Iterator<Item = Miss> + 'a {
+) -> impl Iterator<Item = WrongAnswer> + 'a {
     let wrong = |(step, clip): &(&MixedStep, &Answered)| !is_right(step, clip.as_ref());
     let steps = question.procedure.steps.iter().zip(answer).filter(wrong);
-    steps.map(|(step, clip)| Miss::of(step, clip.as_ref(), truth, question.kind))
+    steps.map(|(step, clip)| WrongAnswer::of(step, clip.as_ref(), truth, question.kind))
 }
 
 /// Both methods' answers to the same questions, and the errors of the first.
@@ -164,7 +164,7 @@ pub fn compare(
     questions: &[Question],
     options: &Options,
     progress: &dyn Progress,
-) -> Result<(Vec<QuestionGroup>, Vec<Miss>), MeasureError> {
+) -> Result<(Vec<QuestionGroup>, Vec<WrongAnswer>), MeasureError> {
     let stock = Stock::load(methods[0].library)?;
     progress.begin("answering questions", questions.len() as u64);
     let mut all: Vec<(String, [Judged; 2])> = Vec::new();
