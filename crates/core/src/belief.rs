@@ -63,6 +63,12 @@ pub fn probability(log_odds: f32) -> f32 {
     (1.0 + (-log_odds).exp()).recip()
 }
 
+/// The inverse of [`probability`]; finite for certain things too.
+pub fn log_odds(probability: f32) -> f32 {
+    let probability = probability.clamp(1e-6, 1.0 - 1e-6);
+    (probability / (1.0 - probability)).ln()
+}
+
 /// The natural logarithm of the probability of log-odds; at most 0, and finite however small.
 pub fn log_probability(log_odds: f32) -> f32 {
     // ln(1 + e^-x), without overflow on either side

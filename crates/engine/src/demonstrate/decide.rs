@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use stitch_core::belief::log_odds;
 use stitch_core::cover::Sequence;
 use stitch_core::gaps::{self, Ranked};
 
@@ -12,6 +13,10 @@ const BASES: usize = 60;
 
 /// How many steps of a candidate are tried both ways, a gap and a clip, one at a time.
 const DOUBTFUL_STEPS: usize = 4;
+
+/// A clip that the gap model is surer of than this is not doubtful. Chosen among 1, 2 and no limit on the development half
+/// of the natural procedures (docs/src/results.md).
+const MOST_DOUBTFUL_LOG_ODDS: f32 = 2.0;
 
 /// The likeliest clips of a step that are tried in place of its own.
 const NEIGHBOURS: usize = 12;
@@ -28,8 +33,9 @@ pub(super) fn answers(ranked: &Ranked, settled: &Sequence, judge: &Judge<'_>) ->
 fn with_gaps(sequence: &Sequence, judge: &Judge<'_>) -> Vec<Sequence> {
     let chosen = gaps::chosen(sequence, judge.used);
     let above = |step: usize| {
-        let margin = judge.probability(step, &chosen)? - judge.threshold(chosen[step]?);
-        (!judge.is_fixed(step)).then_some((step, margin))
+        let [shown, threshold] =
+            [judge.probability(step, &chosen)?, judge.threshold(chosen[step]?)].map(log_odds);
+        (!judge.is_fixed(step)).then_some((step, shown - threshold))
     };
     let mut margins: Vec<(usize, f32)> = (0..chosen.len()).filter_map(above).collect();
     let mut decided = sequence.clone();
@@ -39,7 +45,8 @@ fn with_gaps(sequence: &Sequence, judge: &Judge<'_>) -> Vec<Sequence> {
     margins.sort_by(|(_, a), (_, b)| a.abs().total_cmp(&b.abs()));
     let doubtful = if judge.options.may_doubt() { DOUBTFUL_STEPS } else { 0 };
     let mut all = vec![decided.clone()];
-    for (step, margin) in margins.into_iter().take(doubtful) {
+    let in_doubt = |(_, margin): &(usize, f32)| margin.abs() <= MOST_DOUBTFUL_LOG_ODDS;
+    for (step, margin) in margins.into_iter().filter(in_doubt).take(doubtful) {
         let mut other = decided.clone();
         other.0[step] = if margin < 0.0 { sequence.0[step] } else { None };
         all.push(other);

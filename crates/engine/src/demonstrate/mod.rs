@@ -569,7 +569,7 @@ mod tests {
         }
     }
 
-    /// The search prefers clip 0; a scorer that decides may prefer clip 1, or a gap.
+    /// The search prefers clip 0; a scorer that decides may prefer clip 1, or a gap where clip 0 is in doubt.
     #[test]
     fn a_scorer_that_decides_has_the_last_word() {
         let clip = |video| Clip {
@@ -579,16 +579,16 @@ mod tests {
         };
         let rows = Features::new(1, vec![1.0; 2]).unwrap();
         let pool = Pool::new(vec![clip(1), clip(2)], rows.clone(), rows).unwrap();
-        let found = |clip| Match {
+        let found = |clip, log_odds| Match {
             clip: ClipId(clip),
             evidence: Evidence::default(),
-            log_prob: log_probability(2.0 - clip as f32),
+            log_prob: log_probability(log_odds),
         };
-        let map = &StepMap { steps: vec![vec![found(0), found(1)]] };
         let calibration = Calibration::of("narration");
         let sequence = |clip: Option<u32>| Sequence(vec![clip.map(ClipId)]);
         let options = &Options::default();
-        let chosen = |told: fn(&Sequence) -> f32| {
+        let chosen = |told: fn(&Sequence) -> f32, log_odds: f32| {
+            let map = &StepMap { steps: vec![vec![found(0, log_odds), found(1, log_odds - 0.1)]] };
             let judge = Judge { used: map, all: map, pool: &pool, calibration, options };
             let moments = Moments::of([], &pool, |_| None);
             let ranked = vec![(sequence(Some(0)), 2.0), (sequence(Some(1)), 1.0)];
@@ -599,9 +599,10 @@ mod tests {
             found.decided(&Told(told), &query).unwrap().0[0].0.clone()
         };
         let second = |answer: &Sequence| f32::from(u8::from(answer.0[0] == Some(ClipId(1)))) * 9.0;
-        assert_eq!(chosen(second), sequence(Some(1)));
+        assert_eq!(chosen(second, 3.0), sequence(Some(1)));
         let gap = |answer: &Sequence| f32::from(u8::from(answer.0[0].is_none())) * 9.0;
-        assert_eq!(chosen(gap), sequence(None));
+        assert_eq!(chosen(gap, 3.0), sequence(None));
+        assert_eq!(chosen(gap, 20.0), sequence(Some(0)), "no doubt");
     }
 
     #[test]
