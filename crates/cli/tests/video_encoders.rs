@@ -48,6 +48,12 @@ fn make(home: &Home, encoder: &str) -> (String, usize) {
     (String::from_utf8_lossy(&done.get_output().stderr).into_owned(), used)
 }
 
+fn doctor(home: &Home) -> String {
+    let mut command = home.command(&["doctor"]);
+    let done = command.env("STITCH_FFMPEG", home.path("ffmpeg.sh")).output().unwrap();
+    String::from_utf8_lossy(&done.stdout).into_owned()
+}
+
 #[test]
 fn an_encoder_that_is_listed_and_fails_is_replaced_with_one_line() {
     let home = Home::indexed();
@@ -60,9 +66,7 @@ fn an_encoder_that_is_listed_and_fails_is_replaced_with_one_line() {
     assert!(said.starts_with("warning: nvenc does not work with this ffmpeg"), "{said}");
     let (said, _) = make(&home, "x264");
     assert_eq!(said, "");
-    let mut command = home.command(&["doctor"]);
-    let done = command.env("STITCH_FFMPEG", home.path("ffmpeg.sh")).output().unwrap();
-    let said = String::from_utf8_lossy(&done.stdout).into_owned();
+    let said = doctor(&home);
     assert!(said.contains("hardware encoder   none works; x264 encodes"), "{said}");
 }
 
@@ -75,9 +79,7 @@ fn an_encoder_that_works_is_used_for_every_cut() {
     ffmpeg(&home, X264_INSTEAD);
     assert_eq!(make(&home, "auto"), (String::new(), 3), "the trial and both cuts, none of x264's");
     assert_eq!(make(&home, "nvenc"), (String::new(), 1), "both cuts are in the cache");
-    let mut command = home.command(&["doctor"]);
-    let done = command.env("STITCH_FFMPEG", home.path("ffmpeg.sh")).output().unwrap();
-    let said = String::from_utf8_lossy(&done.stdout).into_owned();
+    let said = doctor(&home);
     assert!(said.contains("hardware encoder   nvenc: use it with"), "{said}");
 }
 

@@ -43,7 +43,7 @@ impl Program {
             Self::Ffprobe => ["ffprobe", "STITCH_FFPROBE", "sudo apt-get install ffmpeg"],
             Self::EspeakNg => ["espeak-ng", "STITCH_ESPEAK_NG", "sudo apt-get install espeak-ng"],
             Self::Piper => ["piper", "STITCH_PIPER", "pipx install piper-tts"],
-            Self::YtDlp => ["yt-dlp", "STITCH_YTDLP", "python3 -m pip install yt-dlp"],
+            Self::YtDlp => ["yt-dlp", "STITCH_YTDLP", "pipx install yt-dlp"],
             Self::Python3 => ["python3", "STITCH_PYTHON", "sudo apt-get install python3-pip"],
         }
     }
