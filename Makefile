@@ -6,7 +6,7 @@ CARGO ?= cargo
 ALL := --release --workspace
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint models suite slow interop quick bench setup browser fuzz fuzz-api crash load docs cuda dist
+.PHONY: help demo test lint models suite slow interop quick bench scale setup browser fuzz fuzz-api crash load docs cuda dist
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
@@ -54,6 +54,9 @@ quick: ## every experiment of the paper on a toy; fails where search-space reduc
 
 bench: ## ours against what a user would pick instead, as ratios
 	$(CARGO) xtask bench
+
+scale: ## queries among 10^3 to 10^6 made-up clips against faiss; needs 12 GB of memory and of disk
+	$(CARGO) xtask bench scale
 
 browser: ## the page in Chromium: watch, swap, export, the study; screenshots in target/browser
 	$(CARGO) build $(ALL)

@@ -1,5 +1,39 @@
 //! Rows of unit vectors, and how similar two of them are.
 
+use std::borrow::Cow;
+
+/// Rows of unit vectors (or of zeros, for "nothing here"), in memory or in a file.
+pub trait Rows: std::fmt::Debug + Send + Sync {
+    fn dim(&self) -> usize;
+    fn len(&self) -> usize;
+    fn row(&self, row: usize) -> Cow<'_, [f32]>;
+
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// All rows in memory.
+    fn to_features(&self) -> Features {
+        let mut features = Features::empty(self.dim());
+        (0..self.len()).for_each(|row| features.data.extend_from_slice(&self.row(row)));
+        features
+    }
+}
+
+impl Rows for Features {
+    fn dim(&self) -> usize {
+        self.dim
+    }
+
+    fn len(&self) -> usize {
+        self.data.len() / self.dim
+    }
+
+    fn row(&self, row: usize) -> Cow<'_, [f32]> {
+        self.row(row).into()
+    }
+}
+
 /// A row-major matrix whose rows have length 1 (or 0, for "nothing here").
 #[derive(Clone, Debug, PartialEq)]
 pub struct Features {

@@ -8,11 +8,12 @@
 //! | [`procedure`] | R | the query: an ordered list of step texts |
 //! | [`clip`] | v' | a span of a video and the step text it shows |
 //! | [`features`] | F_M(·) | rows of unit vectors and their similarities |
+//! | [`words`] | | rare words that a step and a clip's text share |
+//! | [`belief`] | r ~ r' | how likely a clip shows a step, by what the senses say |
+//! | [`shortlist`] | | which clips may be among the best of a step |
 //! | [`pool`] | P | every clip of the library with its text and clip features |
 //! | [`align`] | F_T | Drop-DTW: where in a video is each step? |
 //! | [`scenes`] | | stretches that look alike, for videos without words |
-//! | [`words`] | | rare words that a step and a clip's text share |
-//! | [`belief`] | r ~ r' | how likely a clip shows a step, by what the senses say |
 //! | [`map`] | M | for each step of the query the clips that may show it |
 //! | [`cover`] | V'_R | candidate sequences: few sources that together show every step |
 //! | [`parts`] | | which clips show the actions of one step |
@@ -71,11 +72,12 @@ pub mod random;
 pub mod procedure;
 pub mod clip;
 pub mod features;
+pub mod words;
+pub mod belief;
+pub mod shortlist;
 pub mod pool;
 pub mod align;
 pub mod scenes;
-pub mod words;
-pub mod belief;
 pub mod map;
 pub mod cover;
 pub mod gaps;

@@ -1,11 +1,14 @@
 //! M: for each step of the query the clips that may show it.
 
-use crate::belief::{Belief, Evidence, log_probability};
-use crate::clip::ClipId;
-use crate::features::{Features, similarity};
-use crate::pool::Pool;
-use crate::words::{Rarity, stems};
+use std::borrow::Cow;
 use std::cmp::Ordering;
+
+use crate::belief::{Belief, Evidence, Logit, log_probability};
+use crate::clip::ClipId;
+use crate::features::{Features, Rows, similarity};
+use crate::pool::Pool;
+use crate::shortlist::{Linear, StepOdds};
+use crate::words::stems;
 
 /// The query as M needs it; row i of both features belongs to text i.
 #[derive(Clone, Copy, Debug)]
@@ -95,62 +98,126 @@ const WIDER: usize = 4;
 pub fn map(
     steps: &Steps<'_>,
     pool: &Pool,
-    allowed: impl Fn(usize, ClipId) -> bool,
+    allowed: impl Fn(usize, ClipId) -> bool + Sync,
     belief: &Belief,
     top: usize,
 ) -> Result<StepMap, MapError> {
     check(steps, pool)?;
-    let mut found = by_meaning(steps, pool, allowed, belief, top.saturating_mul(WIDER));
+    let count = steps.texts.len();
+    let Some(first) = pool.shortlist() else {
+        let clips = (0..pool.len() as u32).map(ClipId);
+        let all = clips.flat_map(|clip| (0..count).map(move |step| (clip, step)));
+        return Ok(among(
+            all.filter(|(clip, step)| allowed(*step, *clip)),
+            steps,
+            pool,
+            belief,
+            top,
+        ));
+    };
+    let odds: Vec<StepOdds> = (0..count).map(|step| step_odds(steps, step, belief)).collect();
+    let pairs = first.shortlist(&odds, &allowed, top.saturating_mul(WIDER));
+    Ok(among(pairs.into_iter(), steps, pool, belief, top))
+}
+
+/// The same among a few clips, given with their steps, sorted.
+pub fn map_among(
+    pairs: &[(ClipId, usize)],
+    steps: &Steps<'_>,
+    pool: &Pool,
+    belief: &Belief,
+    top: usize,
+) -> Result<StepMap, MapError> {
+    check(steps, pool)?;
+    Ok(among(pairs.iter().copied(), steps, pool, belief, top))
+}
+
+fn among(
+    pairs: impl Iterator<Item = (ClipId, usize)>,
+    steps: &Steps<'_>,
+    pool: &Pool,
+    belief: &Belief,
+    top: usize,
+) -> StepMap {
+    let mut found = by_meaning(pairs, steps, pool, belief, top.saturating_mul(WIDER));
     by_words(&mut found, steps.texts, pool, belief);
     found.iter_mut().for_each(|matches| matches.truncate(top));
-    Ok(StepMap { steps: found })
+    StepMap { steps: found }
 }
 
 /// The best clips by what text and clip say.
 fn by_meaning(
+    pairs: impl Iterator<Item = (ClipId, usize)>,
     steps: &Steps<'_>,
     pool: &Pool,
-    allowed: impl Fn(usize, ClipId) -> bool,
     belief: &Belief,
     most: usize,
 ) -> Vec<Vec<Match>> {
     let mut best = vec![Best::new(most); steps.texts.len()];
+    let read = |clip: ClipId| {
+        let text = there(pool.text_features().row(clip.row()));
+        (clip, text, there(pool.clip_features().row(clip.row())))
+    };
     // Clip after clip, so that the pool, far larger than the query, is read once.
-    for row in 0..pool.len() {
-        let clip = ClipId(row as u32);
-        let mut wanted = (0..steps.texts.len()).filter(|step| allowed(*step, clip)).peekable();
-        if wanted.peek().is_none() {
-            continue;
-        }
-        let text = there(pool.text_features().row(row));
-        let picture = there(pool.clip_features().row(row));
-        for step in wanted {
-            let text_cosine = |of: &Features| text.map(|row| similarity(of.row(step), row));
-            let clip_cosine = |of: &Features| picture.map(|row| similarity(of.row(step), row));
-            let context = steps.context;
-            let evidence = Evidence {
-                text: text_cosine(steps.text),
-                words: None,
-                clip: clip_cosine(steps.clip),
-                context: context.and_then(|context| text_cosine(context.text)),
-                context_clip: context.and_then(|context| clip_cosine(context.clip?)),
-            };
-            if let Some(log_odds) = belief.log_odds(&evidence) {
-                best[step].offer(Match { clip, evidence, log_prob: log_probability(log_odds) });
-            }
+    let mut last = None;
+    for (clip, step) in pairs {
+        let rows = last.take().filter(|(last, _, _)| *last == clip).unwrap_or_else(|| read(clip));
+        let (_, text, picture) = last.insert(rows);
+        let text_cosine = |of: &Features| Some(similarity(of.row(step), text.as_deref()?));
+        let clip_cosine = |of: &Features| Some(similarity(of.row(step), picture.as_deref()?));
+        let context = steps.context;
+        let evidence = Evidence {
+            text: text_cosine(steps.text),
+            words: None,
+            clip: clip_cosine(steps.clip),
+            context: context.and_then(|context| text_cosine(context.text)),
+            context_clip: context.and_then(|context| clip_cosine(context.clip?)),
+        };
+        if let Some(log_odds) = belief.log_odds(&evidence) {
+            best[step].offer(Match { clip, evidence, log_prob: log_probability(log_odds) });
         }
     }
     best.into_iter().map(Best::into_sorted).collect()
 }
 
 /// A row that says something.
-fn there(row: &[f32]) -> Option<&[f32]> {
+fn there(row: Cow<'_, [f32]>) -> Option<Cow<'_, [f32]>> {
     row.iter().any(|x| *x != 0.0).then_some(row)
+}
+
+/// What [`by_meaning`] computes for a step, in each case of the belief.
+fn step_odds(steps: &Steps<'_>, step: usize, belief: &Belief) -> StepOdds {
+    let context = steps.context;
+    // Where a step is not understood in its procedure, its own words stand in.
+    let text = [steps.text, context.map_or(steps.text, |context| context.text)];
+    let clip = [steps.clip, context.and_then(|context| context.clip).unwrap_or(steps.clip)];
+    let linear = |logit: &Logit, has_text: bool, has_clip: bool| {
+        let keep = |is_there: bool, weight: f32| if is_there { weight } else { 0.0 };
+        let text_weights = [logit.text, logit.context].map(|weight| keep(has_text, weight));
+        let clip_weights = [logit.clip, logit.context_clip].map(|weight| keep(has_clip, weight));
+        let weights = text_weights.iter().chain(&clip_weights).map(|weight| weight.abs());
+        let terms = (steps.text.dim() + steps.clip.dim() + 64) as f32;
+        Linear {
+            bias: logit.bias,
+            text: weighted(text.map(|rows| rows.row(step)), text_weights),
+            clip: weighted(clip.map(|rows| rows.row(step)), clip_weights),
+            rounding: f32::EPSILON * terms * (logit.bias.abs() + weights.sum::<f32>()),
+        }
+    };
+    StepOdds {
+        both: linear(&belief.both, true, true),
+        text: linear(&belief.text, true, false),
+        clip: linear(&belief.clip, false, true),
+    }
+}
+
+fn weighted([a, b]: [&[f32]; 2], [of_a, of_b]: [f32; 2]) -> Vec<f32> {
+    a.iter().zip(b).map(|(x, y)| of_a * x + of_b * y).collect()
 }
 
 /// Adds what the shared words of step and clip say, and sorts anew.
 fn by_words(found: &mut [Vec<Match>], texts: &[String], pool: &Pool, belief: &Belief) {
-    let rarity = Rarity::of(pool);
+    let rarity = pool.rarity();
     for (matches, text) in found.iter_mut().zip(texts) {
         let step = stems(text);
         for found in matches.iter_mut().filter(|found| found.evidence.text.is_some()) {
@@ -165,7 +232,7 @@ fn by_words(found: &mut [Vec<Match>], texts: &[String], pool: &Pool, belief: &Be
 
 fn check(steps: &Steps<'_>, pool: &Pool) -> Result<(), MapError> {
     let texts = steps.texts.len();
-    let same = |which, query: &Features, pool: &Features| {
+    let same = |which, query: &Features, pool: &dyn Rows| {
         if query.len() != texts {
             return Err(MapError::Steps { texts, which, rows: query.len() });
         }
@@ -224,7 +291,6 @@ impl Best {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::belief::Logit;
     use crate::clip::{Clip, Span, VideoId};
     use proptest::prelude::*;
 
@@ -258,7 +324,7 @@ mod tests {
 
     /// Every match, sorted, then cut.
     fn naive(steps: &Steps, pool: &Pool, top: usize, margin: f32) -> Vec<Vec<Match>> {
-        let rarity = Rarity::of(pool);
+        let rarity = pool.rarity();
         let one = |step: usize| {
             let mut all: Vec<Match> = (0..pool.len())
                 .filter(|row| row % 5 != 4)
@@ -266,16 +332,16 @@ mod tests {
                     let clip = pool.clip(ClipId(row as u32));
                     let text = there(pool.text_features().row(row));
                     let evidence = Evidence {
-                        text: text.map(|row| similarity(steps.text.row(step), row)),
-                        words: text.map(|_| {
+                        text: text.as_deref().map(|row| similarity(steps.text.row(step), row)),
+                        words: text.as_deref().map(|_| {
                             rarity.shared_stems(&stems(&steps.texts[step]), &stems(&clip.text))
                         }),
                         clip: there(pool.clip_features().row(row))
-                            .map(|row| similarity(steps.clip.row(step), row)),
+                            .map(|row| similarity(steps.clip.row(step), &row)),
                         context: there(pool.text_features().row(row))
-                            .map(|row| similarity(steps.context.unwrap().text.row(step), row)),
+                            .map(|row| similarity(steps.context.unwrap().text.row(step), &row)),
                         context_clip: there(pool.clip_features().row(row))
-                            .map(|row| similarity(steps.context.unwrap().text.row(step), row)),
+                            .map(|row| similarity(steps.context.unwrap().text.row(step), &row)),
                     };
                     let log_prob = log_probability(BELIEF.log_odds(&evidence)?);
                     Some(Match { clip: ClipId(row as u32), evidence, log_prob })

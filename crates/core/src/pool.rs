@@ -1,16 +1,25 @@
 //! P: every clip of the library with its text and clip features.
 
-use crate::clip::{Clip, ClipId};
-use crate::features::{Features, similarity};
+use std::borrow::Cow;
+use std::ops::Range;
+use std::sync::{Arc, OnceLock};
 
-/// All (r', v') pairs; row i of both feature matrices belongs to clip i.
+use crate::clip::{Clip, ClipId, VideoId};
+use crate::features::{Features, Rows, similarity};
+use crate::shortlist::Shortlist;
+use crate::words::Rarity;
+
+/// All (r', v') pairs; row i of both feature matrices belongs to clip i. The clips of a video stand together, in
+/// its order, and videos in the order of their numbers.
 #[derive(Clone, Debug)]
 pub struct Pool {
     clips: Vec<Clip>,
-    text: Features,
-    clip: Features,
-    appearance: Option<Features>,
+    text: Arc<dyn Rows>,
+    clip: Arc<dyn Rows>,
+    appearance: Option<Arc<dyn Rows>>,
+    shortlist: Option<Arc<dyn Shortlist>>,
     agreement: Agreement,
+    rarity: OnceLock<Rarity>,
 }
 
 /// A moment of a clip whose appearance is known.
@@ -39,18 +48,50 @@ pub struct PoolError {
 }
 
 impl Pool {
+    /// With rows in memory.
     pub fn new(clips: Vec<Clip>, text: Features, clip: Features) -> Result<Self, PoolError> {
+        Self::of_rows(clips, Arc::new(text), Arc::new(clip))
+    }
+
+    /// With rows that may be in a file.
+    pub fn of_rows(
+        clips: Vec<Clip>,
+        text: Arc<dyn Rows>,
+        clip: Arc<dyn Rows>,
+    ) -> Result<Self, PoolError> {
         let sizes = PoolError { clips: clips.len(), text: text.len(), clip: clip.len() };
         if sizes.text != sizes.clips || sizes.clip != sizes.clips {
             return Err(sizes);
         }
-        Ok(Self { clips, text, clip, appearance: None, agreement: Agreement::default() })
+        let (appearance, shortlist, agreement, rarity) = Default::default();
+        Ok(Self { clips, text, clip, appearance, shortlist, agreement, rarity })
     }
 
     /// Three rows for each clip, in the order of [`Moment::ALL`]; zero rows where nothing is known.
-    pub fn with_appearance(self, appearance: Features) -> Self {
+    pub fn with_appearance(self, appearance: Arc<dyn Rows>) -> Self {
         assert_eq!(appearance.len(), Moment::ALL.len() * self.len(), "a row for every moment");
         Self { appearance: Some(appearance), ..self }
+    }
+
+    /// The same with all rows in memory, for work that reads every row many times.
+    pub fn in_memory(self) -> Self {
+        let read = |rows: Arc<dyn Rows>| -> Arc<dyn Rows> { Arc::new(rows.to_features()) };
+        let appearance = self.appearance.map(read);
+        Self { text: read(self.text), clip: read(self.clip), appearance, ..self }
+    }
+
+    /// M scores exactly only what this does not rule out.
+    pub fn with_shortlist(self, shortlist: Arc<dyn Shortlist>) -> Self {
+        Self { shortlist: Some(shortlist), ..self }
+    }
+
+    pub fn shortlist(&self) -> Option<&dyn Shortlist> {
+        self.shortlist.as_deref()
+    }
+
+    /// How rare words are among the clips' texts; counted once.
+    pub fn rarity(&self) -> &Rarity {
+        self.rarity.get_or_init(|| Rarity::of(&self.clips))
     }
 
     pub fn agreeing(self, agreement: Agreement) -> Self {
@@ -78,24 +119,31 @@ impl Pool {
         &self.clips[id.row()]
     }
 
+    /// The rows of the clips of a video.
+    pub fn of_video(&self, video: VideoId) -> Range<usize> {
+        let first = self.clips.partition_point(|clip| clip.video < video);
+        let rows = self.clips[first..].partition_point(|clip| clip.video == video);
+        first..first + rows
+    }
+
     /// Sentence features of the clips' step texts.
-    pub fn text_features(&self) -> &Features {
-        &self.text
+    pub fn text_features(&self) -> &dyn Rows {
+        &*self.text
     }
 
     /// F_M's features of the clips' pictures.
-    pub fn clip_features(&self) -> &Features {
-        &self.clip
+    pub fn clip_features(&self) -> &dyn Rows {
+        &*self.clip
     }
 
     /// What a clip looks like at one of its moments; none where its video was indexed without it.
-    pub fn appearance(&self, clip: ClipId, moment: Moment) -> Option<&[f32]> {
+    pub fn appearance(&self, clip: ClipId, moment: Moment) -> Option<Cow<'_, [f32]>> {
         let row = self.appearance.as_ref()?.row(Moment::ALL.len() * clip.row() + moment as usize);
         row.iter().any(|x| *x != 0.0).then_some(row)
     }
 
     /// The rows of [`Self::with_appearance`].
-    pub fn appearance_features(&self) -> Option<&Features> {
+    pub fn appearance_features(&self) -> Option<&Arc<dyn Rows>> {
         self.appearance.as_ref()
     }
 }
@@ -151,10 +199,13 @@ mod tests {
         let pool = Pool::new(vec![clip; 2], two.clone(), two).unwrap();
         assert_eq!(pool.appearance(ClipId(0), Moment::First), None);
         let moments = [0.0; 6].into_iter().chain([1.0, 0.0, 0.6, 0.8, 0.0, 1.0]);
-        let pool = pool.with_appearance(rows(&moments.collect::<Vec<_>>()));
-        assert_eq!(Moment::ALL.map(|moment| pool.appearance(ClipId(0), moment)), [None; 3]);
+        let pool = pool.with_appearance(Arc::new(rows(&moments.collect::<Vec<_>>())));
+        assert_eq!(
+            Moment::ALL.map(|moment| pool.appearance(ClipId(0), moment)),
+            [const { None }; 3]
+        );
         let seen = Moment::ALL.map(|moment| pool.appearance(ClipId(1), moment).unwrap());
-        assert_eq!(seen, [[1.0, 0.0], [0.6, 0.8], [0.0, 1.0]]);
+        assert_eq!(seen.each_ref().map(|row| &**row), [[1.0, 0.0], [0.6, 0.8], [0.0, 1.0]]);
     }
 
     #[test]

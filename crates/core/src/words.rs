@@ -3,9 +3,10 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::pool::Pool;
+use crate::clip::Clip;
 
 /// How rare each word is among the texts of a pool (inverse document frequency).
+#[derive(Clone, Debug)]
 pub struct Rarity {
     texts: usize,
     counts: HashMap<String, usize>,
@@ -16,10 +17,10 @@ impl Rarity {
     const MAX_TEXTS: usize = 20_000;
 
     /// Of the clips' texts, or of evenly spread ones where there are very many.
-    pub fn of(pool: &Pool) -> Self {
-        let step = pool.len().div_ceil(Self::MAX_TEXTS).max(1);
+    pub fn of(clips: &[Clip]) -> Self {
+        let step = clips.len().div_ceil(Self::MAX_TEXTS).max(1);
         let mut rarity = Self { texts: 0, counts: HashMap::new() };
-        for clip in pool.clips().iter().step_by(step) {
+        for clip in clips.iter().step_by(step) {
             rarity.texts += 1;
             for word in stems(&clip.text) {
                 *rarity.counts.entry(word).or_default() += 1;
@@ -72,14 +73,12 @@ fn stem(word: String) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clip::{Clip, Span, VideoId};
-    use crate::features::Features;
+    use crate::clip::{Span, VideoId};
 
-    fn pool(texts: &[&str]) -> Pool {
+    fn clips(texts: &[&str]) -> Vec<Clip> {
         let span = Span::new(0, 1000).unwrap();
         let clip = |text: &&str| Clip { video: VideoId(1), span, text: text.to_string() };
-        let rows = Features::new(1, vec![1.0; texts.len()]).unwrap();
-        Pool::new(texts.iter().map(clip).collect(), rows.clone(), rows).unwrap()
+        texts.iter().map(clip).collect()
     }
 
     fn shared(rarity: &Rarity, a: &str, b: &str) -> f32 {
@@ -88,7 +87,7 @@ mod tests {
 
     #[test]
     fn endings_do_not_matter_and_empty_words_do_not_count() {
-        let rarity = Rarity::of(&pool(&["Clamp the stool", "Sand the stool", "Chop an onion"]));
+        let rarity = Rarity::of(&clips(&["Clamp the stool", "Sand the stool", "Chop an onion"]));
         assert_eq!(shared(&rarity, "clamping stools", "the clamps of a stool"), 1.0);
         assert_eq!(shared(&rarity, "the of and", "the of and"), 0.0);
         assert_eq!(shared(&rarity, "洗胡萝卜", "peel"), 0.0);
@@ -96,7 +95,7 @@ mod tests {
 
     #[test]
     fn rare_words_weigh_more() {
-        let rarity = Rarity::of(&pool(&["Clamp the stool", "Sand the stool", "Oil the stool"]));
+        let rarity = Rarity::of(&clips(&["Clamp the stool", "Sand the stool", "Oil the stool"]));
         let step = "Fix the stool with clamps";
         assert!(shared(&rarity, step, "Tighten clamps") > shared(&rarity, step, "Sand the stool"));
     }

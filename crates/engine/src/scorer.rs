@@ -96,7 +96,7 @@ impl Query<'_> {
         let found = self
             .search
             .and_then(|search| search.used.steps.get(step)?.iter().find(|m| m.clip == clip));
-        let by_encoder = || similarity(self.clip.row(step), pool.clip_features().row(clip.row()));
+        let by_encoder = || similarity(self.clip.row(step), &pool.clip_features().row(clip.row()));
         found.map_or_else(by_encoder, |found| found.log_prob)
     }
 

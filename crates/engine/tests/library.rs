@@ -174,7 +174,7 @@ fn what_clips_look_like_comes_back() {
             for (row, moment) in Moment::ALL.into_iter().enumerate() {
                 let found = pool.appearance(ClipId(clip), moment).unwrap();
                 let written = moments().row(3 * (clip as usize % 2) + row).to_vec();
-                assert!(similarity(found, &written) > 0.9999, "{clip} {moment:?}");
+                assert!(similarity(&found, &written) > 0.9999, "{clip} {moment:?}");
             }
         }
     }
@@ -246,15 +246,88 @@ fn a_pool_that_is_cut_short_or_damaged_is_made_again() {
     let shelf = Shelf::with_two_videos();
     let file = shelf.pool_file();
     let bytes = fs::read(&file).unwrap();
-    let rows = shelf.library.pool().unwrap().clip_features().clone();
+    let rows = shelf.library.pool().unwrap().clip_features().to_features();
     fs::write(&file, &bytes[..bytes.len() - 1]).unwrap();
-    assert_eq!(*shelf.library.pool().unwrap().clip_features(), rows);
+    assert_eq!(shelf.library.pool().unwrap().clip_features().to_features(), rows);
     assert_eq!(fs::read(&file).unwrap(), bytes);
     flip(&file, &bytes, bytes.len() - 1);
     let found = shelf.library.verify_and_repair().unwrap();
     assert!(found.len() == 1 && found[0].repaired.is_some(), "{found:?}");
-    assert_eq!(*shelf.library.pool().unwrap().clip_features(), rows);
+    assert_eq!(shelf.library.pool().unwrap().clip_features().to_features(), rows);
     assert_eq!(fs::read(&file).unwrap(), bytes);
+}
+
+/// The clips and rows of the pool, in its order.
+fn pool_content(library: &Library) -> (Vec<Clip>, Features, Features, Agreement) {
+    let pool = library.pool().unwrap();
+    let (text, clip) = (pool.text_features().to_features(), pool.clip_features().to_features());
+    (pool.clips().to_vec(), text, clip, pool.agreement())
+}
+
+#[test]
+fn a_new_video_leaves_the_segments_as_they_are() {
+    let shelf = Shelf::with_two_videos();
+    let file = shelf.pool_file();
+    let before = fs::metadata(&file).unwrap().modified().unwrap();
+    shelf.add("tea");
+    assert_eq!(shelf.library.pool().unwrap().len(), 6);
+    assert_eq!(shelf.pool_file(), file);
+    assert_eq!(fs::metadata(&file).unwrap().modified().unwrap(), before);
+}
+
+#[test]
+fn many_new_videos_become_a_segment_and_optimise_makes_one_of_all() {
+    let shelf = Shelf::with_two_videos();
+    shelf.pool_file();
+    for number in 0..300 {
+        shelf.add(&format!("video-{number}"));
+        if number % 70 == 69 {
+            shelf.library.pool().unwrap();
+        }
+    }
+    let segments = || {
+        let names = fs::read_dir(shelf.library_folder()).unwrap();
+        names
+            .filter(|name| {
+                name.as_ref().unwrap().file_name().to_string_lossy().starts_with("pool-")
+            })
+            .count()
+    };
+    let whole = pool_content(&shelf.library);
+    assert_eq!(whole.0.len(), 604);
+    assert!(whole.0.is_sorted_by_key(|clip| (clip.video, clip.span)), "in the order of the videos");
+    assert_eq!(whole.3, Agreement { suits: 302, of: 604 });
+    assert!((2..5).contains(&segments()), "{}", segments());
+    assert_eq!(shelf.library.optimise().unwrap(), 1);
+    assert_eq!((segments(), pool_content(&shelf.library)), (1, whole));
+    assert_eq!(shelf.library.verify().unwrap().len(), 0);
+}
+
+#[test]
+fn removed_and_changed_videos_leave_the_pool_at_once_and_the_segment_when_optimised() {
+    let shelf = Shelf::with_two_videos();
+    shelf.add("tea");
+    let file = shelf.pool_file();
+    shelf.library.remove(&shelf.library.find("board.mp4").unwrap()).unwrap();
+    let record = shelf.library.find("soup.mp4").unwrap();
+    let changed = indexed(record.id, "stew");
+    shelf.library.record(&record, &Outcome::Ready(Video::default(), Box::new(changed))).unwrap();
+    let found = pool_content(&shelf.library);
+    let texts: Vec<&str> = found.0.iter().map(|clip| clip.text.as_str()).collect();
+    assert_eq!(texts, ["show the stew", "serve the stew", "show the tea", "serve the tea"]);
+    assert_eq!(shelf.pool_file(), file);
+    assert_eq!(shelf.library.optimise().unwrap(), 1);
+    assert_ne!(shelf.pool_file(), file);
+    assert!(!file.exists());
+    assert_eq!(pool_content(&shelf.library), found);
+    let smaller = fs::metadata(shelf.pool_file()).unwrap().len();
+    assert_eq!(shelf.library.optimise().unwrap(), 1);
+    assert_eq!(fs::metadata(shelf.pool_file()).unwrap().len(), smaller, "nothing more to do");
+}
+
+#[test]
+fn an_empty_library_is_told_when_optimised() {
+    assert!(matches!(Shelf::new().library.optimise(), Err(LibraryError::Empty { .. })));
 }
 
 #[test]

@@ -81,7 +81,7 @@ impl Collection {
         progress: &dyn Progress,
     ) -> Result<(Self, ExampleCounts), DatasetError> {
         library.check_encoder(encoder.id())?;
-        let pool = library.pool()?;
+        let pool = library.pool()?.in_memory();
         let records = library.videos()?;
         let tasks = tasks(&recipes(library, &pool)?, &pool, sentence, progress)?;
         let mut videos = videos(&pool, &records, &tasks);

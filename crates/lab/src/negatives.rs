@@ -72,7 +72,7 @@ impl Violations {
 
 impl NegativeContext<'_> {
     pub fn similarity(&self, step: usize, clip: ClipId) -> f32 {
-        similarity(self.steps.row(step), self.pool.text_features().row(clip.row()))
+        similarity(self.steps.row(step), &self.pool.text_features().row(clip.row()))
     }
 
     pub fn violations(&self, clips: &[ClipId]) -> Violations {
@@ -263,7 +263,7 @@ mod tests {
             let all = (0..pool.len() as u32).map(ClipId);
             let shows = |step: usize| {
                 let near = |c: &ClipId| {
-                    similarity(steps.row(step), pool.text_features().row(c.row())) > 0.9
+                    similarity(steps.row(step), &pool.text_features().row(c.row())) > 0.9
                 };
                 all.clone().filter(near).collect()
             };

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use stitch_core::clip::{ClipId, VideoId};
-use stitch_core::features::{Features, normalise};
+use stitch_core::features::{Features, Rows, normalise};
 use stitch_core::pool::Pool;
 
 /// Sorted, each once.
@@ -31,17 +31,17 @@ impl TextIndex {
     }
 }
 
-pub fn select_rows(features: &Features, rows: impl Iterator<Item = usize>) -> Features {
+pub fn select_rows(features: &dyn Rows, rows: impl Iterator<Item = usize>) -> Features {
     let mut selected = Features::empty(features.dim());
-    rows.for_each(|row| selected.push(features.row(row)));
+    rows.for_each(|row| selected.push(&features.row(row)));
     selected
 }
 
 /// The mean row of some clips, of length 1.
-pub fn mean_row(rows: &Features, clips: &[ClipId]) -> Vec<f32> {
+pub fn mean_row(rows: &dyn Rows, clips: &[ClipId]) -> Vec<f32> {
     let mut sum = vec![0.0; rows.dim()];
     for clip in clips {
-        sum.iter_mut().zip(rows.row(clip.row())).for_each(|(sum, x)| *sum += x);
+        sum.iter_mut().zip(&*rows.row(clip.row())).for_each(|(sum, x)| *sum += x);
     }
     normalise(&mut sum);
     sum

@@ -5,6 +5,7 @@ pub mod weights;
 pub mod tokenizer;
 pub mod onnx;
 pub mod kernels;
+pub mod codes;
 mod matrix;
 pub mod layers;
 pub mod transformer;

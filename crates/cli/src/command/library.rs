@@ -1,4 +1,4 @@
-//! `stitch library`: lists, shows, removes, verifies and backs up the videos of the library.
+//! `stitch library`: lists, shows, removes, verifies, backs up and optimises the videos of the library.
 
 use std::path::{Path, PathBuf};
 
@@ -40,6 +40,8 @@ pub enum LibraryCommand {
         #[arg(value_name = "FOLDER")]
         to: PathBuf,
     },
+    /// Merge the segments of the pool and leave out what removed videos have left in them
+    Optimise,
     /// Print statistics of the library
     Stats,
 }
@@ -52,6 +54,7 @@ pub fn run(command: &LibraryCommand, setup: &Setup) -> Result<u8, Failure> {
         LibraryCommand::Remove { videos } => remove(&library, videos, setup),
         LibraryCommand::Verify { repair } => verify(&library, *repair, setup),
         LibraryCommand::Backup { to } => backup(&library, to, setup),
+        LibraryCommand::Optimise => optimise(&library, setup),
         LibraryCommand::Stats => stats(&library, setup),
     }
 }
@@ -84,10 +87,9 @@ fn list(library: &Library, setup: &Setup) -> Result<u8, Failure> {
 fn show(library: &Library, wanted: &str, setup: &Setup) -> Result<u8, Failure> {
     let video = library.find(wanted)?;
     let pool = library.pool()?;
-    let clips: Vec<_> =
-        pool.clips().iter().filter(|clip| clip.video == VideoId(video.id)).collect();
+    let clips = &pool.clips()[pool.of_video(VideoId(video.id))];
     let sentences = library.sentences(VideoId(video.id))?;
-    let step = |clip: &&Clip| json!({"text": clip.text, "start_ms": clip.span.start(), "end_ms": clip.span.end()});
+    let step = |clip: &Clip| json!({"text": clip.text, "start_ms": clip.span.start(), "end_ms": clip.span.end()});
     let steps: Vec<_> = clips.iter().map(step).collect();
     setup.print(json!({"video": video, "steps": steps, "sentences": sentences}), || {
         println!("{} ({})", video.video.title, video.path.display());
@@ -144,6 +146,14 @@ fn verify(library: &Library, repair: bool, setup: &Setup) -> Result<u8, Failure>
 fn backup(library: &Library, to: &Path, setup: &Setup) -> Result<u8, Failure> {
     library.backup(to)?;
     setup.print(json!({"backup": to}), || println!("copied to {}", to.display()));
+    Ok(0)
+}
+
+fn optimise(library: &Library, setup: &Setup) -> Result<u8, Failure> {
+    let segments = library.optimise()?;
+    setup.print(json!({"segments": segments}), || {
+        println!("the pool has {}", count(segments, "segment"))
+    });
     Ok(0)
 }
 

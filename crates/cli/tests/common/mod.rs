@@ -186,15 +186,12 @@ impl Home {
         let list = String::from_utf8(listed.get_output().stdout.clone()).unwrap();
         let here = std::fs::canonicalize(self.folder.path()).unwrap();
         let list = list.replace(&*here.to_string_lossy(), "HERE");
-        // Any answer makes the pool's file.
-        self.run(&["search", "chop"]).success();
-        let mut pools: Vec<PathBuf> = std::fs::read_dir(self.path("home/library"))
+        let mut features: Vec<PathBuf> = std::fs::read_dir(self.path("home/library/features"))
             .unwrap()
             .map(|entry| entry.unwrap().path())
-            .filter(|path| path.to_string_lossy().contains("pool-"))
             .collect();
-        assert_eq!(pools.len(), 1, "{pools:?}");
-        (list, std::fs::read(pools.remove(0)).unwrap())
+        features.sort();
+        (list, features.iter().flat_map(|file| std::fs::read(file).unwrap()).collect())
     }
 }
 

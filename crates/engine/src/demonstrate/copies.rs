@@ -86,7 +86,7 @@ impl Eyes<'_> {
     fn same(&mut self, one: ClipId, other: ClipId) -> bool {
         let (a, b) = (self.pool.clip(one), self.pool.clip(other));
         let features = self.pool.clip_features();
-        let far = similarity(features.row(one.row()), features.row(other.row())) < WORTH_A_LOOK;
+        let far = similarity(&features.row(one.row()), &features.row(other.row())) < WORTH_A_LOOK;
         if a.video == b.video || far {
             return false;
         }

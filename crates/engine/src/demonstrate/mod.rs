@@ -231,7 +231,7 @@ fn mapped(
     stock: &Stock,
     asked: &Asked,
     options: &Options,
-    allowed: impl Fn(ClipId) -> bool,
+    allowed: impl Fn(ClipId) -> bool + Sync,
 ) -> Result<Kept, DemonstrateError> {
     let (pool, model) = (&stock.pool, stock.calibration(with.encoder).belief());
     let wishes = &options.wishes;

@@ -4,7 +4,7 @@
 use stitch_core::clip::{Clip, ClipId};
 use stitch_core::cover::Sequence;
 use stitch_core::features::Features;
-use stitch_core::map::{MapError, Match, StepMap, Steps, map};
+use stitch_core::map::{MapError, Match, StepMap, Steps, map_among};
 use stitch_core::parts::shown_by;
 use stitch_core::pool::Pool;
 use stitch_core::procedure::Procedure;
@@ -107,12 +107,14 @@ impl Actions {
             return Ok(StepMap::default());
         }
         let of_action = |action: usize| nearby.iter().find(|near| near.step == self.steps[action]);
-        let near: Vec<Option<&Nearby>> = (0..self.steps.len()).map(of_action).collect();
-        let allowed = |action: usize, clip: ClipId| {
-            near[action].is_some_and(|near| near.clips.contains(&clip))
+        let clips_of = |action: usize| {
+            let near = of_action(action).into_iter();
+            near.flat_map(move |near| near.clips.iter().map(move |clip| (*clip, action)))
         };
+        let mut pairs: Vec<(ClipId, usize)> = (0..self.steps.len()).flat_map(clips_of).collect();
+        pairs.sort_unstable();
         let steps = Steps { texts: &self.texts, text: &self.text, clip: &self.clip, context: None };
-        map(&steps, pool, allowed, &calibration.belief(), 2 * NEAR + 1)
+        map_among(&pairs, &steps, pool, &calibration.belief(), 2 * NEAR + 1)
     }
 
     fn parts(

@@ -76,12 +76,7 @@ impl Stock {
 
     /// The row of a clip, if it is still there.
     pub fn find(&self, place: Place) -> Option<ClipId> {
-        let clips = self.pool.clips();
-        // Clips stand in the order of their videos.
-        let first = clips.partition_point(|clip| clip.video.0 < place.video);
-        let of_video = clips.iter().skip(first).take_while(|clip| clip.video.0 == place.video);
-        let at = of_video.enumerate().find(|(_, clip)| Place::from(*clip) == place)?.0;
-        Some(ClipId((first + at) as u32))
+        place.clips(&self.pool).next()
     }
 
     /// The clips that are most likely to show something, best first, the same footage once.

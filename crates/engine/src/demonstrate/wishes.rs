@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use stitch_core::belief::Belief;
-use stitch_core::clip::{Clip, ClipId};
-use stitch_core::map::{MapError, Match, StepMap, Steps, map};
+use stitch_core::clip::{Clip, ClipId, VideoId};
+use stitch_core::map::{MapError, Match, StepMap, Steps, map, map_among};
 use stitch_core::pool::Pool;
 
 use super::copies::{self, Copies};
@@ -21,6 +21,14 @@ pub struct Place {
     pub start_ms: u64,
     /// One past where it ends.
     pub end_ms: u64,
+}
+
+impl Place {
+    /// The clips that are here: mostly one, none where it is gone.
+    pub(super) fn clips(self, pool: &Pool) -> impl Iterator<Item = ClipId> {
+        let clips = pool.of_video(VideoId(self.video)).map(|row| ClipId(row as u32));
+        clips.filter(move |clip| Place::from(pool.clip(*clip)) == self)
+    }
 }
 
 impl From<&Clip> for Place {
@@ -141,7 +149,7 @@ impl Kept {
 pub(super) fn map_within(
     steps: &Steps<'_>,
     pool: &Pool,
-    allowed: impl Fn(ClipId) -> bool,
+    allowed: impl Fn(ClipId) -> bool + Sync,
     model: &Belief,
     wishes: &Wishes,
     limits: Limits,
@@ -159,11 +167,17 @@ pub(super) fn map_within(
         .collect();
     if !fixed.is_empty() {
         // However unlikely; a clip that is gone leaves a gap.
-        let is_fixed = |step: usize, id: ClipId| {
-            let fixed = wish_of[step].and_then(|wish| wish.fixed);
-            allowed(id) && fixed == Some(Fixed::Clip(Place::from(pool.clip(id))))
+        let clips_of = |step: &usize| {
+            let place = match wish_of[*step].and_then(|wish| wish.fixed) {
+                Some(Fixed::Clip(place)) => Some(place),
+                _ => None,
+            };
+            let clips = place.into_iter().flat_map(|place| place.clips(pool));
+            clips.filter(|id| allowed(*id)).map(|id| (id, *step)).collect::<Vec<_>>()
         };
-        let mut found = map(steps, pool, is_fixed, model, limits.top)?;
+        let mut clips: Vec<(ClipId, usize)> = fixed.iter().flat_map(clips_of).collect();
+        clips.sort_unstable();
+        let mut found = map_among(&clips, steps, pool, model, limits.top)?;
         fixed.iter().for_each(|step| used.steps[*step] = std::mem::take(&mut found.steps[*step]));
     }
     Ok(Kept { used, all, offered, copies: Copies::default() })
@@ -173,7 +187,7 @@ pub(super) fn map_within(
 mod tests {
     use super::*;
     use crate::calibration::Calibration;
-    use stitch_core::clip::{Span, VideoId};
+    use stitch_core::clip::Span;
     use stitch_core::features::Features;
 
     /// Two videos of two clips each; the first clip of each is what both steps ask for.

@@ -139,7 +139,7 @@ impl<'a> AnswerInputs<'a> {
         pairs.map(|(then, now)| {
             let then = before.and_then(|before| self.pool.appearance(before, then));
             let both = then.zip(self.pool.appearance(clip, now));
-            both.map_or(0.0, |(then, now)| similarity(then, now))
+            both.map_or(0.0, |(then, now)| similarity(&then, &now))
         })
     }
 }

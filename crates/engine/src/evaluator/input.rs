@@ -1,8 +1,10 @@
 //! The network's inputs for a step and its clip, the same in training and scoring.
 
+use std::borrow::Cow;
+
 use rayon::prelude::*;
 use stitch_core::clip::{ClipId, VideoId};
-use stitch_core::features::{Features, similarity};
+use stitch_core::features::{Features, Rows, similarity};
 use stitch_core::pool::Pool;
 use stitch_nn::evaluator::Batch;
 
@@ -68,10 +70,11 @@ struct Standing {
 impl<'a> Inputs<'a> {
     /// Steps by F_M's text side, and the pool their clips are in.
     pub fn new(channels: Channels, steps: &'a Features, pool: &'a Pool) -> Self {
-        let standing = |row| Standing::of(row, pool.clip_features());
         let standings = match channels.standing {
             true => {
-                (0..steps.len()).into_par_iter().map(|step| standing(steps.row(step))).collect()
+                let sample = Standing::sample(pool.clip_features());
+                let standing = |step| Standing::of(steps.row(step), &sample);
+                (0..steps.len()).into_par_iter().map(standing).collect()
             }
             false => Vec::new(),
         };
@@ -80,7 +83,7 @@ impl<'a> Inputs<'a> {
 
     /// Appends the inputs of one step with its clip.
     pub(super) fn push(&self, step: usize, clip: ClipId, relation: Relation, out: &mut Vec<f32>) {
-        let (text, seen) = (self.steps.row(step), self.pool.clip_features().row(clip.row()));
+        let (text, seen) = (self.steps.row(step), &*self.pool.clip_features().row(clip.row()));
         if self.channels.features {
             out.extend(text.iter().chain(seen).map(|number| number * FEATURE_SCALE));
         }
@@ -116,12 +119,15 @@ impl Relation {
 }
 
 impl Standing {
-    /// Over clips evenly spaced in the pool; zero rows do not count.
-    fn of(step: &[f32], clips: &Features) -> Self {
+    /// Clips evenly spaced in the pool; zero rows do not count.
+    fn sample(clips: &dyn Rows) -> Vec<Cow<'_, [f32]>> {
         let apart = clips.len().div_ceil(MAX_POOL_SAMPLE).max(1);
         let rows = (0..clips.len()).step_by(apart).map(|row| clips.row(row));
-        let rows = rows.filter(|row| row.iter().any(|x| *x != 0.0));
-        let cosines: Vec<f64> = rows.map(|row| f64::from(similarity(step, row))).collect();
+        rows.filter(|row| row.iter().any(|x| *x != 0.0)).collect()
+    }
+
+    fn of(step: &[f32], sample: &[Cow<'_, [f32]>]) -> Self {
+        let cosines: Vec<f64> = sample.iter().map(|row| f64::from(similarity(step, row))).collect();
         let count = cosines.len().max(1) as f64;
         let mean = cosines.iter().sum::<f64>() / count;
         let variance = cosines.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / count;

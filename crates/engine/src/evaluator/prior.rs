@@ -37,7 +37,7 @@ impl SequenceStats {
             candidate.0.iter().enumerate().filter_map(|(step, clip)| Some((step, (*clip)?)));
         let alike = shown
             .clone()
-            .map(|(step, clip)| similarity(query.clip.row(step), rows.row(clip.row())));
+            .map(|(step, clip)| similarity(query.clip.row(step), &rows.row(clip.row())));
         let steps = shown.count().max(1) as f32;
         Self {
             similarity: alike.sum::<f32>() / steps,

@@ -1,7 +1,5 @@
-//! Feature files: per video, and the pool of all of them, as safetensors of f16 rows.
-//!
-//! The pool's name contains a hash of what it is made of, so that an outdated pool is never read, and its
-//! own checksum, which only `verify` compares. The checksum of a video's file is in the database.
+//! Feature files of videos, as safetensors of f16 rows. Their checksums are in the database, those of the pool's
+//! segments in the segments' names.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
@@ -13,20 +11,18 @@ use half::f16;
 use half::slice::HalfFloatSliceExt;
 use memmap2::Mmap;
 use safetensors::tensor::{Dtype, SafeTensorError, SafeTensors, TensorView};
-use sha2::{Digest, Sha256};
-use stitch_core::clip::Clip;
 use stitch_core::features::Features;
-use stitch_core::pool::{Agreement, Moment, Pool};
+use stitch_core::pool::{Agreement, Moment};
 
 use super::{LibraryError, checksum};
 use crate::encoder::appearance;
-use crate::files::{FileError, UNFINISHED, hex, write_whole};
+use crate::files::{FileError, UNFINISHED, write_whole};
 use crate::footage::{self, Footage};
 
 /// The tensor of [`Footage`].
 const FOOTAGE: &str = "footage";
 /// The tensor of the clips' moments.
-const APPEARANCE: &str = "appearance";
+pub(super) const APPEARANCE: &str = "appearance";
 /// What the name of a pool begins with.
 const POOL: &str = "pool-";
 const ENDING: &str = ".safetensors";
@@ -81,7 +77,7 @@ pub(super) fn write(
         ("clip", &f.clip),
         (APPEARANCE, &f.appearance),
     ];
-    let bytes = serialize(&file, &features, Some(&f.footage), f.agreement)?;
+    let bytes = serialize(&file, &features, &f.footage, f.agreement)?;
     write_whole(&file, &bytes)?;
     Ok(checksum::sha256(&bytes))
 }
@@ -111,40 +107,6 @@ pub(super) fn forget(folder: &Path, content: &str) {
     let _ = std::fs::remove_file(path(folder, content));
 }
 
-/// The pool of these clips; its file is written again when the clips have changed or it is cut short.
-pub(super) fn pool(
-    folder: &Path,
-    dim: usize,
-    clips: Vec<Clip>,
-    files: &[FeatureFile],
-) -> Result<Pool, LibraryError> {
-    if clips.is_empty() {
-        return Err(LibraryError::Empty { folder: folder.into() });
-    }
-    let prefix = format!("{POOL}{}-", digest(&clips, files));
-    let stored = pools(folder).into_iter().find(|file| file_name(file).starts_with(&prefix));
-    let stored = stored.and_then(|file| {
-        let warn = |error: &LibraryError| tracing::warn!(%error, "the pool is made again");
-        read_pool(&file, dim, clips.len()).inspect_err(warn).ok()
-    });
-    let Gathered { text, clip, appearance, agreement } = match stored {
-        Some(rows) => rows,
-        None => gather(folder, dim, files, &prefix)?,
-    };
-    let pool = Pool::new(clips, text, clip);
-    let pool = pool.map_err(|error| damaged(&folder.join(POOL), error))?;
-    Ok(pool.with_appearance(appearance).agreeing(agreement))
-}
-
-/// Without comparing the checksum: hashing all bytes would take longer than the query.
-fn read_pool(file: &Path, dim: usize, clips: usize) -> Result<Gathered, LibraryError> {
-    let tensors = Tensors::open(file)?;
-    let (text, clip) = (tensors.features("text")?, tensors.features("clip")?);
-    check_rows(file, (&text, &clip), dim, clips)?;
-    let appearance = tensors.appearance(clips)?;
-    Ok(Gathered { text, clip, appearance, agreement: tensors.agreement() })
-}
-
 /// An error unless the bytes of a pool have the checksum of its name.
 pub(super) fn check_pool(file: &Path) -> Result<(), LibraryError> {
     Tensors::open(file)?.check(checksum_in_name(&file_name(file)))
@@ -155,6 +117,16 @@ fn checksum_in_name(pool: &str) -> Option<&str> {
     let last = pool.strip_suffix(ENDING)?.rsplit('-').next()?;
     let is_sha256 = last.len() == 64 && last.bytes().all(|digit| digit.is_ascii_hexdigit());
     is_sha256.then_some(last)
+}
+
+pub(super) fn segment_name(sha256: &str) -> String {
+    format!("{POOL}{sha256}{ENDING}")
+}
+
+/// Older versions wrote the whole pool to one file of a longer name.
+pub(super) fn is_segment(pool: &Path) -> bool {
+    let name = file_name(pool);
+    checksum_in_name(&name).is_some_and(|sha256| segment_name(sha256) == name)
 }
 
 /// The pool files of a library.
@@ -189,48 +161,6 @@ fn file_name(file: &Path) -> String {
     file.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// The rows of all videos.
-struct Gathered {
-    text: Features,
-    clip: Features,
-    appearance: Features,
-    agreement: Agreement,
-}
-
-/// Reads every video's rows and writes them to one file. A disk that cannot be written is no error.
-fn gather(
-    folder: &Path,
-    dim: usize,
-    files: &[FeatureFile],
-    prefix: &str,
-) -> Result<Gathered, LibraryError> {
-    let mut rows: Option<Gathered> = None;
-    for file in files {
-        let video = read_checked(folder, dim, file)?;
-        let all = rows.get_or_insert_with(|| Gathered {
-            text: Features::empty(video.text.dim()),
-            clip: Features::empty(video.clip.dim()),
-            appearance: Features::empty(appearance::DIM),
-            agreement: Agreement::default(),
-        });
-        video.text.rows().for_each(|row| all.text.push(row));
-        video.clip.rows().for_each(|row| all.clip.push(row));
-        video.appearance.rows().for_each(|row| all.appearance.push(row));
-        all.agreement = all.agreement + video.agreement;
-    }
-    let all = rows.ok_or_else(|| LibraryError::Empty { folder: folder.into() })?;
-    let tensors = [("text", &all.text), ("clip", &all.clip), (APPEARANCE, &all.appearance)];
-    let bytes = serialize(&folder.join(POOL), &tensors, None, all.agreement)?;
-    let file = folder.join(format!("{prefix}{}{ENDING}", checksum::sha256(&bytes)));
-    match write_whole(&file, &bytes) {
-        Ok(()) => forget_other_pools(folder, &file),
-        Err(error) => tracing::debug!(%error, "the pool is not kept"),
-    }
-    // The next run reads them in half precision; use the same now.
-    let [text, clip, appearance] = [&all.text, &all.clip, &all.appearance].map(halved);
-    Ok(Gathered { text, clip, appearance, agreement: all.agreement })
-}
-
 /// An error unless the features are those of the clips, in this library's dimension.
 pub(super) fn read_checked(
     folder: &Path,
@@ -258,40 +188,8 @@ fn check_rows(
     Err(damaged(file, reason))
 }
 
-fn damaged(file: &Path, reason: impl ToString) -> LibraryError {
+pub(super) fn damaged(file: &Path, reason: impl ToString) -> LibraryError {
     LibraryError::Features { file: file.into(), reason: reason.to_string() }
-}
-
-fn halved(features: &Features) -> Features {
-    let mut out = Features::empty(features.dim());
-    for row in features.rows() {
-        let row: Vec<f32> = row.iter().map(|x| f16::from_f32(*x).to_f32()).collect();
-        out.push(&row);
-    }
-    out
-}
-
-/// A hash of the videos' content, of their features and of every clip.
-fn digest(clips: &[Clip], files: &[FeatureFile]) -> String {
-    let mut hash = Sha256::new();
-    for FeatureFile { content, sha256, clips } in files {
-        hash.update(content);
-        hash.update(sha256.as_deref().unwrap_or_default());
-        hash.update((*clips as u64).to_le_bytes());
-    }
-    for clip in clips {
-        hash.update(clip.span.start().to_le_bytes());
-        hash.update(clip.span.end().to_le_bytes());
-        hash.update(&clip.text);
-        hash.update([0]);
-    }
-    hex(&hash.finalize()[..12])
-}
-
-fn forget_other_pools(folder: &Path, keep: &Path) {
-    for path in pools(folder).iter().filter(|path| *path != keep) {
-        let _ = std::fs::remove_file(path);
-    }
 }
 
 fn path(folder: &Path, content: &str) -> PathBuf {
@@ -302,7 +200,7 @@ fn path(folder: &Path, content: &str) -> PathBuf {
 fn serialize(
     file: &Path,
     tensors: &[(&str, &Features)],
-    footage: Option<&Footage>,
+    footage: &Footage,
     agreement: Agreement,
 ) -> Result<Vec<u8>, LibraryError> {
     let bytes: Vec<Vec<u8>> = tensors.iter().map(|(_, features)| half_bytes(features)).collect();
@@ -311,17 +209,15 @@ fn serialize(
         let shape = vec![features.len(), features.dim()];
         Ok((*name, TensorView::new(Dtype::F16, shape, bytes)?))
     });
-    let looks = footage.map(|footage| {
-        let shape = vec![footage.seconds(), footage::GRID_CELLS];
-        Ok((FOOTAGE, TensorView::new(Dtype::U8, shape, footage.as_slice())?))
-    });
-    let views = rows.chain(looks).collect::<Result<Vec<_>, _>>().map_err(wrong)?;
+    let shape = vec![footage.seconds(), footage::GRID_CELLS];
+    let looks = TensorView::new(Dtype::U8, shape, footage.as_slice()).map(|view| (FOOTAGE, view));
+    let views = rows.chain([looks]).collect::<Result<Vec<_>, _>>().map_err(wrong)?;
     let Agreement { suits, of } = agreement;
     let about = HashMap::from([(AGREEMENT.to_owned(), format!("{suits} of {of}"))]);
     safetensors::serialize(views, Some(about)).map_err(wrong)
 }
 
-fn half_bytes(features: &Features) -> Vec<u8> {
+pub(super) fn half_bytes(features: &Features) -> Vec<u8> {
     let mut halves = vec![f16::ZERO; features.as_slice().len()];
     halves.convert_from_f32_slice(features.as_slice());
     halves.iter().flat_map(|x| x.to_le_bytes()).collect()

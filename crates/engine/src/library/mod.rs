@@ -3,7 +3,7 @@
 //! ```text
 //! LIBRARY/library.db                      videos, sentences, steps, clips; names what is current
 //! LIBRARY/features/<content>.safetensors  per video: seconds, clip texts, pictures and appearance (f16)
-//! LIBRARY/pool-<digest>-<checksum>.safetensors  the same rows of all videos in pool order (f16)
+//! LIBRARY/pool-<checksum>.safetensors     segments: clips of many videos with the same rows and their 8-bit codes
 //! LIBRARY/calibration.json                weights fitted on labels of this library, if there are any
 //! LIBRARY/writer.lock                     held by the process that writes
 //! ```
@@ -16,7 +16,11 @@ mod lock;
 mod checksum;
 mod schema;
 mod features;
+mod segment;
+mod rows;
+mod scan;
 mod store;
+mod segments;
 mod calibration;
 mod verify;
 mod backup;
@@ -26,7 +30,6 @@ use std::sync::Mutex;
 
 use rusqlite::Connection;
 use stitch_core::clip::{Clip, VideoId};
-use stitch_core::pool::Pool;
 
 use crate::encoder::EncoderId;
 use crate::files::FileError;
@@ -118,17 +121,6 @@ impl Library {
 
     pub fn folder(&self) -> &Path {
         &self.folder
-    }
-
-    /// P: every clip with its features, in row order. Only clips of videos that are ready.
-    pub fn pool(&self) -> Result<Pool, LibraryError> {
-        let load = || {
-            let (clips, files) = self.clips()?;
-            features::pool(&self.folder, self.encoder.dim, clips, &files)
-        };
-        let before = self.generation()?;
-        // A writer may have replaced a file after its row was read.
-        load().or_else(|error| if self.generation()? == before { Err(error) } else { load() })
     }
 
     /// Per-second features of one video.

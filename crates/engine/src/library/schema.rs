@@ -56,6 +56,10 @@ const FROM_2: &str = "
     CREATE TABLE IF NOT EXISTS sentence_model (weights TEXT NOT NULL);
 ";
 
+/// The videos that are not ready, of which there are few. Programs before this one did not make it.
+const INDEX: &str =
+    "CREATE INDEX IF NOT EXISTS videos_not_ready ON videos (status) WHERE status <> 'ready'";
+
 /// Creates the database under another name first, so that a killed run leaves none.
 pub(super) fn create(file: &Path, encoder: &EncoderId) -> Result<(), LibraryError> {
     let making = file.with_extension("making");
@@ -88,8 +92,8 @@ pub(super) fn open(file: &Path) -> Result<Connection, LibraryError> {
         migrate(&mut database).map_err(failed)?;
     }
     match version(&database).map_err(failed)? {
-        3 if is_read_only => Ok(database), // its tables are those of version 4
-        VERSION => Ok(database),
+        3 | VERSION if is_read_only => Ok(database), // their tables are the same
+        VERSION => database.execute_batch(INDEX).map(|()| database).map_err(failed),
         found => Err(LibraryError::OtherVersion { file: file.into(), found, expected: VERSION }),
     }
 }

@@ -1,5 +1,6 @@
 //! Videos, sentences and clips in the database.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
@@ -73,6 +74,15 @@ pub enum Outcome {
     Failed(String),
 }
 
+/// A video that no segment has.
+pub(super) struct LooseVideo {
+    pub id: u32,
+    /// Of its rows in the database.
+    pub sha256: String,
+    pub file: FeatureFile,
+    pub clips: Vec<Clip>,
+}
+
 /// Counts over the library; `seconds` of video.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Stats {
@@ -89,6 +99,9 @@ pub struct Stats {
 const COLUMNS: &str = "id, path, content, status, reason, title, uploader, url, licence, \
     length_ms, width, height, narration_by, steps_by, \
     (SELECT count(*) FROM clips WHERE clips.video = videos.id)";
+
+const CLIPS: &str =
+    "SELECT video, start_ms, end_ms, text FROM clips WHERE video = ? ORDER BY position";
 
 const FEATURE_FILES: &str = "SELECT content, features_sha256, \
     (SELECT count(*) FROM clips WHERE video = id) FROM videos";
@@ -107,11 +120,11 @@ impl Library {
     /// Those of the files that are to be indexed.
     pub fn pending(&self, found: &[Found]) -> Result<Vec<VideoRecord>, LibraryError> {
         self.write(|database| choose_originals(database, found))?;
-        let paths: std::collections::HashSet<&Path> =
-            found.iter().map(|file| file.path.as_path()).collect();
-        let mut videos = self.videos()?;
-        videos.retain(|v| v.status == VideoStatus::Pending && paths.contains(v.path.as_path()));
-        Ok(videos)
+        let sql = format!(
+            "SELECT {COLUMNS} FROM videos WHERE status = 'pending'
+             AND path IN (SELECT value FROM json_each(?)) ORDER BY id"
+        );
+        self.rows(&sql, [paths(found)], read_video)
     }
 
     /// Records how indexing a video ended; its features reach the disk first.
@@ -174,11 +187,9 @@ impl Library {
             self.read(|database| database.query_row(&find, [content], read_video).optional())?;
         let Some(record) = found else { return Ok(None) };
         let id = VideoId(record.id);
-        let clips = "SELECT video, start_ms, end_ms, text FROM clips WHERE video = ?
-                     ORDER BY position";
         Ok(Some(KnownVideo {
             sentences: self.sentences(id)?,
-            clips: self.rows(clips, [record.id], read_clip)?,
+            clips: self.rows(CLIPS, [record.id], read_clip)?,
             shots: self.shots(id)?,
             record,
         }))
@@ -238,23 +249,28 @@ impl Library {
             .ok_or_else(|| LibraryError::NoSuchVideo { wanted: video.0.to_string() })
     }
 
-    /// The clips of the videos that are ready, in pool order, and those videos' features.
-    pub(super) fn clips(&self) -> Result<(Vec<Clip>, Vec<FeatureFile>), LibraryError> {
-        let sql = "SELECT video, start_ms, end_ms, text, content, features_sha256 FROM clips
-                   JOIN videos ON videos.id = clips.video WHERE status = 'ready'
-                   ORDER BY video, position";
-        let read = |row: &Row<'_>| Ok((read_clip(row)?, row.get(4)?, row.get(5)?));
-        let rows: Vec<(Clip, String, Option<String>)> = self.rows(sql, [], read)?;
-        let mut files: Vec<FeatureFile> = Vec::new();
-        let mut clips = Vec::with_capacity(rows.len());
-        for (clip, content, sha256) in rows {
-            match files.last_mut() {
-                Some(last) if last.content == content => last.clips += 1,
-                _ => files.push(FeatureFile { content, sha256, clips: 1 }),
+    /// The videos that are ready, as of one moment: where `stored` says that they are, by id, and the others with their
+    /// clips.
+    pub(super) fn ready_videos<T>(
+        &self,
+        stored: impl Fn(u32, &str) -> Option<T>,
+    ) -> Result<(BTreeMap<u32, T>, Vec<LooseVideo>), LibraryError> {
+        self.read(|database| {
+            let _snapshot = database.unchecked_transaction()?;
+            let (mut found, mut loose) = (BTreeMap::new(), Vec::new());
+            let sql = "SELECT id, coalesce(sha256, '') FROM videos WHERE status = 'ready'";
+            let mut statement = database.prepare_cached(sql)?;
+            let mut rows = statement.query([])?;
+            while let Some(row) = rows.next()? {
+                let (id, sha256): (u32, String) = (row.get(0)?, row.get(1)?);
+                match stored(id, &sha256) {
+                    Some(place) => drop(found.insert(id, place)),
+                    None => loose.push(read_loose(database, id, sha256)?),
+                }
             }
-            clips.push(clip);
-        }
-        Ok((clips, files))
+            loose.sort_by_key(|video: &LooseVideo| video.id);
+            Ok((found, loose))
+        })
     }
 
     /// Deletes a video's record, clips and features; a copy of it is to be indexed instead.
@@ -389,22 +405,27 @@ fn enter_one(database: &Connection, file: &Found) -> rusqlite::Result<()> {
 
 /// Of videos with the same bytes one is indexed and the others are its duplicates: the first that is
 /// ready, else the first of the found files, which are indexed now, else the first. Where it failed, the
-/// next one is tried: it may have subtitles.
+/// next one is tried: it may have subtitles. Only videos that are not ready are looked at, by an index of them,
+/// which SQLite takes where a condition says `status <> 'ready'`.
 fn choose_originals(database: &Connection, found: &[Found]) -> rusqlite::Result<()> {
-    let paths: Vec<_> = found.iter().map(|file| file.path.to_string_lossy()).collect();
-    let paths = serde_json::json!(paths).to_string();
+    let paths = paths(found);
     database.execute(
-        "UPDATE videos SET status = 'pending', reason = NULL WHERE status = 'duplicate'
-         AND content NOT IN (SELECT content FROM videos WHERE status = 'ready')
+        "UPDATE videos SET status = 'pending', reason = NULL
+         WHERE status = 'duplicate' AND status <> 'ready'
+         AND NOT EXISTS (SELECT 1 FROM videos AS other
+              WHERE other.content = videos.content AND other.status = 'ready')
          AND (path IN (SELECT value FROM json_each(?))
-              OR content NOT IN (SELECT content FROM videos WHERE status = 'pending'))",
+              OR content NOT IN (SELECT content FROM videos
+                  WHERE status = 'pending' AND status <> 'ready'))",
         [&paths],
     )?;
     database.execute(
         "UPDATE videos SET status = 'duplicate', reason = original.path FROM
          (SELECT content, path, min(id + 4294967296 * (status <> 'ready')
              * (1 + (path NOT IN (SELECT value FROM json_each(?)))))
-          FROM videos WHERE status IN ('ready', 'pending') GROUP BY content) AS original
+          FROM videos WHERE status IN ('ready', 'pending') AND content IN
+             (SELECT content FROM videos WHERE status <> 'ready')
+          GROUP BY content) AS original
          WHERE original.content = videos.content AND original.path <> videos.path
          AND status <> 'failed' AND (status <> 'duplicate' OR reason IS NOT original.path)",
         [&paths],
@@ -414,6 +435,12 @@ fn choose_originals(database: &Connection, found: &[Found]) -> rusqlite::Result<
         database.execute(&format!("DELETE FROM {table} WHERE video IN ({unused})"), [])?;
     }
     Ok(())
+}
+
+/// As a JSON list.
+fn paths(found: &[Found]) -> String {
+    let paths: Vec<_> = found.iter().map(|file| file.path.to_string_lossy()).collect();
+    serde_json::json!(paths).to_string()
 }
 
 fn write_ready(
@@ -505,6 +532,14 @@ fn read_video(row: &Row<'_>) -> rusqlite::Result<VideoRecord> {
 pub(super) fn ready_feature_files(database: &Connection) -> rusqlite::Result<Vec<FeatureFile>> {
     let sql = format!("{FEATURE_FILES} WHERE status = 'ready'");
     database.prepare(&sql)?.query_map([], read_feature_file)?.collect()
+}
+
+fn read_loose(database: &Connection, id: u32, sha256: String) -> rusqlite::Result<LooseVideo> {
+    let file = format!("{FEATURE_FILES} WHERE id = ?");
+    let file = database.prepare_cached(&file)?.query_row([id], read_feature_file)?;
+    let clips =
+        database.prepare_cached(CLIPS)?.query_map([id], read_clip)?.collect::<Result<_, _>>()?;
+    Ok(LooseVideo { id, sha256, file, clips })
 }
 
 fn read_feature_file(row: &Row<'_>) -> rusqlite::Result<FeatureFile> {

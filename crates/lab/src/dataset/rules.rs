@@ -73,7 +73,7 @@ fn change(
 }
 
 fn text_similarity(a: ClipId, b: ClipId, pool: &Pool) -> f32 {
-    similarity(pool.text_features().row(a.row()), pool.text_features().row(b.row()))
+    similarity(&pool.text_features().row(a.row()), &pool.text_features().row(b.row()))
 }
 
 /// The words of a step that name no action: objects and tools.

@@ -327,7 +327,7 @@ impl<'a> Sources<'a> {
     fn aligned(&self, clips: &[ClipId]) -> Option<Vec<ClipId>> {
         let features = self.collection.pool.clip_features();
         let value = |step: usize, at: usize| {
-            f64::from(similarity(self.instance.clip.row(step), features.row(clips[at].row())))
+            f64::from(similarity(self.instance.clip.row(step), &features.row(clips[at].row())))
         };
         let places = align(self.instance.truth.len(), clips.len(), value)?;
         Some(places.into_iter().map(|at| clips[at]).collect())
@@ -365,7 +365,7 @@ fn most_similar(collection: &Collection, instance: &Instance) -> Vec<Vec<ClipId>
     let features = collection.pool.clip_features();
     let of_step = |step: &[f32]| {
         let mut all: Vec<(f32, ClipId)> = (0..features.len())
-            .map(|row| (similarity(step, features.row(row)), ClipId(row as u32)))
+            .map(|row| (similarity(step, &features.row(row)), ClipId(row as u32)))
             .collect();
         let order = |a: &(f32, ClipId), b: &(f32, ClipId)| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1));
         if all.len() > MOST_SIMILAR {
@@ -455,7 +455,7 @@ mod tests {
         let best = most_similar(&made, instance);
         for (step, clips) in best.iter().enumerate() {
             let value = |clip: &ClipId| {
-                similarity(instance.clip.row(step), made.pool.clip_features().row(clip.row()))
+                similarity(instance.clip.row(step), &made.pool.clip_features().row(clip.row()))
             };
             assert!(clips.is_sorted_by(|a, b| value(a) >= value(b)));
             let all = (0..made.pool.len() as u32).map(|row| value(&ClipId(row)));

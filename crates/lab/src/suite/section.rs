@@ -80,10 +80,11 @@ pub fn fingerprint(set: &TestSet, also: &[&str]) -> String {
         hash.update(clip.span.end().to_le_bytes());
         hash.update(&clip.text);
     }
-    let clips = set.seen.clip_features().as_slice().iter();
-    let appearance = set.seen.appearance_features().map(|rows| rows.as_slice());
-    for number in clips.chain(appearance.unwrap_or_default()) {
-        hash.update(number.to_le_bytes());
+    let appearance = set.seen.appearance_features().map(|rows| &**rows);
+    for rows in [Some(set.seen.clip_features()), appearance].into_iter().flatten() {
+        for row in 0..rows.len() {
+            rows.row(row).iter().for_each(|number| hash.update(number.to_le_bytes()));
+        }
     }
     for instance in &set.collection.instances {
         instance.texts.iter().for_each(|text| hash.update(text));

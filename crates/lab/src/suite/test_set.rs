@@ -1,6 +1,7 @@
 //! A set to measure on: a collection, and the part of it that scorers see.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use stitch_core::clip::{Clip, ClipId, VideoId};
 use stitch_core::features::Features;
@@ -39,9 +40,9 @@ impl TestSet {
         let (texts, rows) = narration;
         let clips = collection.pool.clips().iter().zip(texts);
         let clips: Vec<Clip> = clips.map(|(clip, text)| Clip { text, ..clip.clone() }).collect();
-        let mut seen = Pool::new(clips, rows, collection.pool.clip_features().clone())?;
+        let mut seen = Pool::new(clips, rows, collection.pool.clip_features().to_features())?;
         if let Some(appearance) = collection.pool.appearance_features() {
-            seen = seen.with_appearance(appearance.clone());
+            seen = seen.with_appearance(Arc::clone(appearance));
         }
         Ok(Self { name: name.into(), collection, seen, encoder })
     }
@@ -112,7 +113,9 @@ fn select(pool: &Pool, kept: &[usize]) -> Result<Pool, PoolError> {
     let moments = Moment::ALL.len();
     let of_clip = |row: &usize| row * moments..(row + 1) * moments;
     Ok(match pool.appearance_features() {
-        Some(all) => part.with_appearance(select_rows(all, kept.iter().flat_map(of_clip))),
+        Some(all) => {
+            part.with_appearance(Arc::new(select_rows(&**all, kept.iter().flat_map(of_clip))))
+        }
         None => part,
     })
 }

@@ -109,7 +109,7 @@ fn data(of: &Collection) -> String {
 pub(super) fn data_hash(of: &Collection) -> String {
     let mut hash = Sha256::new();
     let mut add = |row: &[f32]| row.iter().for_each(|x| hash.update(x.to_le_bytes()));
-    add(of.pool.clip_features().as_slice());
+    add(of.pool.clip_features().to_features().as_slice());
     of.instances.iter().for_each(|instance| add(instance.clip.as_slice()));
     for instance in &of.instances {
         hash.update([u8::from(instance.split == Split::Train)]);

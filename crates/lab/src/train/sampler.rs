@@ -215,7 +215,7 @@ impl<'a> StepTable<'a> {
     fn showing(&self, pool: &Pool, clips: &[ClipId], shows: f32) -> Vec<Vec<ClipId>> {
         let texts = pool.text_features();
         let find = |row: &&[f32]| {
-            let near = |clip: &ClipId| similarity(row, texts.row(clip.row())) >= shows;
+            let near = |clip: &ClipId| similarity(row, &texts.row(clip.row())) >= shows;
             let all: Vec<ClipId> = clips.iter().copied().filter(near).collect();
             let apart = all.len().div_ceil(MAX_SHOWING).max(1);
             all.into_iter().step_by(apart).collect()

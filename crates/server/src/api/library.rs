@@ -84,14 +84,12 @@ impl VideoView {
 }
 
 fn steps(pool: &Stock, video: u32) -> Vec<VideoStep> {
-    let clips = pool.pool.clips(); // sorted by video
-    let first = clips.partition_point(|clip| clip.video.0 < video);
     let step = |clip: &Clip| VideoStep {
         text: clip.text.clone(),
         start_ms: clip.span.start(),
         end_ms: clip.span.end(),
     };
-    clips[first..].iter().take_while(|clip| clip.video.0 == video).map(step).collect()
+    pool.pool.clips()[pool.pool.of_video(VideoId(video))].iter().map(step).collect()
 }
 
 pub fn videos(state: &Server) -> Result<Vec<VideoView>> {

@@ -9,7 +9,7 @@ use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 use stitch_core::clip::{Clip, ClipId, VideoId};
 use stitch_core::cover::Sequence;
-use stitch_core::features::{Features, normalise, similarity};
+use stitch_core::features::{Rows, normalise, similarity};
 use stitch_core::pool::Pool;
 use stitch_engine::scorer::{Query, Scorer, Scores};
 use stitch_nn::evaluator::{
@@ -117,7 +117,7 @@ impl Form {
     }
 
     /// The loss of a batch, and its gradient by the network's outputs.
-    fn loss(&self, batch: &[Sample<'_>], outputs: &[f32], clips: &Features) -> (f32, Vec<f32>) {
+    fn loss(&self, batch: &[Sample<'_>], outputs: &[f32], clips: &dyn Rows) -> (f32, Vec<f32>) {
         let (b, dim) = (batch.len(), clips.dim());
         let rows = || batch.iter().zip(outputs.chunks_exact(dim + PLACES));
         let found: Vec<_> = rows().map(|(sample, output)| predict(sample.text, output)).collect();
@@ -130,8 +130,8 @@ impl Form {
             let slopes = &mut slopes[own * output.len()..][..output.len()];
             let (d_sum, d_window) = slopes.split_at_mut(dim);
             for (other, slope) in batch.iter().zip(&d_cosines[own * b..]) {
-                let clip = clips.row(other.clip).iter();
-                d_sum.iter_mut().zip(clip).for_each(|(sum, x)| *sum += slope / TEMPERATURE * x);
+                let clip = clips.row(other.clip);
+                d_sum.iter_mut().zip(&*clip).for_each(|(sum, x)| *sum += slope / TEMPERATURE * x);
             }
             // Of the sum of text and output, from that of its direction.
             let (direction, length) = &found[own];
@@ -170,11 +170,11 @@ impl Form {
 }
 
 /// Sequences of a step's text and the clips before it.
-fn inputs(batch: &[Sample<'_>], clips: &Features) -> Batch {
+fn inputs(batch: &[Sample<'_>], clips: &dyn Rows) -> Batch {
     let mut inputs = Batch::default();
     for sample in batch {
         inputs.inputs.extend_from_slice(sample.text);
-        sample.past.iter().for_each(|clip| inputs.inputs.extend_from_slice(clips.row(*clip)));
+        sample.past.iter().for_each(|clip| inputs.inputs.extend_from_slice(&clips.row(*clip)));
         inputs.lengths.push(1 + sample.past.len());
     }
     inputs
@@ -211,13 +211,13 @@ fn log_sum_exp(numbers: &[f32]) -> f32 {
 
 /// Cosines of predictions and clips over the temperature \[B, B\]. Pairs of samples of the same clip or the
 /// same words are no negatives, and are masked.
-fn cosines(batch: &[Sample<'_>], found: &[(Vec<f32>, f32)], clips: &Features) -> Vec<f32> {
+fn cosines(batch: &[Sample<'_>], found: &[(Vec<f32>, f32)], clips: &dyn Rows) -> Vec<f32> {
     let mut cosines = Vec::with_capacity(batch.len() * batch.len());
     for (own, (found, _)) in batch.iter().zip(found) {
         cosines.extend(batch.iter().map(|other| {
             let same = own.clip == other.clip || own.words == other.words;
             let mask = if same && !std::ptr::eq(own, other) { MASKED } else { 0.0 };
-            similarity(found, clips.row(other.clip)) / TEMPERATURE + mask
+            similarity(found, &clips.row(other.clip)) / TEMPERATURE + mask
         }));
     }
     cosines
@@ -277,7 +277,7 @@ impl Predictor {
             let (mut cosines, mut places) = (0.0, 0.0);
             for (at, clip) in &steps {
                 let (found, window) = &predicted[*at];
-                cosines += similarity(found, clips.row(clip.row()));
+                cosines += similarity(found, &clips.row(clip.row()));
                 places += window[self.places[clip.row()]];
             }
             let count = steps.len().max(1) as f32;
@@ -290,7 +290,7 @@ impl Predictor {
     fn predictions(
         &self,
         query: &Query,
-        clips: &Features,
+        clips: &dyn Rows,
         tokens: &[(usize, usize)],
         sequences: &[Vec<usize>],
     ) -> Vec<(Vec<f32>, Vec<f32>)> {
@@ -298,17 +298,17 @@ impl Predictor {
             return Vec::new();
         }
         let row = |(place, row): &(usize, usize)| match place {
-            0 => query.clip.row(*row),
+            0 => query.clip.row(*row).into(),
             _ => clips.row(*row),
         };
-        let inputs: Vec<f32> = tokens.iter().flat_map(row).copied().collect();
+        let inputs: Vec<f32> = tokens.iter().flat_map(|token| row(token).into_owned()).collect();
         let embedded = self.network.tokens(&inputs, tokens.iter().map(|(place, _)| 1 + place));
         let outputs = self.network.logits_of_tokens(sequences, &embedded);
         let one = |(output, sequence): (&[f32], &Vec<usize>)| {
             let text = row(&tokens[sequence[0] - 1]);
             let window = &output[clips.dim()..];
             let all = log_sum_exp(window);
-            (predict(text, output).0, window.iter().map(|logit| logit - all).collect())
+            (predict(&text, output).0, window.iter().map(|logit| logit - all).collect())
         };
         outputs.chunks_exact(clips.dim() + PLACES).zip(sequences).map(one).collect()
     }

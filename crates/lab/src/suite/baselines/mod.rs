@@ -64,5 +64,7 @@ pub fn shown(sequence: &Sequence) -> impl Iterator<Item = (usize, ClipId)> + Clo
 /// The mean of cos(F_M(r_i), F_M(v_i)).
 pub fn step_similarity(query: &Query, pool: &Pool, sequence: &Sequence) -> f32 {
     let rows = pool.clip_features();
-    mean(shown(sequence).map(|(step, clip)| similarity(query.clip.row(step), rows.row(clip.row()))))
+    let cosine =
+        |(step, clip): (usize, ClipId)| similarity(query.clip.row(step), &rows.row(clip.row()));
+    mean(shown(sequence).map(cosine))
 }

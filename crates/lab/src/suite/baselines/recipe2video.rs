@@ -50,7 +50,7 @@ impl Recipe2Video {
         let narration = pool.clips().iter().map(|clip| stems(&clip.text)).collect();
         let features = pool.clip_features();
         let clips = (0..pool.len()).into_par_iter();
-        let retrieved = clips.map(|row| retrieve(features.row(row), &rows, &words)).collect();
+        let retrieved = clips.map(|row| retrieve(&features.row(row), &rows, &words)).collect();
         Self { idf, unknown_idf: all.ln(), narration, retrieved }
     }
 
@@ -106,7 +106,7 @@ fn retrieve(picture: &[f32], rows: &Features, words: &[HashSet<String>]) -> Hash
 /// The log-probability of a clip's own step among all of the recipe's.
 fn step_log_prob(query: &Query, pool: &Pool, own: usize, clip: ClipId) -> f32 {
     let row = pool.clip_features().row(clip.row());
-    let value = |step: usize| similarity(query.clip.row(step), row) / TEMPERATURE;
+    let value = |step: usize| similarity(query.clip.row(step), &row) / TEMPERATURE;
     let values: Vec<f32> = (0..query.clip.len()).map(value).collect();
     let most = values.iter().copied().fold(f32::MIN, f32::max);
     let sum: f32 = values.iter().map(|value| (value - most).exp()).sum();
@@ -141,5 +141,5 @@ impl Measures for Recipe2Video {
 fn alike(pool: &Pool, candidate: &Sequence) -> Vec<f32> {
     let row = |clip: ClipId| pool.clip_features().row(clip.row());
     let pairs = shown(candidate).zip(shown(candidate).skip(1));
-    pairs.map(|((_, a), (_, b))| similarity(row(a), row(b))).collect()
+    pairs.map(|((_, a), (_, b))| similarity(&row(a), &row(b))).collect()
 }

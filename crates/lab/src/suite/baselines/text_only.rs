@@ -21,7 +21,8 @@ pub struct TextOnly;
 /// How well each clip's narration fits a step.
 fn fits(step: &[f32], pool: &Pool) -> Vec<f32> {
     let cosine = |row: &[f32]| row.iter().any(|x| *x != 0.0).then(|| similarity(step, row));
-    let cosines: Vec<Option<f32>> = pool.text_features().rows().map(cosine).collect();
+    let rows = pool.text_features();
+    let cosines: Vec<Option<f32>> = (0..rows.len()).map(|row| cosine(&rows.row(row))).collect();
     let overall = mean(cosines.iter().flatten().copied());
     let mut videos: HashMap<VideoId, Vec<f32>> = HashMap::new();
     for (clip, cosine) in pool.clips().iter().zip(&cosines) {

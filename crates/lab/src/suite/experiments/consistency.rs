@@ -1,6 +1,7 @@
 //! Subject consistency at transitions: the similarity, max(0, cos), of the last picture of a clip and the
 //! first of the next, in the candidate that each method ranks first.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde::{Deserialize, Serialize};
@@ -35,8 +36,8 @@ impl Edges {
     /// By appearance, else by the mean of each clip.
     pub fn of_clips(set: &TestSet) -> Self {
         Self::of_appearance(set).unwrap_or_else(|| {
-            let clips = set.seen.clip_features();
-            Self { by: "clips", first: clips.clone(), last: clips.clone() }
+            let clips = set.seen.clip_features().to_features();
+            Self { by: "clips", first: clips.clone(), last: clips }
         })
     }
 
@@ -45,7 +46,7 @@ impl Edges {
         let rows = |moment| {
             let mut rows = Features::empty(set.seen.appearance_features()?.dim());
             for clip in (0..set.seen.len() as u32).map(ClipId) {
-                rows.push(set.seen.appearance(clip, moment)?);
+                rows.push(&set.seen.appearance(clip, moment)?);
             }
             Some(rows)
         };
@@ -67,11 +68,11 @@ impl Edges {
         for (row, clip) in set.seen.clips().iter().enumerate() {
             let seconds = &known[&clip.video];
             let second = |ms: u64| match (ms / 1000) as usize {
-                at if at < seconds.len() => seconds.row(at),
+                at if at < seconds.len() => Cow::from(seconds.row(at)),
                 _ => clips.row(row),
             };
-            edges.first.push(second(clip.span.start()));
-            edges.last.push(second(clip.span.end().saturating_sub(1)));
+            edges.first.push(&second(clip.span.start()));
+            edges.last.push(&second(clip.span.end().saturating_sub(1)));
         }
         Ok(edges)
     }
@@ -103,6 +104,8 @@ pub fn consistency(found: &Comparison, edges: &Edges, seed: u64) -> Consistency 
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use crate::suite::fixture::{Made, test_set};
 
@@ -112,7 +115,7 @@ mod tests {
         assert_eq!(Edges::of_clips(&set).by, "clips");
         // The first clip ends as the second begins; their means and other ends differ.
         let moments = [[1.0, 0.0], [0.6, 0.8], [0.0, 1.0], [0.0, 1.0], [0.8, 0.6], [1.0, 0.0]];
-        set.seen = set.seen.with_appearance(Features::new(2, moments.concat()).unwrap());
+        set.seen = set.seen.with_appearance(Arc::new(Features::new(2, moments.concat()).unwrap()));
         let edges = Edges::of_clips(&set);
         assert_eq!(edges.by, "appearance");
         let shown = |clips: [u32; 2]| Sequence(clips.map(|clip| Some(ClipId(clip))).to_vec());

@@ -3,10 +3,11 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::iter::zip;
+use std::sync::Arc;
 
 use serde::Serialize;
 use stitch_core::clip::{Clip, ClipId, Span, VideoId};
-use stitch_core::features::Features;
+use stitch_core::features::{Features, Rows};
 use stitch_core::pool::{Moment, Pool};
 use stitch_engine::encoder::{Encoder, EncoderError, EncoderId, Precomputed, appearance};
 use stitch_engine::progress::Progress;
@@ -247,7 +248,7 @@ fn collection(
     // Of a step there is one row: its first moment is its last.
     let moments = (0..clips.len()).flat_map(|row| Moment::ALL.map(|_| row));
     let pool = Pool::new(clips.iter().map(clip).collect(), text, rows)?
-        .with_appearance(select_rows(&appearance, moments));
+        .with_appearance(Arc::new(select_rows(&appearance, moments)));
     let own = grouped(clips.iter().map(|clip| clip.video).zip((0..).map(ClipId)));
     let tasks = tasks(set, &own, &pool);
     let (mut videos, mut instances) = (BTreeMap::new(), Vec::new());
@@ -276,7 +277,7 @@ pub fn instance_of_clips(
     task: &str,
     clips: &[ClipId],
     pool: &Pool,
-    asked: &Features,
+    asked: &dyn Rows,
 ) -> Instance {
     let rows = || clips.iter().map(|clip| clip.row());
     Instance {
