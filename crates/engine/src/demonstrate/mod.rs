@@ -6,6 +6,7 @@ pub mod copies;
 pub mod wishes;
 mod parts;
 pub mod stock;
+mod states;
 mod describe;
 mod decide;
 pub mod doubts;
