@@ -33,6 +33,15 @@ pub struct LanguageModelArguments {
     llm_timeout: u64,
 }
 
+/// Questions to the language model at the same time.
+#[derive(Args)]
+pub struct ParallelArguments {
+    /// Questions to the language model at the same time; a server that answers many at once needs many
+    #[arg(long, value_name = "N", default_value_t = 8,
+        value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub parallel: u16,
+}
+
 /// What the language model is told about the videos.
 #[derive(Args)]
 pub struct DomainArguments {
@@ -47,6 +56,12 @@ const DOMAINS: Choices<PromptDomain, 4> = [
     ("gardening", "", PromptDomain::Gardening),
     ("any", "", PromptDomain::Any),
 ];
+
+/// The name of a domain, none for any.
+pub fn domain_name(domain: PromptDomain) -> Option<&'static str> {
+    let named = DOMAINS.iter().find(|(.., known)| *known == domain && domain != PromptDomain::Any);
+    named.map(|(name, ..)| *name)
+}
 
 impl LanguageModelArguments {
     /// The language model, if one was given.

@@ -3,11 +3,9 @@
 
 mod common;
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 
-use common::Home;
+use common::{Home, chat_endpoint};
 use serde_json::{Value, json};
 
 const GERMAN: &str = "Suppe\n\n1. Die Zwiebeln schälen und in kleine Würfel schneiden.\n\
@@ -15,28 +13,8 @@ const GERMAN: &str = "Suppe\n\n1. Die Zwiebeln schälen und in kleine Würfel sc
 
 /// A chat endpoint that gives this answer to every question; its address.
 fn endpoint(content: &str) -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}/v1", listener.local_addr().unwrap());
-    let body = json!({"choices": [{"message": {"content": content}}]}).to_string();
-    std::thread::spawn(move || {
-        for stream in listener.incoming() {
-            answer(BufReader::new(stream.unwrap()), &body);
-        }
-    });
-    url
-}
-
-fn answer(mut reader: BufReader<TcpStream>, body: &str) {
-    let (mut line, mut length) = (String::new(), 0);
-    while reader.read_line(&mut line).unwrap() > 2 {
-        if let Some(value) = line.to_lowercase().strip_prefix("content-length:") {
-            length = value.trim().parse().unwrap();
-        }
-        line.clear();
-    }
-    reader.read_exact(&mut vec![0; length]).unwrap();
-    let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close", body.len());
-    write!(reader.get_mut(), "{head}\r\n\r\n{body}").unwrap();
+    let content = content.to_owned();
+    chat_endpoint(move |_| Some(content.clone()))
 }
 
 /// What `stitch make` writes into demo.json, and what it says on standard error.

@@ -42,9 +42,10 @@ impl TrainSetup {
             batch: 128,
             rate: 1e-3,
             epochs: 8,
-            patience: 8,
+            patience: Some(8),
             held_out: 300,
             prior: false,
+            ..TrainOptions::default()
         };
         Self { domain: domain.into(), channels, train }
     }

@@ -242,6 +242,7 @@ impl Evaluation<'_> {
             library,
             sentence: self.sentence,
             mixer: Some(&Rules),
+            parallel: 0,
             mine: MineOptions { seed, most: 300, ..MineOptions::default() },
             held_out: 0.3,
             seed,

@@ -185,7 +185,11 @@ impl DemonstrationView {
                 banned: wish.banned.len(),
                 source: wish.source,
                 trimmed: wish.trim.is_some_and(|trim| Some(trim.of) == clip),
-                warnings: doubts[number].iter().map(warning).collect(),
+                warnings: doubts[number]
+                    .iter()
+                    .map(warning)
+                    .chain(step.state_note.clone())
+                    .collect(),
                 lead: step.lead,
             }
         };

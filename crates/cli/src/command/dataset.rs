@@ -20,15 +20,18 @@ use stitch_world::truth::Truth;
 
 use super::convert::{self, ConvertArguments};
 use super::show::{self, ShowArguments};
+use super::summarise::{self, SummariseArguments};
 use crate::failure::Failure;
-use crate::options::{Choices, DomainArguments, LanguageModelArguments, choice};
+use crate::options::{Choices, DomainArguments, LanguageModelArguments, ParallelArguments, choice};
 use crate::setup::{ScorerArguments, Setup};
 
 #[derive(Subcommand)]
 pub enum DatasetCommand {
+    Summarise(SummariseArguments),
     /// List groups of similar videos
     Mine(MineArguments),
-    /// Mix procedures from groups of similar videos
+    /// Mix procedures from groups of similar videos; with a language model, the same command continues an
+    /// interrupted run
     Mix(MixArguments),
     /// Find candidate answers to questions about a made-up library, for `stitch train --answers`
     Answers(AnswersArguments),
@@ -131,6 +134,8 @@ pub struct MixArguments {
     #[command(flatten)]
     chat: LanguageModelArguments,
     #[command(flatten)]
+    parallel: ParallelArguments,
+    #[command(flatten)]
     domain: DomainArguments,
 }
 
@@ -155,6 +160,7 @@ const BUILDERS: Choices<Builder, 4> = [
 
 pub fn run(command: &DatasetCommand, setup: &Setup) -> Result<u8, Failure> {
     match command {
+        DatasetCommand::Summarise(arguments) => summarise::run(arguments, setup),
         DatasetCommand::Mine(arguments) => mine(arguments, setup),
         DatasetCommand::Mix(arguments) => mix(arguments, setup),
         DatasetCommand::Answers(arguments) => answers(arguments, setup),
@@ -212,6 +218,7 @@ fn mix(arguments: &MixArguments, setup: &Setup) -> Result<u8, Failure> {
         library: &library,
         sentence: &sentences.encoder,
         mixer,
+        parallel: usize::from(arguments.parallel.parallel),
         mine: arguments.grouping.options(),
         held_out: arguments.held_out,
         seed: arguments.grouping.seed,

@@ -6,10 +6,13 @@ use std::path::PathBuf;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use serde_json::json;
+use stitch_core::format::count;
 use stitch_engine::demonstrate::{Demonstrator, Options};
 use stitch_engine::files;
 use stitch_engine::scorers;
 use stitch_lab::suite::answers::{self, QuestionGroup};
+use stitch_lab::suite::equal_changes::{self, EqualChangeGroup, EqualChangeReport};
+use stitch_lab::suite::evaluators::EvaluatorSource;
 use stitch_lab::suite::labels;
 use stitch_lab::suite::made_up::{self, AnswerReport};
 use stitch_lab::suite::natural::{self, Group, NaturalReport};
@@ -37,6 +40,14 @@ pub struct WorldArguments {
     /// another state, steps that nothing shows
     #[arg(long, default_value_t = 0, value_name = "N")]
     questions: usize,
+    /// Instead of answering these questions, rank a faultless answer of each among 499 with faults that change
+    /// the source as often
+    #[arg(long, requires = "questions")]
+    ranks: bool,
+    /// With --ranks: the folder of an evaluator that ranks in place of --scorer, such as one that `stitch train`
+    /// made of `stitch dataset mix`'s procedures
+    #[arg(long, value_name = "DIR", requires = "ranks")]
+    evaluator: Option<PathBuf>,
     /// The method that answers to these questions are compared with
     #[arg(long, default_value = "similarity", value_name = "NAME",
         value_parser = PossibleValuesParser::new(scorers::names()))]
@@ -123,6 +134,18 @@ fn ask(
     let with = session.demonstrator();
     let without = Demonstrator { scorer: other.as_ref(), ..session.demonstrator() };
     let asked = questions::questions(truth, arguments.questions, arguments.seed);
+    if arguments.ranks {
+        let named = arguments.evaluator.as_deref().map(|folder| {
+            let (store, sentence) = (&setup.store(), &*session.sentences.encoder);
+            EvaluatorSource { store, folder: Some(folder), sentence }.find(None, with.encoder.id())
+        });
+        let named = named.transpose().map_err(Failure::new)?;
+        let scorers = [named.as_deref().unwrap_or(with.scorer), without.scorer];
+        let report = equal_changes::rank(&with, scorers, truth, &asked, options, &setup.progress)?;
+        let names = [scorers[0].name(), arguments.against.as_str()];
+        setup.print(json!({"methods": names, "report": report}), || print_ranks(&report, names));
+        return Ok(0);
+    }
     let (groups, misses) =
         answers::compare([&with, &without], truth, &asked, options, &setup.progress)?;
     let json = json!({
@@ -151,6 +174,33 @@ fn ask(
         }
     });
     Ok(0)
+}
+
+fn print_ranks(report: &EqualChangeReport, names: [&str; 2]) {
+    println!("a faultless answer among 499 with faults and as many source changes");
+    let row = |group: &EqualChangeGroup| {
+        let cells = group.ranks.iter().zip(&group.intervals).flat_map(|(ranks, ends)| {
+            let [low, high] = ends.medr;
+            [format!("{:.1} ({low:.1}-{high:.1})", ranks.medr), format!("{:.2}", ranks.r50)]
+        });
+        let third = 3.0 * group.ranks[0].medr <= group.ranks[1].medr;
+        let first = [group.name.clone(), group.questions.to_string()];
+        let last = [if third { "yes" } else { "no" }.to_owned()];
+        first.into_iter().chain(cells).chain(last).collect()
+    };
+    let rows: Vec<Vec<String>> = report.groups.iter().map(row).collect();
+    let [own, other] = names.map(|name| [format!(">{name} MedR"), ">R@50".to_owned()]);
+    table::print(
+        &["", ">questions", &own[0], &own[1], &other[0], &other[1], ">at most a third"],
+        &rows,
+    );
+    let kinds = report.distractors.iter().map(|(kind, number)| format!("{number} {kind}"));
+    println!("distractors: {}", kinds.collect::<Vec<_>>().join(", "));
+    println!(
+        "left out: {} without a faultless answer, {} with too few distractors",
+        count(report.unanswerable, "question"),
+        report.too_few
+    );
 }
 
 fn print(report: &AnswerReport) {

@@ -334,6 +334,7 @@ fn step_rows((number, step): (usize, &Step)) -> Vec<Vec<String>> {
         cells.push(note("gap: nothing in the library shows this".into()));
     }
     cells.extend(step.partly_shown().map(note));
+    cells.extend(step.state_note.clone().map(note));
     let mut texts = vec![clipped(&step.text, 44)];
     texts.extend(step.understood.as_ref().map(|text| clipped(&format!("→ {text}"), 44)));
     let row = |place: usize| {

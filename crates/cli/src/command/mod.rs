@@ -10,6 +10,7 @@ pub mod models;
 pub mod world;
 pub mod convert;
 pub mod show;
+pub mod summarise;
 pub mod dataset;
 pub mod train;
 pub mod calibrate;

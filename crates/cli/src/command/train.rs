@@ -86,9 +86,10 @@ struct OptimisationArguments {
     /// The maximum learning rate [default: 1e-3 with --preset small, 3e-4 with paper]
     #[arg(long, value_name = "RATE", value_parser = rate)]
     rate: Option<f64>,
-    /// Epochs without a better rank after which training stops
-    #[arg(long, default_value_t = 3, value_name = "N")]
-    patience: usize,
+    /// Epochs without a better rank after which training stops with the best epoch [default: 3; --preset
+    /// paper trains all epochs and keeps the last]
+    #[arg(long, value_name = "N")]
+    patience: Option<usize>,
     /// Held-out procedures that are ranked: half to choose the best epoch, half to report
     #[arg(long, default_value_t = 100, value_name = "N")]
     held_out: usize,
@@ -110,9 +111,10 @@ struct ExampleArguments {
     /// Negatives of each kind per positive
     #[arg(long, default_value_t = 1.0, value_name = "N")]
     negatives: f64,
-    /// The fraction of steps that get the text of another clip that shows them
-    #[arg(long, default_value_t = 0.3, value_name = "SHARE", value_parser = share(0.9))]
-    reword: f64,
+    /// The fraction of steps that get the text of another clip that shows them [default: 0.3 with --preset
+    /// small, 0 with paper]
+    #[arg(long, value_name = "SHARE", value_parser = share(0.9))]
+    reword: Option<f64>,
     /// The fraction of whole videos among the positives; they are repeated to reach it
     #[arg(long, default_value_t = 0.0, value_name = "SHARE", value_parser = share(0.9))]
     whole: f64,
@@ -124,7 +126,7 @@ struct ExampleArguments {
 #[derive(Args)]
 #[command(next_help_heading = "Network")]
 struct NetworkArguments {
-    /// The network; the options below change parts of it
+    /// The network and how it is trained; other options change parts of it
     #[arg(long, value_parser = choice(&PRESETS), default_value = "small")]
     preset: Preset,
     /// The width of a token
@@ -145,7 +147,8 @@ struct NetworkArguments {
     /// The input channels of a token
     #[arg(long, value_parser = choice(&CHANNELS), value_delimiter = ',', value_name = "KINDS")]
     channels: Vec<&'static str>,
-    /// Use the network alone, without similarity, source changes and reversals as additional terms
+    /// Use the network alone, without similarity, source changes and reversals as additional terms (always so
+    /// with --preset paper)
     #[arg(long)]
     no_prior: bool,
 }
@@ -166,20 +169,22 @@ const PRECISIONS: Choices<Precision, 2> =
 #[derive(Clone, Copy)]
 struct Preset {
     config: fn(EncoderId, &str) -> Config,
-    batch: u64,
-    rate: f64,
+    options: fn() -> TrainOptions,
 }
 
 const PRESETS: Choices<Preset, 2> = [
     (
         "small",
         "Two layers of width 64 on similarities and source relations",
-        Preset { config: Config::small, batch: 384, rate: 1e-3 },
+        Preset {
+            config: Config::small,
+            options: || TrainOptions { batch: 384, rate: 1e-3, ..TrainOptions::default() },
+        },
     ),
     (
         "paper",
-        "As in the paper: four layers as wide as the features, on the features",
-        Preset { config: Config::paper, batch: 24, rate: 3e-4 },
+        "As in the paper: four layers as wide as the features, on the features; Adam at a constant rate",
+        Preset { config: Config::paper, options: TrainOptions::paper },
     ),
 ];
 
@@ -340,7 +345,7 @@ impl NetworkArguments {
 }
 
 impl ExampleArguments {
-    fn options(&self) -> NegativeRates {
+    fn options(&self, preset: NegativeRates) -> NegativeRates {
         let usual = |kind| if self.ablate.contains(&kind) { 0.0 } else { self.negatives };
         let also = |kind| if self.also.contains(&kind) { self.negatives } else { 0.0 };
         NegativeRates {
@@ -350,27 +355,28 @@ impl ExampleArguments {
             swapped: also("swapped"),
             wrong: also("wrong"),
             elsewhere: also("elsewhere"),
-            reword: self.reword,
+            reword: self.reword.unwrap_or(preset.reword),
             whole: self.whole,
             shortened: self.shortened,
-            ..NegativeRates::default()
+            ..preset
         }
     }
 }
 
 impl TrainArguments {
     fn options(&self) -> TrainOptions {
-        let Preset { batch, rate, .. } = self.network.preset;
+        let preset = (self.network.preset.options)();
         let optimisation = &self.optimisation;
         TrainOptions {
             seed: self.seed,
             epochs: optimisation.epochs as usize,
-            batch: optimisation.batch.unwrap_or(batch) as usize,
-            rate: optimisation.rate.unwrap_or(rate),
-            negatives: self.examples.options(),
-            patience: optimisation.patience,
+            batch: optimisation.batch.map_or(preset.batch, |batch| batch as usize),
+            rate: optimisation.rate.unwrap_or(preset.rate),
+            negatives: self.examples.options(preset.negatives),
+            patience: optimisation.patience.or(preset.patience),
             held_out: optimisation.held_out,
-            prior: !self.network.no_prior,
+            prior: preset.prior && !self.network.no_prior,
+            ..preset
         }
     }
 

@@ -2,7 +2,8 @@
 
 #![allow(dead_code)] // each test file uses a part
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 
@@ -206,4 +207,37 @@ pub fn npy(rows: &[Vec<f32>]) -> Vec<u8> {
     bytes.extend(header.as_bytes());
     rows.iter().flatten().for_each(|x| bytes.extend(x.to_le_bytes()));
     bytes
+}
+
+/// A chat endpoint that answers the last message of every question, or refuses the key; its address.
+pub fn chat_endpoint(answer: impl Fn(&str) -> Option<String> + Send + Sync + 'static) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/v1", listener.local_addr().unwrap());
+    let answer = std::sync::Arc::new(answer);
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let (stream, answer) = (stream.unwrap(), answer.clone());
+            std::thread::spawn(move || reply(BufReader::new(stream), &*answer));
+        }
+    });
+    url
+}
+
+fn reply(mut reader: BufReader<TcpStream>, answer: &dyn Fn(&str) -> Option<String>) {
+    let (mut line, mut length) = (String::new(), 0);
+    while reader.read_line(&mut line).unwrap() > 2 {
+        if let Some(value) = line.to_lowercase().strip_prefix("content-length:") {
+            length = value.trim().parse().unwrap();
+        }
+        line.clear();
+    }
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body).unwrap();
+    let body: serde_json::Value = serde_json::from_slice(&body).unwrap();
+    let last = body["messages"].as_array().and_then(|messages| messages.last()).unwrap();
+    let answer = answer(last["content"].as_str().unwrap());
+    let status = if answer.is_some() { "200 OK" } else { "401 Unauthorized" };
+    let body = serde_json::json!({"choices": [{"message": {"content": answer}}]}).to_string();
+    let head = format!("HTTP/1.1 {status}\r\nContent-Length: {}\r\nConnection: close", body.len());
+    write!(reader.get_mut(), "{head}\r\n\r\n{body}").unwrap();
 }

@@ -87,6 +87,10 @@ pub struct Step {
     pub parts: Vec<StepPart>,
     /// Other clips that could show it, best first.
     pub alternatives: Vec<Choice>,
+    /// A thing that its clip shows in an earlier state than a clip before: "onion is chopped in step 2 and whole in
+    /// step 5". None where the words of the clips tell of none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state_note: Option<String>,
     /// How alike the pictures on both sides of the cut to this step are, 0 to 1; none for the first
     /// clip, after a gap, and where nobody looked.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -11,6 +11,7 @@ use stitch_core::timeline::Cut;
 
 use super::copies::Copies;
 use super::parts::FoundPart;
+use super::states;
 use super::wishes::Kept;
 use super::{
     Asked, Choice, Confidence, DemonstrateError, Demonstration, Demonstrator, Elsewhere, Interval,
@@ -80,10 +81,12 @@ pub(super) fn describe(
             chosen,
             parts: parts[number].iter().map(part).collect::<Result<_, LibraryError>>()?,
             alternatives,
+            state_note: None,
             join: None,
             lead: lead(number, ranked),
         });
     }
+    states::note(&mut steps);
     if with.encoder.sees() {
         look_at_joins(&mut steps, |video| with.library.seconds(video).ok());
     }

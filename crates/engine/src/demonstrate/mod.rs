@@ -6,6 +6,7 @@ pub mod copies;
 pub mod wishes;
 mod parts;
 pub mod stock;
+mod states;
 mod describe;
 mod decide;
 pub mod doubts;
@@ -257,10 +258,7 @@ fn search<'a>(
     options: &'a Options,
 ) -> Result<Found<'a>, DemonstrateError> {
     let (pool, used, all) = (&stock.pool, &map.used, &map.all);
-    let clips = used.steps.iter().flatten().map(|found| found.clip);
-    let moments = Moments::of(clips, pool, |video| {
-        with.encoder.sees().then(|| stock.seconds(with.library, video)).flatten()
-    });
+    let moments = moments(with, stock, used);
     let gap_model = GapModel::from(calibration.gaps);
     let judge = Judge { used, all, pool, calibration, options };
     let solve = |used: &StepMap| {
@@ -271,6 +269,14 @@ fn search<'a>(
     let settled = gaps::settle(&mut used.clone(), solve, judged)?;
     let ranked = solve(used)?;
     Ok(Found { judge, moments, ranked, settled })
+}
+
+/// The pictures of all clips of a map.
+fn moments(with: &Demonstrator<'_>, stock: &Stock, map: &StepMap) -> Moments {
+    let clips = map.steps.iter().flatten().map(|found| found.clip);
+    Moments::of(clips, &stock.pool, |video| {
+        with.encoder.sees().then(|| stock.seconds(with.library, video)).flatten()
+    })
 }
 
 impl Found<'_> {
@@ -320,6 +326,35 @@ pub fn answer_candidates(
     let mut batch = Batch::default();
     answers.iter().for_each(|answer| inputs.add(answer, &mut batch));
     Ok((answers, batch))
+}
+
+/// Sequences that `make` makes of M with all clips, and their scores by each scorer as it ranks candidates; for
+/// measuring.
+pub fn score_sequences(
+    with: &Demonstrator<'_>,
+    stock: &Stock,
+    asked: &Asked,
+    options: &Options,
+    scorers: &[&dyn Scorer],
+    make: impl FnOnce(&StepMap) -> Vec<Sequence>,
+) -> Result<Vec<Vec<f32>>, DemonstrateError> {
+    let (pool, calibration) = (&stock.pool, stock.calibration(with.encoder));
+    let options = &Options { top: pool.len(), ..options.clone() };
+    let map = mapped(with, stock, asked, options, |_| true)?.all;
+    let (moments, gap_model) = (moments(with, stock, &map), calibration.gaps.into());
+    let search = Search { used: &map, all: &map, moments: &moments, gap_model };
+    let (query, sequences) = (Query { search: Some(search), ..asked.query() }, make(&map));
+    if sequences.is_empty() {
+        return Ok(Vec::new());
+    }
+    let score = |scorer: &&dyn Scorer| -> Result<Vec<f32>, DemonstrateError> {
+        let scores = scorer.score(&query, pool, &sequences)?;
+        Ok(match scorer.decides() {
+            true => scores,
+            false => with_price_of_changes(&scores, &sequences, pool, options),
+        })
+    };
+    scorers.iter().map(score).collect()
 }
 
 /// What the decision about gaps goes by for the chosen clip of a step.

@@ -152,6 +152,7 @@ impl Page<'_> {
                     div.why { p.note { "Nothing in this library shows this step." } }
                 }
                 @if let Some(told) = step.partly_shown() { div.why { p.note { (told) } } }
+                @if let Some(told) = &step.state_note { div.why { p.note { (told) } } }
                 (self.others(step))
             }
         }

@@ -67,10 +67,12 @@ impl Indexer<'_> {
         progress: &dyn Progress,
     ) -> Result<Outcome, EncoderError> {
         let steps = Steps::given(listed.steps.clone(), "the list of videos");
+        let steps = Steps { spoken: listed.spoken, ..steps };
         let length_ms = listed.video.length_ms;
         let input = VideoInput { path: &record.path, length_ms, sentences: &[] };
         let seconds = self.encoder.encode_seconds(&input, progress)?;
-        let indexed = self.clips(record, length_ms, seconds, steps)?;
+        let sentences = listed.sentences.clone();
+        let indexed = Indexed { sentences, ..self.clips(record, length_ms, seconds, steps)? };
         Ok(Outcome::Ready(listed.video.clone(), Box::new(indexed)))
     }
 

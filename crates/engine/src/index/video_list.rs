@@ -12,6 +12,7 @@ use crate::encoder::precomputed::Folder;
 use crate::files::{FileError, hex};
 use crate::library::{Found, Video};
 use crate::progress::Progress;
+use crate::transcript::Sentence;
 
 /// The videos of a list that have features.
 #[derive(Debug, Default)]
@@ -26,6 +27,9 @@ pub struct VideoList {
 pub struct ListedVideo {
     pub video: Video,
     pub steps: Vec<VideoStep>,
+    /// Whether the times of the steps are those of spoken words, not of what is shown.
+    pub spoken: bool,
+    pub sentences: Vec<Sentence>,
 }
 
 /// A line of the list; times are in seconds.
@@ -38,6 +42,8 @@ struct Line {
     title: Option<String>,
     url: Option<String>,
     #[serde(default)]
+    spoken: bool,
+    #[serde(default)]
     steps: Vec<LineStep>,
 }
 
@@ -47,6 +53,8 @@ struct LineStep {
     text: String,
     start: Option<f64>,
     end: Option<f64>,
+    #[serde(alias = "asr")]
+    narration: Option<String>,
 }
 
 impl VideoList {
@@ -89,15 +97,19 @@ impl VideoList {
 
 impl Line {
     fn video(self, length_ms: u64) -> ListedVideo {
-        let step = |step: LineStep| {
+        let (mut steps, mut sentences) = (Vec::new(), Vec::new());
+        for step in self.steps.into_iter().filter(|step| !step.text.trim().is_empty()) {
             let window = step.start.and_then(milliseconds).zip(step.end.and_then(milliseconds));
-            VideoStep { text: step.text, window: window.filter(|(start, end)| start < end) }
-        };
-        let steps = self.steps.into_iter().filter(|step| !step.text.trim().is_empty());
-        let steps = steps.map(step).collect();
+            let window = window.filter(|(start, end)| start < end);
+            let said = step.narration.filter(|said| !said.trim().is_empty());
+            if let (Some((start_ms, end_ms)), Some(text)) = (window, said) {
+                sentences.push(Sentence { start_ms, end_ms, text });
+            }
+            steps.push(VideoStep { text: step.text, window });
+        }
         let title = self.title.unwrap_or(self.video);
         let video = Video { title, url: self.url, length_ms, ..Video::default() };
-        ListedVideo { video, steps }
+        ListedVideo { video, steps, spoken: self.spoken, sentences }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use rayon::prelude::*;
 use serde::Serialize;
 use stitch_core::pool::Pool;
 use stitch_engine::library::Library;
@@ -19,6 +20,8 @@ pub struct Build<'a> {
     pub sentence: &'a SentenceEncoder,
     /// None takes real videos alone.
     pub mixer: Option<&'a dyn Mixer>,
+    /// Groups that are mixed at the same time.
+    pub parallel: usize,
     pub mine: MineOptions,
     pub held_out: f64,
     pub seed: u64,
@@ -93,21 +96,37 @@ impl Build<'_> {
         let rows = self.sentence.encode_with(&summaries, progress)?;
         let groups = mine::groups(&rows, &self.mine);
         progress.begin("mixing procedures", groups.len() as u64);
-        let mut known = BTreeSet::new();
-        for (number, group) in groups.iter().enumerate() {
+        let groups: Vec<Vec<&Recipe>> =
+            groups.iter().map(|group| group.iter().map(|at| recipes[*at]).collect()).collect();
+        let seed = |number: usize| self.seed.wrapping_add(number as u64);
+        let mix = |(number, group): (usize, &Vec<&Recipe>)| {
             progress.check()?;
+            let mixed = mixer.mix(group, pool, seed(number));
+            progress.advance(1);
+            match mixed {
+                Err(Rejected::Unreachable) => {
+                    Err(DatasetError::Unreachable { groups: groups.len() })
+                }
+                mixed => Ok(mixed),
+            }
+        };
+        let threads = rayon::ThreadPoolBuilder::new().num_threads(self.parallel).build()?;
+        let all = groups.par_iter().enumerate();
+        let mixed: Vec<_> =
+            threads.install(|| all.map(mix).collect::<Result<_, DatasetError>>())?;
+        // In the order of groups, whichever was answered first.
+        let mut known = BTreeSet::new();
+        for (number, (group, mixed)) in groups.iter().zip(mixed).enumerate() {
             *report.groups.entry(group.len()).or_default() += 1;
-            let group: Vec<&Recipe> = group.iter().map(|at| recipes[*at]).collect();
-            let seed = self.seed.wrapping_add(number as u64);
             let clip = |s: &MixedStep| group[s.recipe].steps[s.step];
-            match mixer.mix(&group, pool, seed) {
+            match mixed {
                 Ok(steps) if known.insert(steps.iter().map(clip).collect::<Vec<_>>()) => {
-                    examples.push(example(mixer.name(), split, seed, &steps, &group, pool));
+                    let mixer = mixer.name();
+                    examples.push(example(mixer, split, seed(number), &steps, group, pool));
                 }
                 Ok(_) => report.repeated += 1,
                 Err(reason) => *report.rejected.entry(reason).or_default() += 1,
             }
-            progress.advance(1);
         }
         Ok(examples)
     }

@@ -3,7 +3,7 @@
 use stitch_core::clip::ClipId;
 use stitch_core::pool::Pool;
 use stitch_engine::summarise::PromptDomain;
-use stitch_engine::summarise::chat::{Chat, Message};
+use stitch_engine::summarise::chat::{Chat, ChatError, Message};
 
 use super::mix::{Fault, MixedStep, Mixer, Rejected, check};
 use super::recipes::Recipe;
@@ -23,7 +23,10 @@ impl Mixer for LanguageModel<'_> {
         let ask = |messages: &[Message]| {
             self.chat.complete(messages).map_err(|error| {
                 tracing::debug!(%error, "the language model gave no answer");
-                Rejected::NoAnswer
+                match error {
+                    ChatError::Unreachable { .. } | ChatError::Key { .. } => Rejected::Unreachable,
+                    _ => Rejected::NoAnswer,
+                }
             })
         };
         converse(ask, question(self.domain, recipes, pool), recipes)

@@ -2,13 +2,23 @@
 //!
 //! Exact: all pairs of summaries are compared, in blocks that fit the cache and on all cores, which takes
 //! N²·d multiplications (300,000 videos of 768 numbers: some 7·10¹³, about an hour on two cores). Groups are
-//! then extended among neighbours only.
+//! then extended among neighbours only: all of them where they may be [`MAX_LISTED`], else random ones, since
+//! a task of 1,000 similar videos alone has 4·10¹⁰ quartets.
+
+use std::collections::HashSet;
 
 use rand::RngExt;
+use rand::seq::IndexedRandom;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 use rayon::prelude::*;
 use stitch_core::features::{Features, similarity};
+
+/// Groups of one size that are all listed, to choose from: a second or so of work.
+const MAX_LISTED: u64 = 10_000_000;
+
+/// Draws for each group that is wanted, after which no more are tried; chosen by hand.
+const MAX_DRAWS: usize = 20;
 
 #[derive(Clone, Copy, Debug)]
 pub struct MineOptions {
@@ -59,14 +69,77 @@ pub fn groups(rows: &Features, options: &MineOptions) -> Vec<Vec<usize>> {
     let near = neighbours(rows, options.similarity);
     let mut groups = Vec::new();
     for size in 2..=options.largest.clamp(2, 4) {
-        let mut kept = Reservoir::new(options.most, options.seed ^ size as u64);
-        for first in 0..near.len() {
-            extend(&mut vec![first as u32], &near[first], size, &near, &mut kept);
-        }
-        kept.groups.sort_unstable();
-        groups.append(&mut kept.groups);
+        let seed = options.seed ^ size as u64;
+        let mut found = match most_groups(&near, size) <= MAX_LISTED {
+            true => listed(&near, size, options.most, seed),
+            false => sampled(&near, size, options.most, seed),
+        };
+        found.sort_unstable();
+        groups.append(&mut found);
     }
     groups
+}
+
+/// How many groups of this size there are at most: of each row and any of its later neighbours.
+fn most_groups(near: &[Vec<u32>], size: usize) -> u64 {
+    let choices = |neighbours: u64| {
+        let factor = |chosen: u64| neighbours.saturating_sub(chosen);
+        (0..size as u64 - 1)
+            .fold(1, |all: u64, chosen| all.saturating_mul(factor(chosen)) / (chosen + 1))
+    };
+    near.iter().fold(0, |all: u64, of_row| all.saturating_add(choices(of_row.len() as u64)))
+}
+
+/// A uniform choice out of all groups of this size.
+fn listed(near: &[Vec<u32>], size: usize, most: usize, seed: u64) -> Vec<Vec<usize>> {
+    let mut kept = Reservoir::new(most, seed);
+    for first in 0..near.len() {
+        extend(&mut vec![first as u32], &near[first], size, near, &mut kept);
+    }
+    kept.groups
+}
+
+/// Different groups of this size, each grown from a random pair by random rows that are similar to all of it.
+/// Groups with few such rows beside them are more likely than others.
+fn sampled(near: &[Vec<u32>], size: usize, most: usize, seed: u64) -> Vec<Vec<usize>> {
+    let mut both: Vec<Vec<u32>> = vec![Vec::new(); near.len()];
+    for (row, later) in near.iter().enumerate() {
+        both[row].extend(later);
+        later.iter().for_each(|&other| both[other as usize].push(row as u32));
+    }
+    both.iter_mut().for_each(|neighbours| neighbours.sort_unstable());
+    let pairs: Vec<(u32, u32)> = (0..)
+        .zip(near)
+        .flat_map(|(row, later)| later.iter().map(move |&other| (row, other)))
+        .collect();
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    let mut found = HashSet::new();
+    for _ in 0..most.saturating_mul(MAX_DRAWS) {
+        if found.len() == most {
+            break;
+        }
+        let Some(&(first, second)) = pairs.choose(&mut random) else { break };
+        found.extend(grown(vec![first, second], size, &both, &mut random));
+    }
+    found.into_iter().collect()
+}
+
+/// The pair with random rows that are similar to all of it; none if there are too few.
+fn grown(
+    mut group: Vec<u32>,
+    size: usize,
+    both: &[Vec<u32>],
+    random: &mut ChaCha8Rng,
+) -> Option<Vec<usize>> {
+    while group.len() < size {
+        let (first, others) = group.split_first()?;
+        let is_near =
+            |row: &&u32| others.iter().all(|o| both[*o as usize].binary_search(row).is_ok());
+        let common: Vec<&u32> = both[*first as usize].iter().filter(is_near).collect();
+        group.push(**common.choose(random)?);
+    }
+    group.sort_unstable();
+    Some(group.into_iter().map(|row| row as usize).collect())
 }
 
 /// Adds all groups of this size that begin with `group`; `common` are the later rows similar to all of it.
@@ -156,6 +229,41 @@ mod tests {
                 prop_assert_eq!(of_size, by_hand(&rows, size, least));
             }
         }
+    }
+
+    #[test]
+    fn random_groups_are_groups_and_all_are_found_where_they_are_few() {
+        // Three tasks of six videos each.
+        let rows: Vec<f32> =
+            (0..18).flat_map(|at| (0..3).map(move |x| f32::from(at / 6 == x))).collect();
+        let rows = Features::new(3, rows).unwrap();
+        let near = neighbours(&rows, 0.8);
+        for (size, all) in [(2, 45), (3, 60), (4, 45)] {
+            assert_eq!(most_groups(&near, size), all);
+            let found = sampled(&near, size, 1000, 1);
+            assert!(found.iter().all(|group| group.is_sorted() && group.len() == size));
+            assert!(
+                found
+                    .iter()
+                    .flatten()
+                    .zip(found.iter().flat_map(|g| vec![g[0]; size]))
+                    .all(|(row, first)| row / 6 == first / 6)
+            );
+            assert_eq!(found.len() as u64, all, "every group of {size}");
+            let sorted = |mut groups: Vec<Vec<usize>>| {
+                groups.sort_unstable();
+                groups
+            };
+            assert_eq!(sorted(sampled(&near, size, 9, 1)), sorted(sampled(&near, size, 9, 1)));
+            assert_eq!(sampled(&near, size, 9, 1).len(), 9);
+        }
+    }
+
+    #[test]
+    fn a_task_of_a_thousand_videos_is_sampled() {
+        let rows = Features::new(1, vec![1.0; 1000]).unwrap();
+        let found = groups(&rows, &MineOptions { most: 50, ..MineOptions::default() });
+        assert_eq!(found.len(), 150);
     }
 
     #[test]

@@ -27,6 +27,8 @@ pub enum Rejected {
     SourceUnused,
     TooShort,
     NoAnswer,
+    /// The language model cannot be asked at all.
+    Unreachable,
 }
 
 /// Makes a new procedure out of similar recipes.

@@ -1,6 +1,8 @@
 //! D_w: procedures mixed out of the videos of a library, each with the clips that show it, as training data
 //! without labels made by hand.
 
+pub mod captions;
+pub mod summarise;
 pub mod recipes;
 pub mod mine;
 pub mod mix;
@@ -17,6 +19,7 @@ use stitch_engine::files::FileError;
 use stitch_engine::library::LibraryError;
 use stitch_engine::progress::Stopped;
 use stitch_engine::sentence::SentenceError;
+use stitch_engine::summarise::chat::ChatError;
 
 pub use build::{Build, BuildReport, build};
 pub use examples::{Example, Split, read, write};
@@ -46,6 +49,12 @@ pub enum DatasetError {
     )]
     NoAnswer { groups: usize },
     #[error(
+        "the language model cannot be reached any more; check --llm-url and STITCH_LLM_KEY (`--verbose` \
+         shows why): what was answered for {groups} groups so far is kept, and the same command goes on \
+         from there"
+    )]
+    Unreachable { groups: usize },
+    #[error(
         "`{title}` is in the train and in the held-out part, so that what is measured would have been \
          learnt; make the parts anew with `stitch dataset mix`"
     )]
@@ -55,6 +64,21 @@ pub enum DatasetError {
          from this library"
     )]
     NoneUsable { examples: usize, why: String },
+    #[error(
+        "{}: {reason}; give HowTo100M's caption.json, a .csv file with the columns video_id, start, end \
+         and text, or a folder with a subtitle file per video", path.display()
+    )]
+    Captions { path: PathBuf, reason: String },
+    #[error(
+        "no step was found in what is said in {videos} videos{}; check the captions, and --llm-model \
+         where a language model is asked",
+        because(why)
+    )]
+    NoSteps { videos: usize, why: String },
+    #[error("{0}; what was answered so far is kept, and the same command goes on from there")]
+    Chat(#[from] ChatError),
+    #[error(transparent)]
+    Threads(#[from] rayon::ThreadPoolBuildError),
     #[error(transparent)]
     File(#[from] FileError),
     #[error(transparent)]
@@ -67,4 +91,8 @@ pub enum DatasetError {
     Pool(#[from] PoolError),
     #[error(transparent)]
     Stopped(#[from] Stopped),
+}
+
+fn because(why: &str) -> String {
+    if why.is_empty() { String::new() } else { format!(" ({why})") }
 }

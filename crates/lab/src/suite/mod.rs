@@ -16,6 +16,7 @@ pub mod mixing;
 pub mod toy;
 pub mod made_up;
 pub mod answers;
+pub mod equal_changes;
 pub mod experiments;
 pub mod report;
 pub mod section;

@@ -42,10 +42,12 @@ pub struct TrainOptions {
     pub batch: usize,
     /// Adam's learning rate, at its highest.
     pub rate: f64,
+    pub optimiser: Optimiser,
     #[serde(rename = "drawing")]
     pub negatives: NegativeRates,
-    /// Epochs without a better rank after which training ends.
-    pub patience: usize,
+    /// Epochs without a better rank after which training ends with the best epoch; none trains all epochs and
+    /// keeps the last.
+    pub patience: Option<usize>,
     /// Held-out procedures that are ranked, half of them after every epoch.
     pub held_out: usize,
     /// Whether weights of similarity, source changes and steps back are searched and added to the
@@ -60,11 +62,50 @@ impl Default for TrainOptions {
             epochs: 10,
             batch: 24,
             rate: 3e-4,
+            optimiser: Optimiser::default(),
             negatives: NegativeRates::default(),
-            patience: 3,
+            patience: Some(3),
             held_out: 100,
             prior: true,
         }
+    }
+}
+
+impl TrainOptions {
+    /// The paper's: Adam at a constant rate for ten epochs, the three kinds of negatives, cross entropy without
+    /// weights, and nothing beside the network.
+    pub fn paper() -> Self {
+        Self {
+            optimiser: Optimiser::PLAIN,
+            negatives: NegativeRates { reword: 0.0, ..NegativeRates::default() },
+            patience: None,
+            prior: false,
+            ..Self::default()
+        }
+    }
+}
+
+/// What beside the learning rate decides how a batch changes the weights.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Optimiser {
+    /// A linear warm-up over the first twentieth of all steps, then half a cosine down to 0; else a constant rate.
+    pub cosine: bool,
+    pub weight_decay: f64,
+    /// A longer gradient is scaled to this length; 0 for never.
+    pub max_gradient_norm: f64,
+    /// Whether all positives together weigh as much as all negatives.
+    pub balanced: bool,
+}
+
+impl Optimiser {
+    /// Adam as published, and cross entropy.
+    pub const PLAIN: Self =
+        Self { cosine: false, weight_decay: 0.0, max_gradient_norm: 0.0, balanced: false };
+}
+
+impl Default for Optimiser {
+    fn default() -> Self {
+        Self { cosine: true, weight_decay: 0.01, max_gradient_norm: 1.0, balanced: true }
     }
 }
 

@@ -13,7 +13,7 @@ use super::history::{Epoch, Steps, TrainEvent};
 use super::learner::{CpuLearner, Learner, OptimiserState};
 use super::mixture::{MiniBatch, Mixture};
 use super::outcome::Trained;
-use super::{TrainDevice, TrainError, TrainOptions, TrainOutput, curves};
+use super::{Optimiser, TrainDevice, TrainError, TrainOptions, TrainOutput, curves};
 use crate::collection::Collection;
 use crate::suite::ranks::RankMetrics;
 
@@ -22,7 +22,7 @@ pub struct Plan<'a> {
     options: &'a TrainOptions,
     steps_per_epoch: u64,
     steps: u64,
-    /// So that positives and negatives weigh the same.
+    /// Of a positive, where a negative has 1.
     weight_of_right: f32,
 }
 
@@ -34,15 +34,20 @@ impl<'a> Plan<'a> {
         if right == sequences {
             return Err(TrainError::NoNegatives);
         }
-        let weight_of_right = (sequences - right) as f32 / right.max(1) as f32;
+        let weight_of_right = match options.optimiser.balanced {
+            true => (sequences - right) as f32 / right.max(1) as f32,
+            false => 1.0,
+        };
         let steps_per_epoch = first.len() as u64;
         let steps = steps_per_epoch * options.epochs as u64;
         Ok(Self { options, steps_per_epoch, steps, weight_of_right })
     }
 
-    /// The learning rate of a step, from 0: linear warm-up over the first twentieth of all steps, then half a
-    /// cosine down to 0.
+    /// The learning rate of a step, from 0, as [`Optimiser::cosine`] says.
     fn rate(&self, step: u64) -> f64 {
+        if !self.options.optimiser.cosine {
+            return self.options.rate;
+        }
         let warm_up = (self.steps / 20).max(1);
         let rise = ((step + 1) as f64 / warm_up as f64).min(1.0);
         let done = (step as f64 / self.steps.max(1) as f64).min(1.0);
@@ -126,7 +131,8 @@ impl<'a> Run<'a> {
     pub fn is_over(&self) -> bool {
         let TrainOptions { epochs, patience, .. } = *self.plan.options;
         let best = self.position.best.map_or(self.position.epoch, |best| best.epoch);
-        self.position.epoch >= epochs || self.position.epoch - best >= patience.max(1)
+        let waited = self.position.epoch - best;
+        self.position.epoch >= epochs || patience.is_some_and(|patience| waited >= patience.max(1))
     }
 
     pub fn stop_if_asked(&mut self, progress: &dyn Progress) -> Result<(), TrainError> {
@@ -140,7 +146,8 @@ impl<'a> Run<'a> {
     pub fn step(&mut self, inputs: &Batch, right: Vec<bool>) -> Result<(), TrainError> {
         let labels = Labels { right, weight_of_right: self.plan.weight_of_right };
         let learning_rate = self.plan.rate(self.steps);
-        let adamw = AdamW { learning_rate, weight_decay: 0.01, max_gradient_norm: 1.0 };
+        let Optimiser { weight_decay, max_gradient_norm, .. } = self.plan.options.optimiser;
+        let adamw = AdamW { learning_rate, weight_decay, max_gradient_norm };
         let seed =
             self.plan.options.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(self.steps);
         let dropout = Dropout::new(self.fresh.config.dropout, seed);
@@ -213,8 +220,12 @@ impl<'a> Run<'a> {
         Ok(self.with_weights(&self.learner.state()?.weights))
     }
 
+    /// Of the epoch that `TrainOptions::patience` keeps.
     pub fn best_evaluator(&self) -> Result<Evaluator, TrainError> {
-        if self.best.is_empty() { self.evaluator() } else { Ok(self.with_weights(&self.best)) }
+        match self.best.is_empty() || self.plan.options.patience.is_none() {
+            true => self.evaluator(),
+            false => Ok(self.with_weights(&self.best)),
+        }
     }
 
     fn with_weights(&self, weights: &[f32]) -> Evaluator {

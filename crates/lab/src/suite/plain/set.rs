@@ -22,7 +22,8 @@ const LENGTH_KEYS: &[&str] = &["duration", "length"];
 const TEXT_KEYS: &[&str] = &["text", "texts", "sentence", "caption"];
 const IMAGE_KEYS: &[&str] = &["image", "images", "picture", "pictures", "frame", "frames"];
 const NARRATION_KEYS: &[&str] = &["narration", "asr"];
-const OTHER_KEYS: &[&str] = &["steps", "start", "end", "segment", "label", "title", "domain"];
+const OTHER_KEYS: &[&str] =
+    &["steps", "start", "end", "segment", "label", "title", "domain", "spoken"];
 const COLUMNS: [&[&str]; 7] =
     [ID_KEYS, TASK_KEYS, LENGTH_KEYS, TEXT_KEYS, IMAGE_KEYS, NARRATION_KEYS, OTHER_KEYS];
 
