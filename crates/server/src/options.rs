@@ -1,5 +1,6 @@
 //! The options of requests: of the search for clips, and of the rendered video.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stitch_engine::demonstrate::{Options, SourceFilter};
 use stitch_engine::render::{Aspect, Captions, RenderOptions};
@@ -8,7 +9,7 @@ use utoipa::ToSchema;
 use crate::error::{ApiError, Result};
 
 /// How clips are chosen. Every field is optional
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SearchOptions {
     /// The maximum length of the video, in seconds
@@ -39,7 +40,9 @@ impl SearchOptions {
         self.search_options().validate()?;
         let lists = [&self.only, &self.without, &self.licences];
         match lists.iter().any(|list| list.len() > 20 || list.iter().any(|s| s.len() > 500)) {
-            true => Err(ApiError::invalid("a source filter has at most 20 texts of 500 bytes")),
+            true => {
+                Err(ApiError::invalid("a source filter has at most 20 texts of 500 bytes"))
+            }
             false => Ok(()),
         }
     }
@@ -68,7 +71,7 @@ impl SearchOptions {
 }
 
 /// How the video is rendered. Every field is optional
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct VideoOptions {
     /// Pixels, even; without width and height, the size of most sources
@@ -80,9 +83,11 @@ pub struct VideoOptions {
     /// How clips of another aspect ratio are fitted: whole on a blurred copy (`blur`), whole between bars (`fit`),
     /// or by their centre (`crop`)
     #[schema(value_type = String, pattern = "^(blur|fit|crop)$")]
+    #[schemars(with = "String")]
     pub shape: Aspect,
     /// How step texts are shown: as a subtitle track (`soft`), drawn into the picture (`burnt`), or not (`none`)
     #[schema(value_type = String, pattern = "^(soft|burnt|none)$")]
+    #[schemars(with = "String")]
     pub captions: Captions,
     /// The length of the crossfade between clips
     #[schema(minimum = 0, maximum = 3000)]

@@ -1,5 +1,6 @@
 //! Demonstrations as JSON: how they are shown, and the changes that a user makes.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stitch_engine::demonstrate::{self, Choice, Doubt, Place, Wish, doubts};
 use utoipa::ToSchema;
@@ -7,7 +8,7 @@ use utoipa::ToSchema;
 use crate::demonstrations::{Record, Revision};
 
 /// Identifies a clip
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ClipRef {
     /// The id of its video
@@ -30,7 +31,7 @@ impl From<Place> for ClipRef {
 }
 
 /// A change of a demonstration; steps count from 0
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, ToSchema)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Change {
     /// Show a step by this clip, and lock it
