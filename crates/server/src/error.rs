@@ -8,6 +8,7 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use stitch_core::procedure::ProcedureError;
 use stitch_engine::demonstrate::DemonstrateError;
+use stitch_engine::demonstrate::prefer::PreferenceError;
 use stitch_engine::export::ExportError;
 use stitch_engine::files::FileError;
 use stitch_engine::index::IndexError;
@@ -178,5 +179,5 @@ macro_rules! status_of {
     };
 }
 
-status_of!(invalid: IndexError, OptionError, ProcedureError, RecipeError);
+status_of!(invalid: IndexError, OptionError, PreferenceError, ProcedureError, RecipeError);
 status_of!(internal: ExportError, FileError, std::io::Error);

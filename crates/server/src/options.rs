@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use stitch_engine::demonstrate::{Options, SourceFilter};
+use stitch_engine::demonstrate::{Options, Preference, SourceFilter};
 use stitch_engine::render::{Aspect, Captions, RenderOptions};
 use utoipa::ToSchema;
 
@@ -33,15 +33,20 @@ pub struct SearchOptions {
     /// Use only videos with one of these texts in their licence
     #[schema(max_items = 20)]
     pub licences: Vec<String>,
+    /// What is preferred among clips that show a step: `length=short`, `length=long`, `sound=spoken`, `sound=silent`,
+    /// `source=one`, `licence=TEXT`, `language=NAME`, each with a weight from 0 to 5 after a colon
+    #[schema(max_items = 20)]
+    pub prefer: Vec<String>,
 }
 
 impl SearchOptions {
     pub fn validate(&self) -> Result<()> {
         self.search_options().validate()?;
-        let lists = [&self.only, &self.without, &self.licences];
+        self.prefer.iter().try_for_each(|text| text.parse::<Preference>().map(drop))?;
+        let lists = [&self.only, &self.without, &self.licences, &self.prefer];
         match lists.iter().any(|list| list.len() > 20 || list.iter().any(|s| s.len() > 500)) {
             true => {
-                Err(ApiError::invalid("a source filter has at most 20 texts of 500 bytes"))
+                Err(ApiError::invalid("a list of the search has at most 20 texts of 500 bytes"))
             }
             false => Ok(()),
         }
@@ -60,6 +65,7 @@ impl SearchOptions {
                 deny: texts(&self.without),
                 licences: texts(&self.licences),
             },
+            prefer: self.prefer.iter().filter_map(|text| text.parse().ok()).collect(),
             alternatives: 8,
             near_misses: true,
             ..Options::default()

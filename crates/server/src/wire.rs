@@ -163,6 +163,9 @@ pub struct DemonstrationView {
     /// The number of sequences that were compared
     pub candidates: usize,
     pub source_changes: usize,
+    /// What was preferred, and what was given up for it, in words
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub preferences: Vec<String>,
     /// How long the search took
     pub took_ms: u64,
 }
@@ -203,6 +206,7 @@ impl DemonstrationView {
             probability: answer.probability,
             candidates: answer.candidates,
             source_changes: answer.source_changes,
+            preferences: answer.preferences.iter().map(|outcome| outcome.told()).collect(),
             took_ms: revision.took_ms,
         }
     }
