@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes demonstrations of small videos and opens their timelines with third-party readers.
+# Makes demonstrations of small videos, opens their timelines with third-party readers, and calls the tools of agents.
 # `--write` writes the table of the kinds of sources into docs/src/formats.md; without it the table there must be equal.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -30,6 +30,8 @@ for fade in 0 0.5; do
   "$stitch" --quiet make "$work/steps.txt" --crossfade "$fade" --no-video --with $timelines -o "$work/demo.mp4" > /dev/null
   "$venv/bin/python" tests/interop/check.py "$work/demo"
 done
+
+"$venv/bin/python" tests/interop/agents.py "$stitch"
 
 # A timeline of ten minutes out of every kind of source, without and with handles.
 "$venv/bin/python" tests/interop/kinds.py "$work/kinds"

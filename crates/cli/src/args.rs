@@ -7,7 +7,7 @@ use clap::{Parser, Subcommand};
 use crate::command::{
     calibrate::CalibrateArguments, dataset::DatasetCommand, eval::EvalArguments,
     fetch::FetchArguments, index::IndexArguments, library::LibraryCommand, listen::ListenArguments,
-    make::MakeArguments, models::ModelsCommand, search::SearchArguments,
+    make::MakeArguments, mcp::McpArguments, models::ModelsCommand, search::SearchArguments,
     self_check::SelfCheckArguments, serve::ServeArguments, study::StudyCommand,
     train::TrainArguments, world::WorldCommand,
 };
@@ -45,6 +45,7 @@ pub enum Command {
     Make(Box<MakeArguments>),
     Search(SearchArguments),
     Serve(ServeArguments),
+    Mcp(McpArguments),
     Listen(ListenArguments),
     /// List, show, remove and verify the videos of the library
     #[command(subcommand)]

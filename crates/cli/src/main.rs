@@ -39,6 +39,7 @@ fn run(command: Command, setup: &Setup) -> Result<u8, Failure> {
         Command::Make(arguments) => command::make::run(&arguments, setup),
         Command::Search(arguments) => command::search::run(&arguments, setup),
         Command::Serve(arguments) => command::serve::run(&arguments, setup),
+        Command::Mcp(arguments) => command::mcp::run(&arguments, setup),
         Command::Listen(arguments) => command::listen::run(&arguments, setup),
         Command::Library(command) => command::library::run(&command, setup),
         Command::Models(command) => command::models::run(&command, setup),

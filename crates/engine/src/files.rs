@@ -69,11 +69,14 @@ pub fn persist(temporary: NamedTempFile, path: &Path) -> Result<(), FileError> {
     });
     match renamed.map_err(FileError::at(path))? {
         true => Ok(()),
-        false => {
-            let mut source = File::open(&temporary).map_err(FileError::at(path))?;
-            write_whole_with(path, |target| io::copy(&mut source, target).map(drop))
-        }
+        false => copy_whole(&temporary, path),
     }
+}
+
+/// Copies a file as [`write_whole`] writes one.
+pub fn copy_whole(from: &Path, to: &Path) -> Result<(), FileError> {
+    let mut source = File::open(from).map_err(FileError::at(from))?;
+    write_whole_with(to, |target| io::copy(&mut source, target).map(drop))
 }
 
 /// Sets a cached file's access time, by which the least recently used ones are evicted: not every disk keeps it. The

@@ -253,6 +253,10 @@ function setUpNew() {
   addEventListener('resize', () => areas().forEach(fit));
   const number_of = (id) => ($(id).value === '' ? null : Number($(id).value));
   const words_of = (id) => $(id).value.split(',').map((word) => word.trim()).filter(Boolean);
+  const preferences = () => [
+    ...$$('[data-high]').filter((s) => s.value !== '0').map((s) => `${s.value < 0 ? s.dataset.low : s.dataset.high}:${Math.abs(s.value)}`),
+    ...$$('[data-prefer]').filter((text) => text.value.trim()).map((text) => `${text.dataset.prefer}=${text.value.trim()}:1`),
+  ];
   Object.assign(actions, {
     'add-step': () => { const area = add(''); number(); area.focus(); },
     'step-up': (button) => { move(button.closest('li'), -1); button.focus(); },
@@ -278,7 +282,7 @@ function setUpNew() {
       button.disabled = true;
       const search = {
         length_s: number_of('#length'), step_length_s: number_of('#step-length'), speed_up: number_of('#speed-up'),
-        only: words_of('#only'), without: words_of('#without'), licences: words_of('#licence'),
+        only: words_of('#only'), without: words_of('#without'), licences: words_of('#licence'), prefer: preferences(),
       };
       const steps = areas().map((area) => area.value).filter((text) => text.trim());
       try {

@@ -8,6 +8,7 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use stitch_core::procedure::ProcedureError;
 use stitch_engine::demonstrate::DemonstrateError;
+use stitch_engine::demonstrate::prefer::PreferenceError;
 use stitch_engine::export::ExportError;
 use stitch_engine::files::FileError;
 use stitch_engine::index::IndexError;
@@ -33,7 +34,10 @@ pub enum ServerError {
         file.display()
     )]
     NewerVersion { file: PathBuf, found: i64, expected: i64 },
-    #[error("process {pid} serves {} already; open its page, or stop it first", folder.display())]
+    #[error(
+        "process {pid} serves {} already; open its page (agents: its address with /mcp), or stop it first",
+        folder.display()
+    )]
     Served { folder: PathBuf, pid: String },
     #[error("{} is not a study ({reason}); create one with `stitch study new`", file.display())]
     Study { file: PathBuf, reason: String },
@@ -43,6 +47,11 @@ pub enum ServerError {
         folder.display()
     )]
     OldStudy { folder: PathBuf },
+    #[error(
+        "standard input is no client of the Model Context Protocol ({0}); let an agent program start \
+         `stitch mcp`, or use `stitch serve`"
+    )]
+    NoAgent(Box<rmcp::service::ServerInitializeError>),
     #[error("the server failed: {0}")]
     Network(#[from] std::io::Error),
 }
@@ -170,5 +179,5 @@ macro_rules! status_of {
     };
 }
 
-status_of!(invalid: IndexError, OptionError, ProcedureError, RecipeError);
-status_of!(internal: ExportError, std::io::Error);
+status_of!(invalid: IndexError, OptionError, PreferenceError, ProcedureError, RecipeError);
+status_of!(internal: ExportError, FileError, std::io::Error);

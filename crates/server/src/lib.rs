@@ -1,5 +1,5 @@
-//! The web interface: enter a procedure, watch the demonstration, change its clips, export it; and the
-//! preference study.
+//! The web interface: enter a procedure, watch the demonstration, change its clips, export it; the same for
+//! agents; and the preference study.
 //!
 //! The method itself is in the engine; handlers call it. [`app`] is a router without a socket, which is how
 //! it is tested; [`serve`] binds it to one.
@@ -17,7 +17,8 @@ pub mod editor;
 pub mod worker;
 mod guard;
 pub mod api;
+pub mod mcp;
 mod view;
 mod serve;
 
-pub use serve::{app, serve};
+pub use serve::{app, serve, serve_agent};

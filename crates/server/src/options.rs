@@ -1,14 +1,15 @@
 //! The options of requests: of the search for clips, and of the rendered video.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use stitch_engine::demonstrate::{Options, SourceFilter};
+use stitch_engine::demonstrate::{Options, Preference, SourceFilter};
 use stitch_engine::render::{Aspect, Captions, RenderOptions};
 use utoipa::ToSchema;
 
 use crate::error::{ApiError, Result};
 
 /// How clips are chosen. Every field is optional
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SearchOptions {
     /// The maximum length of the video, in seconds
@@ -32,14 +33,21 @@ pub struct SearchOptions {
     /// Use only videos with one of these texts in their licence
     #[schema(max_items = 20)]
     pub licences: Vec<String>,
+    /// What is preferred among clips that show a step: `length=short`, `length=long`, `sound=spoken`, `sound=silent`,
+    /// `source=one`, `licence=TEXT`, `language=NAME`, each with a weight from 0 to 5 after a colon
+    #[schema(max_items = 20)]
+    pub prefer: Vec<String>,
 }
 
 impl SearchOptions {
     pub fn validate(&self) -> Result<()> {
         self.search_options().validate()?;
-        let lists = [&self.only, &self.without, &self.licences];
+        self.prefer.iter().try_for_each(|text| text.parse::<Preference>().map(drop))?;
+        let lists = [&self.only, &self.without, &self.licences, &self.prefer];
         match lists.iter().any(|list| list.len() > 20 || list.iter().any(|s| s.len() > 500)) {
-            true => Err(ApiError::invalid("a source filter has at most 20 texts of 500 bytes")),
+            true => {
+                Err(ApiError::invalid("a list of the search has at most 20 texts of 500 bytes"))
+            }
             false => Ok(()),
         }
     }
@@ -57,6 +65,7 @@ impl SearchOptions {
                 deny: texts(&self.without),
                 licences: texts(&self.licences),
             },
+            prefer: self.prefer.iter().filter_map(|text| text.parse().ok()).collect(),
             alternatives: 8,
             near_misses: true,
             ..Options::default()
@@ -68,7 +77,7 @@ impl SearchOptions {
 }
 
 /// How the video is rendered. Every field is optional
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct VideoOptions {
     /// Pixels, even; without width and height, the size of most sources
@@ -80,9 +89,11 @@ pub struct VideoOptions {
     /// How clips of another aspect ratio are fitted: whole on a blurred copy (`blur`), whole between bars (`fit`),
     /// or by their centre (`crop`)
     #[schema(value_type = String, pattern = "^(blur|fit|crop)$")]
+    #[schemars(with = "String")]
     pub shape: Aspect,
     /// How step texts are shown: as a subtitle track (`soft`), drawn into the picture (`burnt`), or not (`none`)
     #[schema(value_type = String, pattern = "^(soft|burnt|none)$")]
+    #[schemars(with = "String")]
     pub captions: Captions,
     /// The length of the crossfade between clips
     #[schema(minimum = 0, maximum = 3000)]

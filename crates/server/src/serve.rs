@@ -1,4 +1,4 @@
-//! The router, and the loop that serves it on a socket.
+//! The router, and the loops that serve it on a socket and an agent on standard input and output.
 
 use std::net::TcpListener;
 use std::sync::Arc;
@@ -16,13 +16,14 @@ use tower_http::timeout::RequestBodyTimeoutLayer;
 use crate::error::{ApiError, ServerError};
 use crate::settings::Settings;
 use crate::state::SharedState;
-use crate::{api, guard, view, worker};
+use crate::{api, guard, mcp, view, worker};
 
 /// All routes, behind the request guard.
 pub fn app(state: SharedState) -> Router {
     let (routes, description) = api::routes();
     routes
         .merge(view::routes(description))
+        .route_service("/mcp", mcp::http(&state))
         .fallback(view::not_found)
         .method_not_allowed_fallback(|| async {
             ApiError::new(StatusCode::METHOD_NOT_ALLOWED, "this method is not allowed here")
@@ -38,19 +39,39 @@ pub fn serve(
     listener: TcpListener,
     stop: impl Fn() -> bool + Send + 'static,
 ) -> Result<(), ServerError> {
-    let runtime = tokio::runtime::Runtime::new()?;
-    let workers = worker::start(&state);
     let (router, settings) = (app(state.clone()), state.settings.clone());
-    let served = runtime.block_on(async move {
+    let serve = async move {
         listener.set_nonblocking(true)?;
         let listener = tokio::net::TcpListener::from_std(listener)?;
+        Ok(accept(listener, router, &settings).await?)
+    };
+    work_during(&state, serve, stop)
+}
+
+/// Serves the agent on standard input and output until it goes or `stop` returns true.
+pub fn serve_agent(
+    state: SharedState,
+    stop: impl Fn() -> bool + Send + 'static,
+) -> Result<(), ServerError> {
+    work_during(&state, mcp::serve_stdio(state.clone()), stop)
+}
+
+/// Runs jobs while `serve` does, until `stop` returns true.
+fn work_during(
+    state: &SharedState,
+    serve: impl Future<Output = Result<(), ServerError>>,
+    stop: impl Fn() -> bool,
+) -> Result<(), ServerError> {
+    let runtime = tokio::runtime::Runtime::new()?;
+    let workers = worker::start(state);
+    let served = runtime.block_on(async {
         let stopped = async {
             while !stop() {
                 tokio::time::sleep(Duration::from_millis(100)).await;
             }
         };
         tokio::select! {
-            served = accept(listener, router, &settings) => served,
+            served = serve => served,
             () = stopped => Ok(()),
         }
     });
@@ -59,7 +80,7 @@ pub fn serve(
         let _ = worker.join(); // a worker that panicked has logged it
     });
     runtime.shutdown_timeout(Duration::from_secs(1));
-    Ok(served?)
+    served
 }
 
 /// Serves every connection in a task of its own; beyond the limit, new ones wait until another one ends.

@@ -176,28 +176,53 @@ impl State {
 
     /// A folder named by a request, if it exists inside one of the allowed roots.
     pub fn allowed_folder(&self, folder: &str) -> Result<PathBuf> {
-        let refused = || {
-            ApiError::invalid(
-                "videos may not be added from this folder; start the server with --root FOLDER to \
-                 allow it",
-            )
-        };
-        if !Path::new(folder).is_absolute() || folder.contains('\0') {
-            return Err(ApiError::invalid("give the absolute path of the folder"));
-        }
-        // Symbolic links are resolved before the comparison, so that none leads outside.
-        let found = Path::new(folder).canonicalize().map_err(|error| {
-            tracing::debug!(%error, folder, "refused");
-            refused()
-        })?;
-        let inside = |root: &Path| root.canonicalize().is_ok_and(|root| found.starts_with(root));
+        let refused = "videos may not be added from this folder; start the server with --root FOLDER to allow it";
         let videos = self.resources.library.videos()?;
         let mut roots: BTreeSet<&Path> = videos.iter().filter_map(|v| v.path.parent()).collect();
         roots.extend(self.settings.roots.iter().map(PathBuf::as_path));
-        match roots.into_iter().any(inside) {
-            false => Err(refused()),
-            true if !found.is_dir() => Err(ApiError::invalid("this is not a folder")),
+        let found = inside(roots, Path::new(folder), refused)?;
+        match found.is_dir() {
+            false => Err(ApiError::invalid("this is not a folder")),
             true => Ok(found),
         }
+    }
+
+    /// A file that a request asks to be written, if it is new and its folder lies inside one of the roots that the
+    /// user gave. The folders of the library's videos are no place to write to.
+    pub fn allowed_new_file(&self, file: &str, extension: &str) -> Result<PathBuf> {
+        let refused = "files may not be written there; name a folder that exists, and start stitch with --root \
+            FOLDER to allow it";
+        let path = Path::new(file);
+        let name = path.file_name().filter(|_| !file.ends_with(['/', '.']));
+        let name = name.filter(|name| name.to_string_lossy().ends_with(&format!(".{extension}")));
+        let (Some(folder), Some(name)) = (path.parent(), name) else {
+            return Err(ApiError::invalid(format!("give a file whose name ends in .{extension}")));
+        };
+        let roots = self.settings.roots.iter().map(PathBuf::as_path);
+        let found = inside(roots, folder, refused)?.join(name);
+        match found.symlink_metadata() {
+            Ok(_) => Err(ApiError::conflict("this file is there already; give another name")),
+            Err(_) => Ok(found),
+        }
+    }
+}
+
+/// A folder without symbolic links, so that none leads outside the roots, if it lies inside one of them.
+fn inside<'a>(
+    roots: impl IntoIterator<Item = &'a Path>,
+    folder: &Path,
+    refused: &str,
+) -> Result<PathBuf> {
+    if !folder.is_absolute() || folder.as_os_str().as_encoded_bytes().contains(&0) {
+        return Err(ApiError::invalid("give an absolute path"));
+    }
+    let found = folder.canonicalize().map_err(|error| {
+        tracing::debug!(%error, ?folder, "refused");
+        ApiError::invalid(refused)
+    })?;
+    let contains = |root: &Path| root.canonicalize().is_ok_and(|root| found.starts_with(root));
+    match roots.into_iter().any(contains) {
+        true => Ok(found),
+        false => Err(ApiError::invalid(refused)),
     }
 }

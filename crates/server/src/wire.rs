@@ -1,5 +1,6 @@
 //! Demonstrations as JSON: how they are shown, and the changes that a user makes.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stitch_engine::demonstrate::{self, Choice, Doubt, Place, Wish, doubts};
 use utoipa::ToSchema;
@@ -7,7 +8,7 @@ use utoipa::ToSchema;
 use crate::demonstrations::{Record, Revision};
 
 /// Identifies a clip
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ClipRef {
     /// The id of its video
@@ -30,7 +31,7 @@ impl From<Place> for ClipRef {
 }
 
 /// A change of a demonstration; steps count from 0
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, ToSchema)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Change {
     /// Show a step by this clip, and lock it
@@ -162,6 +163,9 @@ pub struct DemonstrationView {
     /// The number of sequences that were compared
     pub candidates: usize,
     pub source_changes: usize,
+    /// What was preferred, and what was given up for it, in words
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub preferences: Vec<String>,
     /// How long the search took
     pub took_ms: u64,
 }
@@ -206,6 +210,7 @@ impl DemonstrationView {
             probability: answer.probability,
             candidates: answer.candidates,
             source_changes: answer.source_changes,
+            preferences: answer.preferences.iter().map(|outcome| outcome.told()).collect(),
             took_ms: revision.took_ms,
         }
     }

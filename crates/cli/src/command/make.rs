@@ -10,7 +10,7 @@ use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use serde_json::json;
 use stitch_core::format::{clock, count, percent};
-use stitch_engine::demonstrate::{Choice, Demonstration, Options, SourceFilter, Step};
+use stitch_engine::demonstrate::{Choice, Demonstration, Options, Preference, SourceFilter, Step};
 use stitch_engine::export::{FORMATS, Format};
 use stitch_engine::media::VideoEncoder;
 use stitch_engine::progress::Progress;
@@ -87,6 +87,10 @@ struct SearchArguments {
     /// Use only videos with this text in their licence; may be repeated
     #[arg(long, value_name = "TEXT")]
     licence: Vec<String>,
+    /// What is preferred among clips that show a step: length=short|long, sound=spoken|silent, source=one,
+    /// licence=TEXT, language=NAME; `:2` after it makes it count twice
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    prefer: Vec<Preference>,
     /// The number of candidate sequences that are compared
     #[arg(long, value_name = "N", default_value_t = 200)]
     candidates: usize,
@@ -233,6 +237,7 @@ impl SearchArguments {
                 deny: self.without.clone(),
                 licences: self.licence.clone(),
             },
+            prefer: self.prefer.clone(),
             seed: self.seed,
             ..Options::default()
         };
@@ -318,6 +323,7 @@ fn print(demonstration: &Demonstration, left_out: usize, files: &[PathBuf], defa
         let (best, used) = (SCORERS[0].name, &demonstration.scorer);
         println!("There is no {best} for the library's encoder; {used} ranked the candidates.");
     }
+    demonstration.preferences.iter().for_each(|outcome| println!("{}", outcome.told()));
     demonstration.voiceover.iter().for_each(|voiceover| println!("{}", voice::summary(voiceover)));
     files.iter().for_each(|file| println!("  {}", file.display()));
 }

@@ -24,4 +24,5 @@ pub mod doctor;
 pub mod self_check;
 pub mod shell;
 pub mod serve;
+pub mod mcp;
 pub mod study;

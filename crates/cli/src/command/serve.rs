@@ -35,15 +35,23 @@ pub struct ServeArguments {
     /// Let every user of this machine in, without a token
     #[arg(long, conflicts_with = "token")]
     no_token: bool,
-    /// A folder from which videos may be added, besides those of the library's videos; may be repeated
+    /// The folder of a preference study, created by `stitch study new`
+    #[arg(long, value_name = "DIR")]
+    study: Option<PathBuf>,
+    #[command(flatten)]
+    served: ServedArguments,
+}
+
+/// The library and the models that people and agents are served with.
+#[derive(Args)]
+pub struct ServedArguments {
+    /// A folder from which videos may be added, besides those of the library's videos, and in which
+    /// agents may write files; may be repeated
     #[arg(long, value_name = "DIR")]
     root: Vec<PathBuf>,
     /// The size of rendered videos and cuts, in gigabytes, beyond which the least recently used are removed
     #[arg(long, value_name = "GB", default_value_t = 10)]
     render_budget: u32,
-    /// The folder of a preference study, created by `stitch study new`
-    #[arg(long, value_name = "DIR")]
-    study: Option<PathBuf>,
     /// The encoder of a new library: mini, narration, or the folder of a model
     #[arg(long, env = "STITCH_ENCODER", value_name = "NAME")]
     encoder: Option<String>,
@@ -64,7 +72,7 @@ fn token(text: &str) -> Result<String, String> {
 
 pub fn run(arguments: &ServeArguments, setup: &Setup) -> Result<u8, Failure> {
     let settings = arguments.settings()?;
-    let resources = arguments.open(setup)?;
+    let resources = arguments.served.open(setup)?;
     // Before the jobs are continued, so that a server that cannot listen leaves them alone.
     let address = SocketAddr::from((arguments.address, arguments.port));
     let listener = TcpListener::bind(address).map_err(|error| {
@@ -97,7 +105,7 @@ pub fn run(arguments: &ServeArguments, setup: &Setup) -> Result<u8, Failure> {
 
 impl ServeArguments {
     fn settings(&self) -> Result<Settings, Failure> {
-        let mut settings = Settings { study: self.study.clone(), ..Settings::default() };
+        let mut settings = Settings { study: self.study.clone(), ..self.served.settings() };
         let own = match self.address {
             IpAddr::V4(four) => four.to_string(),
             IpAddr::V6(six) => format!("[{six}]"),
@@ -112,13 +120,18 @@ impl ServeArguments {
             }
             None => Some(random_token()?),
         };
-        settings.roots = self.root.clone();
-        settings.render_budget = u64::from(self.render_budget) * 1_000_000_000;
         Ok(settings)
+    }
+}
+
+impl ServedArguments {
+    pub fn settings(&self) -> Settings {
+        let render_budget = u64::from(self.render_budget) * 1_000_000_000;
+        Settings { roots: self.root.clone(), render_budget, ..Settings::default() }
     }
 
     /// Opens the library and loads the models; a library that does not exist is created empty.
-    fn open(&self, setup: &Setup) -> Result<Resources, Failure> {
+    pub fn open(&self, setup: &Setup) -> Result<Resources, Failure> {
         let sentences = setup.load_sentences()?;
         let name = setup.library_encoder().or_else(|| self.encoder.clone());
         let name = name.as_deref().unwrap_or(mini::NAME);

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
+use stitch_core::format::{count, percent};
 
 use crate::transcript::Sentence;
 
@@ -35,9 +36,44 @@ pub struct Demonstration {
     pub seed: u64,
     /// The models used, by role, with the SHA-256 of their weights.
     pub models: BTreeMap<String, String>,
+    /// What was preferred, and what was given up for it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub preferences: Vec<PreferenceOutcome>,
     /// What a narrator reads over the clips; none without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub voiceover: Option<Voiceover>,
+}
+
+/// What one preference did to an answer, against the answer with all preferences but this one.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PreferenceOutcome {
+    /// As `length=short`.
+    pub preference: String,
+    /// How well the answer meets it, 0 to 1.
+    pub met: f32,
+    pub met_without: f32,
+    /// The steps, from 0, that are shown otherwise because of it.
+    pub changed: Vec<usize>,
+    /// How likely what stands at these steps is right, on average.
+    pub probability: f32,
+    pub probability_without: f32,
+}
+
+impl PreferenceOutcome {
+    /// What was got and what was given up for it, in words.
+    pub fn told(&self) -> String {
+        let Self { preference, met, met_without, changed, .. } = self;
+        let met = percent(*met);
+        if changed.is_empty() {
+            return format!("{preference}: {met} met, and nothing was given up for it");
+        }
+        let (steps, without) = (count(changed.len(), "step"), percent(*met_without));
+        let [now, before] = [self.probability, self.probability_without].map(percent);
+        format!(
+            "{preference}: {met} met instead of {without}; for it {steps} got another clip, {now} likely to be right \
+             instead of {before}"
+        )
+    }
 }
 
 /// What a narrator says, and how the clips were fitted to it. The cuts and speeds of the clips are the

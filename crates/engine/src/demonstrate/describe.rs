@@ -102,6 +102,7 @@ pub(super) fn describe(
         source_changes: cover::source_changes(best, &stock.pool),
         seed: options.seed,
         models: models(with),
+        preferences: Vec::new(),
         voiceover: None,
     })
 }

@@ -7,6 +7,7 @@ pub mod wishes;
 mod parts;
 pub mod stock;
 mod states;
+pub mod prefer;
 mod describe;
 mod decide;
 pub mod doubts;
@@ -34,11 +35,13 @@ use crate::scorer::{AverageSimilarity, Query, Scorer, ScorerError, Search};
 use crate::sentence::SentenceEncoder;
 use crate::summarise::chat::Chat;
 pub use demonstration::{
-    Choice, Confidence, Demonstration, Elsewhere, Interval, Similarity, Source, SpokenStep, Step,
-    StepPart, Voiceover,
+    Choice, Confidence, Demonstration, Elsewhere, Interval, PreferenceOutcome, Similarity, Source,
+    SpokenStep, Step, StepPart, Voiceover,
 };
 pub use doubts::{Doubt, doubts};
 use parts::FoundPart;
+pub use prefer::Preference;
+use prefer::{Facts, Prices};
 pub use sources::SourceFilter;
 pub use stock::{Asked, Stock};
 pub use wishes::{Fixed, Place, Trim, Wish, Wishes};
@@ -83,6 +86,8 @@ pub struct Options {
     pub alternatives: usize,
     /// Which videos may be used.
     pub sources: SourceFilter,
+    /// What is preferred among clips that show a step.
+    pub prefer: Vec<Preference>,
     /// What a person has decided about steps.
     pub wishes: Wishes,
     /// Whether a step that nothing shows is told the clips that come nearest.
@@ -103,6 +108,7 @@ impl Default for Options {
             length_ms: None,
             alternatives: 3,
             sources: SourceFilter::default(),
+            prefer: Vec::new(),
             wishes: Wishes::new(),
             near_misses: false,
             seed: 0,
@@ -205,6 +211,19 @@ pub fn solve(
     asked: &Asked,
     options: &Options,
 ) -> Result<Demonstration, DemonstrateError> {
+    let answer_to = |options: &Options| answer(with, stock, asked, options);
+    let answer = answer_to(options)?;
+    let preferences = prefer::outcomes(&answer, stock, with.library, options, answer_to)?;
+    Ok(Demonstration { preferences, ..answer })
+}
+
+fn answer(
+    with: &Demonstrator<'_>,
+    stock: &Stock,
+    asked: &Asked,
+    options: &Options,
+) -> Result<Demonstration, DemonstrateError> {
+    let options = &prefer::with_prices(options);
     let pool = &stock.pool;
     let videos = stock.usable(&options.sources)?;
     let allowed = |id| videos.contains_key(&pool.clip(id).video);
@@ -245,6 +264,7 @@ fn mapped(
 struct Found<'a> {
     judge: Judge<'a>,
     moments: Moments,
+    prices: Prices,
     /// Before gaps were decided.
     ranked: Ranked,
     settled: (Ranked, Vec<Option<f32>>),
@@ -259,16 +279,19 @@ fn search<'a>(
 ) -> Result<Found<'a>, DemonstrateError> {
     let (pool, used, all) = (&stock.pool, &map.used, &map.all);
     let moments = moments(with, stock, used);
+    let clips = || used.steps.iter().flatten().map(|found| found.clip);
+    let prices =
+        Facts::new(clips(), stock, with.library, options)?.prices(&options.prefer, clips());
     let gap_model = GapModel::from(calibration.gaps);
     let judge = Judge { used, all, pool, calibration, options };
     let solve = |used: &StepMap| {
         let search = Search { used, all, moments: &moments, gap_model };
-        rank(with, &Query { search: Some(search), ..asked.query() }, pool, options)
+        rank(with, &Query { search: Some(search), ..asked.query() }, pool, (options, &prices))
     };
     let judged = |best: &Sequence, used: &StepMap| Judge { used, ..judge }.judge(best);
     let settled = gaps::settle(&mut used.clone(), solve, judged)?;
     let ranked = solve(used)?;
-    Ok(Found { judge, moments, ranked, settled })
+    Ok(Found { judge, moments, prices, ranked, settled })
 }
 
 /// The pictures of all clips of a map.
@@ -299,7 +322,12 @@ impl Found<'_> {
         let query = Query { search: Some(self.search()), ..*query };
         let answers = self.answers();
         let scores = scorer.score(&query, self.judge.pool, &answers)?;
-        let mut ranked: Ranked = answers.into_iter().zip(scores).collect();
+        let priced = |answer: Sequence, score: f32| {
+            let price = self.prices.of_sequence(&answer) as f32;
+            (answer, score - price)
+        };
+        let scored = answers.into_iter().zip(scores);
+        let mut ranked: Ranked = scored.map(|(answer, score)| priced(answer, score)).collect();
         ranked.sort_by(|(_, a), (_, b)| b.total_cmp(a));
         let shown = self.judge.probabilities(&gaps::chosen(&ranked[0].0, self.judge.used));
         Ok((ranked, shown))
@@ -391,7 +419,8 @@ pub fn gap_features(
 /// A clip is a match as long as taking it can cost less than leaving its source for the best one and
 /// coming back.
 fn limits(options: &Options) -> Limits {
-    Limits { top: options.top, margin: (2.0 * options.k_best.switch_cost) as f32 }
+    let margin = 2.0 * options.k_best.switch_cost + prefer::highest_price(&options.prefer);
+    Limits { top: options.top, margin: margin as f32 }
 }
 
 /// The candidates for this M with their scores, best first; never empty. A scorer that decides comes later:
@@ -400,12 +429,13 @@ fn rank(
     with: &Demonstrator<'_>,
     query: &Query<'_>,
     pool: &Pool,
-    options: &Options,
+    (options, prices): (&Options, &Prices),
 ) -> Result<Ranked, ScorerError> {
-    let candidates = query.search.map_or(Vec::new(), |of| candidates(of.used, pool, options));
+    let of_map = |of: Search<'_>| candidates(&prices.on(of.used), pool, options);
+    let candidates = query.search.map_or(Vec::new(), of_map);
     let scorer = if with.scorer.decides() { &AverageSimilarity } else { with.scorer };
     let scores = scorer.score(query, pool, &candidates)?;
-    let scores = with_price_of_changes(&scores, &candidates, pool, options);
+    let scores = with_prices(&scores, &candidates, pool, (options, prices));
     let mut ranked: Ranked = candidates.into_iter().zip(scores).collect();
     ranked.sort_by(|(_, a), (_, b)| b.total_cmp(a));
     Ok(ranked)
@@ -519,19 +549,20 @@ fn repeats(sequence: &Sequence) -> usize {
     clips.windows(2).filter(|pair| pair[0] == pair[1]).count()
 }
 
-/// The scores less the cost of source changes and of going backwards in a source, per step. Showing
-/// a clip again counts as going backwards.
-fn with_price_of_changes(
+/// The scores less the cost of source changes, of going backwards in a source, and of what is not as preferred, per
+/// step. Showing a clip again counts as going backwards.
+fn with_prices(
     scores: &[f32],
     candidates: &[Sequence],
     pool: &Pool,
-    options: &Options,
+    (options, prices): (&Options, &Prices),
 ) -> Vec<f32> {
     let price = |sequence: &Sequence| {
         let changes = cover::source_changes(sequence, pool) as f64 * options.k_best.switch_cost;
         let back = cover::steps_back(sequence, pool) + repeats(sequence);
         let back = back as f64 * options.k_best.order_cost;
-        ((changes + back) / sequence.0.len().max(1) as f64) as f32
+        let clips = prices.of_sequence(sequence);
+        ((changes + back + clips) / sequence.0.len().max(1) as f64) as f32
     };
     scores.iter().zip(candidates).map(|(score, sequence)| score - price(sequence)).collect()
 }
@@ -628,7 +659,8 @@ mod tests {
             let moments = Moments::of([], &pool, |_| None);
             let ranked = vec![(sequence(Some(0)), 2.0), (sequence(Some(1)), 1.0)];
             let settled = (ranked.clone(), vec![Some(0.9)]);
-            let found = Found { judge, moments, ranked, settled };
+            let prices = Prices::default();
+            let found = Found { judge, moments, prices, ranked, settled };
             let texts = Features::new(1, vec![1.0]).unwrap();
             let query = Query { texts: &[], text: &texts, clip: &texts, search: None };
             found.decided(&Told(told), &query).unwrap().0[0].0.clone()

@@ -28,7 +28,7 @@ impl SourceFilter {
     }
 }
 
-fn holds(text: &str, part: &str) -> bool {
+pub(super) fn holds(text: &str, part: &str) -> bool {
     text.to_lowercase().contains(&part.to_lowercase())
 }
 

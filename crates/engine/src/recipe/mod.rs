@@ -90,13 +90,17 @@ pub fn read_procedure(
     Ok(Reading { procedure, left_out, language, recipes: outline::recipes(&blocks) })
 }
 
-/// The language's name in English, where it is surely another one. The beginning of a long text decides.
+/// The language's name in English, where it is surely another one.
 pub fn foreign_language(text: &str) -> Option<&'static str> {
+    language(text).filter(|name| *name != whatlang::Lang::Eng.eng_name())
+}
+
+/// The language's name in English, where it can be told. The beginning of a long text decides.
+pub fn language(text: &str) -> Option<&'static str> {
     const MAX_BYTES: usize = 50_000;
     let text = &text[..text.floor_char_boundary(MAX_BYTES)];
     let found = whatlang::detect(text)?;
-    let foreign = found.is_reliable() && found.lang() != whatlang::Lang::Eng;
-    foreign.then(|| found.lang().eng_name())
+    found.is_reliable().then(|| found.lang().eng_name())
 }
 
 /// At most so many lines are looked at for what was left out, and so many letters of each line and step: beyond,

@@ -104,6 +104,7 @@ pub fn demonstration(steps: Vec<(&str, Option<Choice>)>) -> Demonstration {
         source_changes: 1,
         seed: 7,
         models: Default::default(),
+        preferences: Vec::new(),
         voiceover: None,
     }
 }

@@ -3,6 +3,7 @@
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stitch_engine::export::{Export, Format};
 use stitch_engine::progress::Silent;
@@ -18,10 +19,10 @@ use crate::editor;
 use crate::error::{ApiError, BodyErrors, NotFound, Result};
 use crate::jobs::{Job, JobKind, Task};
 use crate::options::{SearchOptions, VideoOptions};
-use crate::state::State as Server;
+use crate::state::{SharedState, State as Server};
 use crate::wire::{Change, DemonstrationView};
 
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DemonstrationRequest {
     pub procedure: ProcedureText,
@@ -55,19 +56,23 @@ pub async fn create(
     State(state): AppState,
     Json(request): Json<DemonstrationRequest>,
 ) -> AcceptedReply<CreatedDemonstration> {
-    let create = move || {
-        let procedure = request.procedure.procedure()?;
-        request.search.validate()?;
-        let id = demonstrations::create(&state.database, &procedure, &request.search)?;
-        match state.jobs.enqueue(&Task::Make { demonstration: id }) {
-            Ok(job) => Ok(CreatedDemonstration { id, job }),
-            Err(error) => {
-                demonstrations::remove(&state.database, id)?;
-                Err(error)
-            }
+    blocking(move || enqueue_search(&state, &request)).await.map(accepted)
+}
+
+pub fn enqueue_search(
+    state: &Server,
+    request: &DemonstrationRequest,
+) -> Result<CreatedDemonstration> {
+    let procedure = request.procedure.procedure()?;
+    request.search.validate()?;
+    let id = demonstrations::create(&state.database, &procedure, &request.search)?;
+    match state.jobs.enqueue(&Task::Make { demonstration: id }) {
+        Ok(job) => Ok(CreatedDemonstration { id, job }),
+        Err(error) => {
+            demonstrations::remove(&state.database, id)?;
+            Err(error)
         }
-    };
-    blocking(create).await.map(accepted)
+    }
 }
 
 /// List the last 100 demonstrations
@@ -128,12 +133,13 @@ pub async fn render(
     Path(id): Path<i64>,
     Json(options): Json<VideoOptions>,
 ) -> AcceptedReply<Job> {
+    blocking(move || enqueue_render(&state, id, options)).await.map(accepted)
+}
+
+pub fn enqueue_render(state: &Server, id: i64, options: VideoOptions) -> Result<Job> {
     options.validate()?;
-    let enqueue = move || {
-        let revision = demonstrations::current(&state.database, id)?.1.number;
-        state.jobs.enqueue(&Task::Render { demonstration: id, revision, options })
-    };
-    blocking(enqueue).await.map(accepted)
+    let revision = demonstrations::current(&state.database, id)?.1.number;
+    state.jobs.enqueue(&Task::Render { demonstration: id, revision, options })
 }
 
 /// Export a demonstration
@@ -149,6 +155,13 @@ pub async fn export(
     Path((id, name)): Path<(i64, String)>,
 ) -> Result<Response> {
     let format = Format::by_extension(&name).ok_or_else(|| ApiError::not_found("format"))?;
+    let text = export_text(&state, id, format).await?;
+    let name = format!("demonstration-{id}.{}", format.extension);
+    Ok(attachment(format.media_type, &name, text))
+}
+
+/// A demonstration in a format.
+pub async fn export_text(state: &SharedState, id: i64, format: &'static Format) -> Result<String> {
     let server = state.clone();
     let write = move || {
         let demonstration = &demonstrations::current(&server.database, id)?.1.answer;
@@ -165,9 +178,7 @@ pub async fn export(
         };
         Ok(format.text(&export)?)
     };
-    let text = with_ffmpeg(&state, write).await?;
-    let name = format!("demonstration-{id}.{}", format.extension);
-    Ok(attachment(format.media_type, &name, text))
+    with_ffmpeg(state, write).await
 }
 
 /// The options of the last render, so that exports have the times of that video.

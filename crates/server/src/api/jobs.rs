@@ -71,10 +71,12 @@ pub async fn events(
     State(state): AppState,
     Path(id): Path<i64>,
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>> {
-    let receiver = state.jobs.subscribe(); // before reading the job, so that no event is missed
-    let job = get_job(&state, id).await?;
-    let events = JobEvents { state, id, receiver, first: Some(job), over: false };
-    Ok(Sse::new(unfold(events, JobEvents::next)).keep_alive(KeepAlive::default()))
+    let next = async |mut events: JobEvents| {
+        let job = events.next().await?;
+        Some((Ok(Event::default().event("job").data(to_json(&job))), events))
+    };
+    let events = JobEvents::of(&state, id).await?;
+    Ok(Sse::new(unfold(events, next)).keep_alive(KeepAlive::default()))
 }
 
 async fn get_job(state: &SharedState, id: i64) -> Result<Job> {
@@ -83,7 +85,7 @@ async fn get_job(state: &SharedState, id: i64) -> Result<Job> {
 }
 
 /// The events of one job, until it ends.
-struct JobEvents {
+pub struct JobEvents {
     state: SharedState,
     id: i64,
     receiver: Receiver<Job>,
@@ -92,7 +94,14 @@ struct JobEvents {
 }
 
 impl JobEvents {
-    async fn next(mut self) -> Option<(Result<Event, Infallible>, Self)> {
+    pub async fn of(state: &SharedState, id: i64) -> Result<Self> {
+        let receiver = state.jobs.subscribe(); // before reading the job, so that no event is missed
+        let job = get_job(state, id).await?;
+        Ok(Self { state: state.clone(), id, receiver, first: Some(job), over: false })
+    }
+
+    /// The job as it is now, and then after every change; none after it has ended.
+    pub async fn next(&mut self) -> Option<Job> {
         if self.over {
             return None;
         }
@@ -101,7 +110,7 @@ impl JobEvents {
             None => self.receive().await?,
         };
         self.over = job.status.is_over();
-        Some((Ok(Event::default().event("job").data(to_json(&job))), self))
+        Some(job)
     }
 
     async fn receive(&mut self) -> Option<Job> {

@@ -19,7 +19,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::extract::{AppState, Json, Path, Query, Reply, blocking, with_ffmpeg};
 use crate::error::{ApiError, NotFound, Result};
-use crate::state::State as Server;
+use crate::state::{SharedState, State as Server};
 use crate::wire::ClipRef;
 
 /// A video of the library
@@ -183,19 +183,24 @@ pub async fn thumbnail(
     Path(id): Path<u32>,
     Query(ThumbnailQuery { at }): Query<ThumbnailQuery>,
 ) -> Result<Response> {
+    let jpeg = frame(&state, id, at).await?;
+    let headers =
+        [(header::CONTENT_TYPE, "image/jpeg"), (header::CACHE_CONTROL, "private, max-age=86400")];
+    Ok((headers, jpeg).into_response())
+}
+
+/// A frame of a video that is ready, as JPEG.
+pub async fn frame(state: &SharedState, id: u32, at_ms: u64) -> Result<Vec<u8>> {
     let server = state.clone();
     let extract = move || {
         let (path, length_ms) = path_of(&server, id)?;
-        let at = at.min(length_ms.saturating_sub(100)) / 100 * 100;
+        let at = at_ms.min(length_ms.saturating_sub(100)) / 100 * 100;
         picture_at(&server.cuts_folder(), &path, at, &Silent).map_err(|error| {
             tracing::debug!(%error, "no thumbnail");
             ApiError::not_found("picture")
         })
     };
-    let jpeg = with_ffmpeg(&state, extract).await?;
-    let headers =
-        [(header::CONTENT_TYPE, "image/jpeg"), (header::CACHE_CONTROL, "private, max-age=86400")];
-    Ok((headers, jpeg).into_response())
+    with_ffmpeg(state, extract).await
 }
 
 #[derive(Debug, Deserialize, IntoParams)]

@@ -4,6 +4,7 @@ use axum::body::Bytes;
 use axum::extract::State;
 use axum::extract::rejection::BytesRejection;
 use axum::http::StatusCode;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stitch_core::procedure::Procedure;
 use stitch_engine::recipe::{self, Labeller};
@@ -13,7 +14,7 @@ use utoipa::{IntoParams, ToSchema};
 use super::extract::{AppState, Json, Query, Reply, blocking};
 use crate::error::{ApiError, Result};
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ProcedureText {
     /// May be empty

@@ -91,6 +91,7 @@ fn heading(record: &Record, view: &DemonstrationView) -> Markup {
                     @if gaps > 0 { li.missing { (count(gaps, "gap")) } }
                 }
                 @if let Some(note) = &view.language_note { p.warning { (icon("warn")) (note) } }
+                @for outcome in &view.preferences { p.soft { "Preferred: " (outcome) } }
             }
             div.row.actions {
                 button type="button" data-change="undo" disabled[!view.can_undo] { (icon("undo")) "Undo" }

@@ -94,6 +94,22 @@ fn options() -> Markup {
                 label { "No videos with this text in path, title or uploader" input #without maxlength="200"; }
                 label { "Only videos with this text in their licence" input #licence maxlength="200"; }
             }
+            fieldset.grid {
+                legend { "What you prefer where several clips show a step" }
+                (slider("Length of clips: short to long", "length=short", "length=long"))
+                (slider("Sound: silent to spoken", "sound=silent", "sound=spoken"))
+                (slider("Videos: any to one", "", "source=one"))
+                label { "A licence with this text" input data-prefer="licence" maxlength="200" placeholder="CC"; }
+                label { "Narration in this language" input data-prefer="language" maxlength="50" placeholder="English"; }
+            }
         }
+    }
+}
+
+/// A preference by its weight, 0 in the middle; without a `low` one, 0 is at its start.
+fn slider(name: &str, low: &str, high: &str) -> Markup {
+    let least = if low.is_empty() { "0" } else { "-3" };
+    html! {
+        label { (name) input type="range" min=(least) max="3" step="0.5" value="0" data-low=(low) data-high=(high); }
     }
 }

@@ -4,6 +4,7 @@ mod site;
 mod library;
 mod demonstrations;
 mod jobs;
+mod agents;
 mod hostile;
 mod limits;
 mod study;
