@@ -8,6 +8,7 @@ use serde_json::json;
 use stitch_engine::encoder::mini;
 use stitch_engine::library::Library;
 use stitch_engine::media::Decode;
+use stitch_engine::session::check_calibration;
 use stitch_server::settings::{Resources, Settings, random_token};
 use stitch_server::state::State;
 
@@ -125,7 +126,7 @@ impl ServeArguments {
         let encoder = setup.load_encoder(name, &sentences, Decode::Exact)?;
         let library = Library::open_or_create(&setup.library, encoder.id())?;
         library.fix_sentence_model(&sentences.weights)?;
-        setup.check_calibration(&library);
+        check_calibration(&library, &setup.progress);
         let default = ScorerArguments::default();
         let scorer = setup.load_scorer(&default, encoder.as_ref())?;
         Ok(Resources {
@@ -136,7 +137,7 @@ impl ServeArguments {
             scorer,
             speech: self.speech.load(setup)?,
             chat: self.chat.chat(setup),
-            cache: setup.cache.clone(),
+            cache: setup.home.cache.clone(),
         })
     }
 }

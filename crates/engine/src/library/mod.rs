@@ -17,6 +17,7 @@ mod checksum;
 mod schema;
 mod features;
 mod store;
+mod mapped;
 mod calibration;
 mod verify;
 mod backup;
@@ -35,6 +36,7 @@ use crate::transcript::Sentence;
 pub use error::LibraryError;
 pub use features::VideoFeatures;
 pub use lock::{FileLock, LockError};
+pub use mapped::{MappedFeatures, MappedMatrix};
 pub use store::{Found, KnownVideo, Outcome, Stats, Video, VideoRecord, VideoStatus};
 pub use verify::Damage;
 
