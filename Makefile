@@ -6,7 +6,7 @@ CARGO ?= cargo
 ALL := --release --workspace
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint models suite slow interop quick bench setup browser fuzz fuzz-api crash load docs cuda dist
+.PHONY: help demo test lint models suite slow interop quick bench setup browser fuzz fuzz-api crash load docs cuda dist wheel python-test
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
@@ -84,6 +84,13 @@ load: ## 200 readers of video ranges and 20 jobs for SECONDS=n; the server is ki
 dist: ## pack the program for other machines: completions, manual pages, unit, SBOM, checksums
 	$(CARGO) build $(ALL)
 	@scripts/dist.sh
+
+wheel: ## build the Python package, into target/wheels; builds the engine once more
+	@scripts/wheel.sh
+
+python-test: ## the Python package against a small made-up library, and its notebook
+	$(CARGO) build $(ALL)
+	@scripts/wheel.sh --test
 
 docs: ## build the documentation as a book, into docs/book
 	@command -v mdbook >/dev/null || $(CARGO) install mdbook --version 0.4.52 --locked
