@@ -6,7 +6,7 @@ CARGO ?= cargo
 ALL := --release --workspace
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint models suite slow interop quick bench setup browser fuzz fuzz-api crash load docs cuda dist wheel python-test
+.PHONY: help demo test lint models suite slow interop quick bench setup browser fuzz fuzz-api crash load docs cuda dist
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
@@ -85,6 +85,7 @@ dist: ## pack the program for other machines: completions, manual pages, unit, S
 	$(CARGO) build $(ALL)
 	@scripts/dist.sh
 
+.PHONY: wheel python-test
 wheel: ## build the Python package, into target/wheels; builds the engine once more
 	@scripts/wheel.sh
 

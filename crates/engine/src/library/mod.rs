@@ -17,10 +17,10 @@ mod checksum;
 mod schema;
 mod features;
 mod store;
-mod mapped;
 mod calibration;
 mod verify;
 mod backup;
+mod mapped;
 
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
