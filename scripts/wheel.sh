@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Builds the Python package into wheels/ below the target folder. With --test it is also installed into an environment
-# of its own, type-checked, and tested against a small made-up library by the built program.
+# of its own, type-checked, and tested against a small made-up library by the built program; with --ray its part for
+# Ray is tested on a cluster of four nodes on this machine.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 mkdir -p "${CARGO_TARGET_DIR:-target}"
@@ -23,8 +24,16 @@ rm -rf "$target/wheels"
 CARGO_TARGET_DIR=$target/python "$venv/bin/maturin" build --quiet --release --manifest-path python/Cargo.toml \
   --interpreter "$venv/bin/python" --out "$target/wheels"
 echo "$target"/wheels/*.whl
-[ "${1:-}" = --test ] || exit 0
+[ -n "${1:-}" ] || exit 0
 
-"$venv/bin/python" -m pip install --quiet --disable-pip-version-check --force-reinstall --no-deps "$target"/wheels/*.whl
-"$venv/bin/mypy" --strict --no-error-summary --cache-dir=/dev/null python/stitch
-STITCH=$target/release/stitch "$venv/bin/python" -m pytest --quiet -p no:cacheprovider python/tests
+install() { "$venv/bin/python" -m pip install --quiet --disable-pip-version-check "$@"; }
+check() { STITCH=$target/release/stitch "$venv/bin/python" -m pytest --quiet -p no:cacheprovider "$@"; }
+install --force-reinstall --no-deps "$target"/wheels/*.whl
+case $1 in
+  --test)
+    "$venv/bin/mypy" --config-file python/pyproject.toml --cache-dir=/dev/null -p stitch
+    check python/tests --ignore python/tests/test_ray.py ;;
+  --ray)
+    install 'ray==2.60.0'
+    check python/tests/test_ray.py ;;
+esac

@@ -101,7 +101,7 @@ class Library:
         """
         paths = [paths] if isinstance(paths, (str, PathLike)) else list(paths)
         speech = speech or os.environ.get("STITCH_SPEECH") or "auto"
-        return Report(**json.loads(self._native.index(paths, speech, language, progress)))
+        return Report.of(json.loads(self._native.index(paths, speech, language, progress)))
 
     def search(self, text: str, number: int = 10, *, progress: Progress | None = None) -> SearchResults:
         """The clips that are most likely to show something, best first."""

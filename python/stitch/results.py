@@ -30,6 +30,10 @@ class Report:
     clips: int
     """Of the videos indexed now."""
 
+    @classmethod
+    def of(cls, data: dict[str, Any]) -> Report:
+        return cls(**{**data, "failed": [(path, reason) for path, reason in data["failed"]]})
+
 
 @dataclass(frozen=True)
 class Video:
