@@ -88,6 +88,17 @@ dist: ## pack the program for other machines: completions, manual pages, unit, S
 	$(CARGO) build $(ALL)
 	@scripts/dist.sh
 
+.PHONY: wheel python-test ray-test
+wheel: ## build the Python package, into target/wheels; builds the engine once more
+	@scripts/wheel.sh
+
+python-test: ## the Python package against a small made-up library, and its notebook
+	$(CARGO) build $(ALL)
+	@scripts/wheel.sh --test
+
+ray-test: ## indexing on a Ray cluster of four nodes on this machine
+	@scripts/wheel.sh --ray
+
 docs: ## build the documentation as a book, into docs/book
 	@command -v mdbook >/dev/null || $(CARGO) install mdbook --version 0.4.52 --locked
 	mdbook build docs

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::process::ExitCode;
 
 use serde_json::json;
-use stitch_engine::progress::Stopped;
+use stitch_engine::errors::Explained;
 
 use crate::signals::INTERRUPTED;
 
@@ -31,18 +31,8 @@ impl Failure {
 
     /// An error with its causes. Exit code 130 if it or one of them is an interruption.
     pub fn of(error: &(dyn Error + 'static)) -> Self {
-        let mut failure = Self::new(error.to_string());
-        let mut stopped = error.is::<Stopped>() || failure.message == Stopped.to_string();
-        for cause in std::iter::successors(error.source(), |&cause| cause.source()) {
-            stopped |= cause.is::<Stopped>();
-            let text = cause.to_string();
-            // Many messages quote their cause.
-            let quoted = std::iter::once(&failure.message).chain(&failure.causes);
-            if !quoted.into_iter().any(|quoted| quoted.contains(&text)) {
-                failure.causes.push(text);
-            }
-        }
-        if stopped { failure.with_code(INTERRUPTED) } else { failure }
+        let Explained { message, causes, stopped } = Explained::of(error);
+        Self { message, causes, code: if stopped { INTERRUPTED } else { 1 } }
     }
 
     pub fn message(&self) -> &str {

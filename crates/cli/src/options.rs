@@ -1,13 +1,11 @@
 //! Options that several commands share, and parsers of their values.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use stitch_engine::demonstrate::GapPolicy;
 use stitch_engine::listen::Listener;
-use stitch_engine::models::ModelError;
 use stitch_engine::progress::Progress;
 use stitch_engine::summarise::PromptDomain;
 use stitch_engine::summarise::chat::{Chat, ChatOptions};
@@ -70,7 +68,7 @@ impl LanguageModelArguments {
         let mut options = ChatOptions::new(url, &self.llm_model);
         options.key = self.llm_key.clone();
         options.timeout = Duration::from_secs(self.llm_timeout);
-        options.cache = Some(setup.cache.join("chat"));
+        options.cache = Some(setup.home.cache.join("chat"));
         Some(Chat::new(options))
     }
 }
@@ -95,27 +93,14 @@ pub struct OptionalSpeechArguments {
 impl SpeechArguments {
     pub fn load(&self, setup: &Setup) -> Result<Listener, Failure> {
         setup.progress.begin("loading the speech model", 0);
-        load_speech(&self.speech, setup)
+        Ok(setup.home.load_speech(&self.speech)?)
     }
 }
 
 impl OptionalSpeechArguments {
     pub fn load(&self, setup: &Setup) -> Result<Option<Listener>, Failure> {
-        match self.speech.as_str() {
-            "never" => Ok(None),
-            "auto" => match setup.store().path(Listener::MODEL) {
-                Err(ModelError::NotInstalled { .. }) => Ok(None),
-                folder => Ok(Some(Listener::load(&folder?)?)),
-            },
-            name => load_speech(name, setup).map(Some),
-        }
+        Ok(setup.home.load_optional_speech(&self.speech)?)
     }
-}
-
-fn load_speech(name: &str, setup: &Setup) -> Result<Listener, Failure> {
-    let is_path = name.contains(std::path::MAIN_SEPARATOR);
-    let folder = if is_path { PathBuf::from(name) } else { setup.store().path(name)? };
-    Ok(Listener::load(&folder)?)
 }
 
 /// When a step is a gap.

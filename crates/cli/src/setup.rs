@@ -2,23 +2,20 @@
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use serde::Serialize;
-use stitch_engine::demonstrate::Demonstrator;
-use stitch_engine::encoder::{Encoder, EncoderModels, onnx_fallback};
+use stitch_engine::encoder::Encoder;
 use stitch_engine::files::FileError;
 use stitch_engine::library::Library;
 use stitch_engine::media::Decode;
-use stitch_engine::models::{ModelError, Store, hash_of, hub};
+use stitch_engine::models::Store;
 use stitch_engine::progress::Progress;
 use stitch_engine::recipe::{self, Labeller, Reading};
-use stitch_engine::scorer::{Scorer, ScorerModels};
+use stitch_engine::scorer::Scorer;
 use stitch_engine::scorers;
-use stitch_engine::sentence::SentenceEncoder;
-use stitch_engine::summarise::chat::Chat;
+pub use stitch_engine::session::{Home, Sentences, Session};
 
 use crate::failure::Failure;
 use crate::progress::ProgressOutput;
@@ -57,66 +54,17 @@ pub struct Setup {
     pub progress: ProgressOutput,
     /// The folder of the library.
     pub library: PathBuf,
-    models: PathBuf,
-    pub sentence_model: String,
-    /// Holds files that can be recomputed.
-    pub cache: PathBuf,
-}
-
-/// The sentence encoder and the hash of its weights.
-pub struct Sentences {
-    pub encoder: Arc<SentenceEncoder>,
-    pub weights: String,
-}
-
-impl Sentences {
-    /// What encoders are loaded from.
-    pub fn encoder_models<'a>(&'a self, store: &'a Store, decode: Decode) -> EncoderModels<'a> {
-        EncoderModels { store, sentence: &self.encoder, sentence_weights: &self.weights, decode }
-    }
-}
-
-/// The open library and the models of a query.
-pub struct Session {
-    pub library: Library,
-    pub encoder: Box<dyn Encoder>,
-    pub sentences: Sentences,
-    pub scorer: Box<dyn Scorer>,
-    /// Translates procedures.
-    pub chat: Option<Chat>,
-}
-
-impl Session {
-    pub fn demonstrator(&self) -> Demonstrator<'_> {
-        Demonstrator {
-            library: &self.library,
-            encoder: self.encoder.as_ref(),
-            sentence: &self.sentences.encoder,
-            sentence_weights: &self.sentences.weights,
-            scorer: self.scorer.as_ref(),
-            chat: self.chat.as_ref(),
-        }
-    }
+    pub home: Home,
 }
 
 impl Setup {
-    /// All folders are under STITCH_HOME if it is set, else in the XDG base directories.
     pub fn new(common: &Common) -> Self {
-        let home = std::env::var_os("STITCH_HOME").map(PathBuf::from);
-        let base = |variable: &str, default: &str| match &home {
-            Some(home) => home.clone(),
-            None => xdg_folder(variable, default).join("stitch"),
-        };
-        let cache = base("XDG_CACHE_HOME", ".cache");
-        let data = base("XDG_DATA_HOME", ".local/share");
+        let home = Home::from_environment();
         Self {
             json: common.json,
             progress: ProgressOutput::new(common.json, common.quiet),
-            library: common.library.clone().unwrap_or_else(|| data.join("library")),
-            models: cache.join("models"),
-            sentence_model: std::env::var("STITCH_SENTENCE_MODEL")
-                .unwrap_or_else(|_| SentenceEncoder::MODEL.into()),
-            cache: cache.join("cache"),
+            library: common.library.clone().unwrap_or_else(|| home.library.clone()),
+            home,
         }
     }
 
@@ -142,29 +90,17 @@ impl Setup {
     }
 
     pub fn store(&self) -> Store {
-        Store::new(&self.models)
+        self.home.store()
     }
 
     /// The cache of encoded cuts.
     pub fn cuts_folder(&self) -> PathBuf {
-        self.cache.join("cuts")
+        self.home.cuts_folder()
     }
 
     pub fn load_sentences(&self) -> Result<Sentences, Failure> {
         self.progress.begin("loading models", 0);
-        let folder = self.sentence_folder()?;
-        let weights = hash_of(&folder, "model.safetensors")?;
-        Ok(Sentences { encoder: Arc::new(SentenceEncoder::load(&folder)?), weights })
-    }
-
-    /// A folder where a path is given, else a model of the store by its name or its `owner/name`.
-    pub fn sentence_folder(&self) -> Result<PathBuf, ModelError> {
-        let given = &self.sentence_model;
-        let is_path = given.contains(std::path::MAIN_SEPARATOR);
-        if is_path && (Path::new(given).is_dir() || !hub::is_name(given)) {
-            return Ok(given.into());
-        }
-        self.store().path(&hub::folder_name(given))
+        Ok(self.home.load_sentences()?)
     }
 
     /// Loads an encoder by name or folder.
@@ -174,11 +110,7 @@ impl Setup {
         sentences: &Sentences,
         decode: Decode,
     ) -> Result<Box<dyn Encoder>, Failure> {
-        let loaded = sentences.encoder_models(&self.store(), decode).load(name)?;
-        if let Some(reason) = onnx_fallback() {
-            self.progress.warn(&reason);
-        }
-        Ok(loaded)
+        Ok(self.home.load_encoder(name, sentences, decode, &self.progress)?)
     }
 
     /// The name of the encoder that the library was made with, if it exists.
@@ -191,19 +123,7 @@ impl Setup {
         &self,
         sentences: &Sentences,
     ) -> Result<(Library, Box<dyn Encoder>), Failure> {
-        let library = Library::open(&self.library)?;
-        let encoder = self.load_encoder(&library.encoder().name, sentences, Decode::Exact)?;
-        library.check_encoder(encoder.id())?;
-        library.check_sentence_model(&sentences.weights)?;
-        self.check_calibration(&library);
-        Ok((library, encoder))
-    }
-
-    /// Warns of a calibration that cannot be used.
-    pub fn check_calibration(&self, library: &Library) {
-        if let Err(error) = library.calibration() {
-            self.progress.warn(&error.to_string());
-        }
+        Ok(self.home.open_library(&self.library, sentences, &self.progress)?)
     }
 
     pub fn open(&self, scorer: &ScorerArguments) -> Result<Session, Failure> {
@@ -216,9 +136,8 @@ impl Setup {
         sentences: Sentences,
         scorer: &ScorerArguments,
     ) -> Result<Session, Failure> {
-        let (library, encoder) = self.open_library(&sentences)?;
-        let scorer = self.load_scorer(scorer, encoder.as_ref())?;
-        Ok(Session { library, encoder, sentences, scorer, chat: None })
+        let scorer = scorer.scorer.as_deref();
+        Ok(self.home.open(&self.library, sentences, scorer, &self.progress)?)
     }
 
     /// A scorer by name, or the best one for the encoder.
@@ -227,16 +146,8 @@ impl Setup {
         wanted: &ScorerArguments,
         encoder: &dyn Encoder,
     ) -> Result<Box<dyn Scorer>, Failure> {
-        let models = ScorerModels { store: &self.store(), encoder: encoder.id() };
-        Ok(scorers::load(wanted.scorer.as_deref(), &models)?)
+        Ok(self.home.load_scorer(wanted.scorer.as_deref(), encoder)?)
     }
-}
-
-/// A folder of the XDG base directories.
-fn xdg_folder(variable: &str, default: &str) -> PathBuf {
-    let set = std::env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute());
-    let home = || PathBuf::from(std::env::var_os("HOME").unwrap_or_else(|| ".".into()));
-    set.unwrap_or_else(|| home().join(default))
 }
 
 /// The text of a procedure.

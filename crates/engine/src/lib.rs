@@ -5,6 +5,7 @@
 //! takes long reports to a [`progress::Progress`] and can be stopped through it.
 
 pub mod progress;
+pub mod errors;
 pub mod options;
 pub mod files;
 pub mod fonts;
@@ -28,6 +29,7 @@ pub mod scorer;
 pub mod evaluator;
 pub mod scorers;
 pub mod demonstrate;
+pub mod session;
 pub mod render;
 pub mod voice;
 pub mod export;

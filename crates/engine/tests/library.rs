@@ -367,6 +367,28 @@ fn damaged_features_are_never_read() {
 }
 
 #[test]
+fn mapped_features_are_the_bytes_of_the_file_and_damage_is_found() {
+    let shelf = Shelf::with_two_videos();
+    let bytes = fs::read(shelf.features("board")).unwrap();
+    let mapped = shelf.library.map_features(VideoId(2)).unwrap();
+    let named = |name: &str| mapped.matrices.iter().find(|matrix| matrix.name == name).unwrap();
+    let shape = |name: &str| (named(name).rows, named(name).dim);
+    assert_eq!([shape("text"), shape("clip"), shape("appearance")], [(2, 2), (2, 2), (6, 128)]);
+    for matrix in &mapped.matrices {
+        let rows = mapped.bytes(matrix);
+        assert_eq!(rows.len(), 2 * matrix.rows * matrix.dim);
+        assert!(bytes.windows(rows.len()).any(|part| part == rows), "{}", matrix.name);
+    }
+    assert!(matches!(
+        shelf.library.map_features(VideoId(9)),
+        Err(LibraryError::NoSuchVideo { .. })
+    ));
+    flip(&shelf.features("board"), &bytes, bytes.len() - 1);
+    let error = shelf.library.map_features(VideoId(2)).err().unwrap();
+    assert!(error.to_string().contains("library verify --repair"), "{error}");
+}
+
+#[test]
 fn only_a_library_without_indexed_videos_takes_a_sentence_model() {
     let old = Shelf::with_two_videos();
     old.library.fix_sentence_model("one").unwrap();

@@ -12,7 +12,7 @@ use crate::tree::Tree;
 use crate::tree::manifest::read_strings;
 
 /// Each package's folder and the packages it may depend on, without their prefix.
-const ARROWS: [(&str, &[&str]); 9] = [
+const ARROWS: [(&str, &[&str]); 10] = [
     ("crates/core", &[]),
     ("crates/nn", &["core"]),
     ("crates/engine", &["core", "nn"]),
@@ -21,6 +21,7 @@ const ARROWS: [(&str, &[&str]); 9] = [
     ("crates/server", &["core", "nn", "engine"]),
     ("crates/cli", &["core", "nn", "engine", "world", "lab", "server"]),
     ("fuzz", &["core", "nn", "engine", "server"]),
+    ("python", &["core", "engine"]),
     ("xtask", &[]),
 ];
 

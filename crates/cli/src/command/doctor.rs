@@ -50,16 +50,16 @@ fn print(finding: &Finding) {
 }
 
 fn sentence_model(setup: &Setup) -> Finding {
-    let folder = setup.sentence_folder();
+    let folder = setup.home.sentence_folder();
     Finding {
-        what: setup.sentence_model.clone(),
+        what: setup.home.sentence_model.clone(),
         well: folder.as_ref().is_ok_and(|folder| folder.is_dir()),
         needed: true,
         detail: match folder {
             Ok(folder) => folder.display().to_string(),
             Err(_) => "the sentence encoder is not installed".into(),
         },
-        mend: Some(format!("stitch models pull {}", setup.sentence_model)),
+        mend: Some(format!("stitch models pull {}", setup.home.sentence_model)),
     }
 }
 

@@ -7,6 +7,7 @@ use clap::Args;
 use serde_json::json;
 use stitch_engine::demonstrate::{Demonstrator, Options};
 use stitch_engine::library::Library;
+use stitch_engine::session::check_calibration;
 use stitch_lab::suite::speech;
 use stitch_lab::suite::speech_index;
 use stitch_world::library::mixed;
@@ -70,7 +71,7 @@ fn compare(arguments: &EvalSpeechArguments, against: &Path, setup: &Setup) -> Re
     let session = setup.open(&ScorerArguments::default())?;
     let library = Library::open(against)?;
     library.check_encoder(session.encoder.id())?;
-    setup.check_calibration(&library);
+    check_calibration(&library, &setup.progress);
     let one = session.demonstrator();
     let other = Demonstrator { library: &library, ..session.demonstrator() };
     let procedures = mixed(&truth, arguments.procedures, arguments.seed);

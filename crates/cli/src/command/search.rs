@@ -1,12 +1,13 @@
 //! `stitch search`: the clips of the library that show something.
 
 use clap::Args;
-use serde_json::json;
+use stitch_core::clip::ClipId;
 use stitch_core::format::percent;
 use stitch_engine::demonstrate::Stock;
+use stitch_engine::session::FoundClip;
 
 use crate::failure::Failure;
-use crate::setup::Setup;
+use crate::setup::{ScorerArguments, Setup};
 use crate::table::{self, clipped};
 
 /// Find the clips that show something
@@ -20,33 +21,20 @@ pub struct SearchArguments {
 }
 
 pub fn run(arguments: &SearchArguments, setup: &Setup) -> Result<u8, Failure> {
-    let text = arguments.text.trim();
-    if text.is_empty() {
-        return Err(Failure::new("the text is empty; describe what the clips should show"));
-    }
-    let sentences = setup.load_sentences()?;
-    let (library, encoder) = setup.open_library(&sentences)?;
-    let pool = Stock::load(&library)?;
-    let found =
-        pool.search(&library, text, arguments.number, encoder.as_ref(), &sentences.encoder)?;
-    let (mut lines, mut rows) = (Vec::new(), Vec::new());
-    for found in found {
-        let clip = pool.pool.clip(found.clip);
-        let video = library.video(clip.video)?;
-        lines.push(json!({
-            "clip": found.clip.0, "video": video.id, "path": video.path,
-            "title": video.video.title, "start_ms": clip.span.start(), "end_ms": clip.span.end(),
-            "text": clip.text, "probability": found.probability(),
-            "text_similarity": found.evidence.text, "clip_similarity": found.evidence.clip,
-        }));
-        rows.push(vec![
-            percent(found.probability()),
-            clip.span.to_string(),
-            clipped(&clip.text, 48),
-            clipped(&video.path.file_name().unwrap_or_default().to_string_lossy(), 36),
-        ]);
-    }
+    let session = setup.open(&ScorerArguments::default())?;
+    let stock = Stock::load(&session.library)?;
+    let found = session.search(&stock, &arguments.text, arguments.number)?;
+    let row = |found: &FoundClip| {
+        let span = stock.pool.clip(ClipId(found.clip)).span;
+        vec![
+            percent(found.probability),
+            span.to_string(),
+            clipped(&found.text, 48),
+            clipped(&found.path.file_name().unwrap_or_default().to_string_lossy(), 36),
+        ]
+    };
+    let rows: Vec<_> = found.iter().map(row).collect();
     let header = [">probability", ">time", "step", "video"];
-    setup.print_all(&lines, || table::print(&header, &rows));
+    setup.print_all(&found, || table::print(&header, &rows));
     Ok(0)
 }

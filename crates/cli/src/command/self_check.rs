@@ -69,7 +69,7 @@ impl Checks {
         self.make("programs and models", || doctor::check(setup))?;
         let truth = self.make("draw videos", || draw(&videos, setup))?;
         let sentences = self.make("load the sentence model", || {
-            Ok((setup.load_sentences()?, setup.sentence_model.clone()))
+            Ok((setup.load_sentences()?, setup.home.sentence_model.clone()))
         })?;
         let encoder = self.make("load the encoder", || {
             Ok((setup.load_encoder(encoder, &sentences, Decode::Exact)?, encoder.to_owned()))

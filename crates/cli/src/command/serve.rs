@@ -8,6 +8,7 @@ use serde_json::json;
 use stitch_engine::encoder::mini;
 use stitch_engine::library::Library;
 use stitch_engine::media::Decode;
+use stitch_engine::session::check_calibration;
 use stitch_server::settings::{Resources, Settings, random_token};
 use stitch_server::state::State;
 
@@ -138,7 +139,7 @@ impl ServedArguments {
         let encoder = setup.load_encoder(name, &sentences, Decode::Exact)?;
         let library = Library::open_or_create(&setup.library, encoder.id())?;
         library.fix_sentence_model(&sentences.weights)?;
-        setup.check_calibration(&library);
+        check_calibration(&library, &setup.progress);
         let default = ScorerArguments::default();
         let scorer = setup.load_scorer(&default, encoder.as_ref())?;
         Ok(Resources {
@@ -149,7 +150,7 @@ impl ServedArguments {
             scorer,
             speech: self.speech.load(setup)?,
             chat: self.chat.chat(setup),
-            cache: setup.cache.clone(),
+            cache: setup.home.cache.clone(),
         })
     }
 }

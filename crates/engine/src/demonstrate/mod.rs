@@ -14,7 +14,7 @@ pub mod doubts;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use stitch_core::belief::Evidence;
 use stitch_core::clip::{ClipId, VideoId};
 use stitch_core::cover::{self, KBestOptions, Sequence};
@@ -142,7 +142,8 @@ impl Options {
 }
 
 /// How sure a clip must be to show its step.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum GapPolicy {
     /// Rather a gap than a wrong clip.
     Strict,

@@ -5,9 +5,13 @@ use serde::Deserialize;
 use super::{Export, ExportError};
 use crate::demonstrate::{Confidence, Demonstration};
 
-/// Pretty JSON with a newline at its end; the same demonstration always gives the same bytes.
 pub(super) fn write(export: &Export) -> Result<String, ExportError> {
-    Ok(serde_json::to_string_pretty(export.demonstration)? + "\n")
+    text(export.demonstration)
+}
+
+/// Pretty JSON with a newline at its end; the same demonstration always gives the same bytes.
+pub fn text(demonstration: &Demonstration) -> Result<String, ExportError> {
+    Ok(serde_json::to_string_pretty(demonstration)? + "\n")
 }
 
 pub fn read(bytes: &[u8]) -> Result<Demonstration, ExportError> {

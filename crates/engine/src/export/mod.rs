@@ -15,7 +15,7 @@ pub mod mlt;
 pub mod thumbnails;
 pub mod page;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
 
@@ -24,7 +24,7 @@ use crate::files::{FileError, write_whole};
 use crate::media::MediaError;
 use crate::progress::Progress;
 use crate::render::cues::{captions, chapters, srt, vtt};
-use crate::render::{Entry, Plan, Shown};
+use crate::render::{self, Entry, Plan, RenderError, RenderOptions, Shown};
 use crate::transcript::Sentence;
 
 /// A file format to export to.
@@ -157,6 +157,53 @@ pub enum ExportError {
     File(#[from] FileError),
     #[error(transparent)]
     Media(#[from] MediaError),
+    #[error(transparent)]
+    Render(#[from] RenderError),
+}
+
+/// The video of a demonstration and the files beside it.
+pub struct Files<'a> {
+    pub demonstration: &'a Demonstration,
+    pub options: &'a RenderOptions,
+    /// Whether the video itself is rendered.
+    pub video: bool,
+    /// Which formats are written besides the first of [`FORMATS`].
+    pub wanted: &'a (dyn Fn(&str) -> bool + Sync),
+    pub handles_ms: u64,
+    /// The cache of encoded cuts.
+    pub cuts: &'a Path,
+}
+
+impl Files<'_> {
+    /// Writes the video to `output` and the other files beside it; returns their paths.
+    pub fn write(
+        &self,
+        output: &Path,
+        progress: &dyn Progress,
+    ) -> Result<Vec<PathBuf>, ExportError> {
+        if let Some(folder) = output.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+            std::fs::create_dir_all(folder).map_err(FileError::at(folder))?;
+        }
+        let Self { demonstration, options, cuts: cache, .. } = *self;
+        let mut files = Vec::new();
+        let plan = if self.video {
+            files.push(output.to_owned());
+            render::render(demonstration, options, output, cache, progress)?.plan
+        } else {
+            Plan::new(demonstration, options, progress)?
+        };
+        let video = &output.file_name().unwrap_or_default().to_string_lossy();
+        let handles_ms = self.handles_ms;
+        let export = Export { demonstration, plan: &plan, handles_ms, video, cache, progress };
+        let (always, others) = FORMATS.split_at(1);
+        let others = others.iter().filter(|format| (self.wanted)(format.name));
+        for format in always.iter().chain(others) {
+            let file = output.with_extension(format.extension);
+            format.write(&export, &file)?;
+            files.push(file);
+        }
+        Ok(files)
+    }
 }
 
 #[cfg(test)]

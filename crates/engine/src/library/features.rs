@@ -224,13 +224,13 @@ pub(super) fn half_bytes(features: &Features) -> Vec<u8> {
 }
 
 /// A safetensors file, memory-mapped.
-struct Tensors {
+pub(super) struct Tensors {
     file: PathBuf,
-    map: Mmap,
+    pub map: Mmap,
 }
 
 impl Tensors {
-    fn open(file: &Path) -> Result<Self, LibraryError> {
+    pub fn open(file: &Path) -> Result<Self, LibraryError> {
         let opened = File::open(file).map_err(|error| match error.kind() {
             ErrorKind::NotFound => damaged(file, "it is missing"),
             _ => FileError::at(file)(error).into(),
@@ -240,14 +240,14 @@ impl Tensors {
         Ok(Self { file: file.into(), map })
     }
 
-    fn check(&self, sha256: Option<&str>) -> Result<(), LibraryError> {
+    pub fn check(&self, sha256: Option<&str>) -> Result<(), LibraryError> {
         match sha256.is_none_or(|sha256| sha256 == checksum::sha256(&self.map)) {
             true => Ok(()),
             false => Err(damaged(&self.file, "its bytes have changed since it was written")),
         }
     }
 
-    fn tensors(&self) -> Result<SafeTensors<'_>, LibraryError> {
+    pub fn tensors(&self) -> Result<SafeTensors<'_>, LibraryError> {
         SafeTensors::deserialize(&self.map).map_err(|error| damaged(&self.file, error))
     }
 

@@ -24,6 +24,7 @@ mod segments;
 mod calibration;
 mod verify;
 mod backup;
+mod mapped;
 
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -38,6 +39,7 @@ use crate::transcript::Sentence;
 pub use error::LibraryError;
 pub use features::VideoFeatures;
 pub use lock::{FileLock, LockError};
+pub use mapped::{MappedFeatures, MappedMatrix};
 pub use store::{Found, KnownVideo, Outcome, Stats, Video, VideoRecord, VideoStatus};
 pub use verify::Damage;
 

@@ -3,11 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use stitch_engine::demonstrate::{Asked, Demonstration, Stock, solve};
-use stitch_engine::export::{Export, FORMATS};
-use stitch_engine::files::FileError;
+use stitch_engine::export::Files;
 use stitch_engine::progress::Progress;
 use stitch_engine::recipe::Reading;
-use stitch_engine::render::{self, Plan};
 use stitch_engine::voice::{self, Narrator};
 
 use super::{ALL, MakeArguments, Request};
@@ -77,35 +75,17 @@ impl<'a> Maker<'a> {
         output: &Path,
         progress: &dyn Progress,
     ) -> Result<Vec<PathBuf>, Failure> {
-        if let Some(folder) = output.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-            std::fs::create_dir_all(folder).map_err(FileError::at(folder))?;
-        }
         let mut options = self.request.render_options.clone();
         options.soundtrack.voice.clone_from(voice);
-        let mut files = Vec::new();
-        let plan = if self.arguments.no_video {
-            Plan::new(demonstration, &options, progress)?
-        } else {
-            files.push(output.to_owned());
-            render::render(demonstration, &options, output, &self.cuts, progress)?.plan
-        };
-        let video = output.file_name().unwrap_or_default().to_string_lossy();
-        let export = Export {
+        let MakeArguments { with, no_video, handles, .. } = self.arguments;
+        let files = Files {
             demonstration,
-            plan: &plan,
-            handles_ms: self.arguments.handles,
-            video: &video,
-            cache: &self.cuts,
-            progress,
+            options: &options,
+            video: !no_video,
+            wanted: &|name| with.iter().any(|with| with == name || with == ALL),
+            handles_ms: *handles,
+            cuts: &self.cuts,
         };
-        let with = &self.arguments.with;
-        let wanted = |name: &str| with.iter().any(|with| with == name || with == ALL);
-        let (always, others) = FORMATS.split_at(1);
-        for format in always.iter().chain(others.iter().filter(|format| wanted(format.name))) {
-            let file = output.with_extension(format.extension);
-            format.write(&export, &file)?;
-            files.push(file);
-        }
-        Ok(files)
+        Ok(files.write(output, progress)?)
     }
 }
