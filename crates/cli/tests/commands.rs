@@ -183,7 +183,7 @@ fn stronger_encoders_are_listed_and_recommended() {
     assert!(said.contains("stitch models pull siglip2"), "{said}");
     let done = home.command(&["doctor"]).output().unwrap();
     let said = String::from_utf8_lossy(&done.stdout).into_owned();
-    assert!(said.contains("`mini` is weak at single frames"), "{said}");
+    assert!(said.contains("`mini` sees single frames"), "{said}");
     assert!(said.contains("stitch models pull clip"), "{said}");
 }
 

@@ -73,7 +73,7 @@ fn encoder(setup: &Setup) -> Finding {
         well: !pulled.is_empty(),
         needed: false,
         detail: match pulled.is_empty() {
-            true => "none; `mini` is weak at single frames, and at real footage of tools and repair".into(),
+            true => "none; `mini` sees single frames, no motion, and is weak at real footage of tools and repair".into(),
             false => pulled.join(", "),
         },
         mend: Some(

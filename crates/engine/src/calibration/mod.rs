@@ -29,6 +29,9 @@ pub struct Calibration {
     pub clip: Weights,
     /// Decides, in a whole solution, whether a chosen clip shows its step.
     pub gaps: GapWeights,
+    /// The same for a clip without text; `gaps` where there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub silent_gaps: Option<GapWeights>,
 }
 
 /// A [`GapModel`] as it stands in the file.
@@ -97,22 +100,34 @@ impl Calibration {
         }
     }
 
+    /// Of a chosen clip with this evidence.
+    pub fn gap_model(&self, evidence: &Evidence) -> GapModel {
+        let silent = self.silent_gaps.filter(|_| evidence.text.is_none());
+        silent.unwrap_or(self.gaps).into()
+    }
+
     /// Whether all weights are finite and all thresholds probabilities.
     pub fn is_sound(&self) -> bool {
         let mut evidence = [self.both, self.text, self.clip].into_iter().chain(self.agreeing);
-        let mut gaps = self.gaps.weights.iter().chain([&self.gaps.bias]);
-        evidence.all(Weights::is_sound) && gaps.all(|weight| weight.is_finite())
+        let mut gaps = [self.gaps].into_iter().chain(self.silent_gaps);
+        evidence.all(Weights::is_sound) && gaps.all(GapWeights::is_sound)
     }
 
     /// The same with a gap model and one threshold for all evidence.
     pub fn with_gaps(&self, from: String, gaps: GapWeights, threshold: f32) -> Self {
         let at = |weights: Weights| Weights { threshold, ..weights };
         let [both, text, clip] = [self.both, self.text, self.clip].map(at);
-        Self { from, both, agreeing: self.agreeing.map(at), text, clip, gaps }
+        Self { from, both, agreeing: self.agreeing.map(at), text, clip, gaps, silent_gaps: None }
     }
 
     pub fn belief(&self) -> Belief {
         Belief { both: self.both.into(), text: self.text.into(), clip: self.clip.into() }
+    }
+}
+
+impl GapWeights {
+    fn is_sound(self) -> bool {
+        self.bias.is_finite() && self.weights.iter().all(|weight| weight.is_finite())
     }
 }
 

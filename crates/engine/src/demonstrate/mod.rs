@@ -380,7 +380,7 @@ pub fn score_sequences(
         let scores = scorer.score(&query, pool, &sequences)?;
         Ok(match scorer.decides() {
             true => scores,
-            false => with_price_of_changes(&scores, &sequences, pool, options),
+            false => with_prices(&scores, &sequences, pool, (options, &Prices::default())),
         })
     };
     scorers.iter().map(score).collect()
@@ -481,7 +481,8 @@ impl<'a> Judge<'a> {
     /// How likely the clip of a step shows it, given the whole solution; none where it has no clip.
     fn probability(&self, step: usize, chosen: &[Option<&Match>]) -> Option<f32> {
         let features = gaps::features(step, chosen, self.used, self.all, self.pool)?;
-        Some(GapModel::from(self.calibration.gaps).probability(&features))
+        let model = self.calibration.gap_model(&chosen[step]?.evidence);
+        Some(model.probability(&features))
     }
 
     /// The least probability of a clip that is shown.

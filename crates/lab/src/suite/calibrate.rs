@@ -165,7 +165,10 @@ pub fn fit(
 /// the built-in one is then that of clips with text and frames.
 fn decisions_before(steps: &[JudgedStep], built_in: &Calibration, calibrated: bool) -> Decisions {
     let model = GapModel::from(built_in.gaps);
-    let probabilities = evidence(steps, |gap| model.probability(&gap.features));
+    let probabilities = evidence(steps, |gap| match calibrated {
+        true => model.probability(&gap.features),
+        false => gap.probability,
+    });
     let threshold = |step: &JudgedStep| match step.gap {
         Some(gap) if !calibrated => gap.threshold,
         _ => built_in.both.threshold,
