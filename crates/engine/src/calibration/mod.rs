@@ -199,6 +199,26 @@ mod tests {
     }
 
     #[test]
+    fn a_clip_without_text_is_decided_by_its_own_weights() {
+        let mini = &ALL["mini"];
+        let silent = mini.silent_gaps.unwrap();
+        let of = |text| mini.gap_model(&Evidence { text, clip: Some(0.3), ..Evidence::default() });
+        assert_eq!(of(Some(0.3)), mini.gaps.into());
+        assert_eq!(of(None), silent.into());
+        assert_ne!(silent, mini.gaps);
+        let fitted = mini.with_gaps(String::new(), GapWeights::default(), 0.5);
+        assert_eq!(
+            fitted.gap_model(&Evidence::default()),
+            GapWeights::default().into(),
+            "a library's own"
+        );
+        let broken = GapWeights { bias: f32::NAN, ..silent };
+        assert!(!Calibration { silent_gaps: Some(broken), ..mini.clone() }.is_sound());
+        // Where every clip is clear, none is doubted for it.
+        assert!(silent.weights[0] + silent.weights[2] >= 0.0, "{silent:?}");
+    }
+
+    #[test]
     fn more_agreement_is_never_less_likely() {
         for found in ALL.values() {
             let likely = |says: f32| {
