@@ -33,8 +33,8 @@ class Features:
     """The text of each clip, in the order of `Library.clips`."""
     clip: NDArray[numpy.float16]
     """The frames of each clip."""
-    appearance: NDArray[numpy.float16]
-    """What each clip looks like: its first second, the mean, its last second."""
+    appearance: NDArray[numpy.float16] | None
+    """What each clip looks like: its first second, the mean, its last second. None if an older stitch wrote the file."""
 
 
 class Library:
@@ -81,9 +81,8 @@ class Library:
         return [VideoClip(**clip) for clip in json.loads(self._native.clips(_number(video)))]
 
     def features(self, video: int | Video) -> Features:
-        matrices = dict(self._native.features(_number(video)))
-        names = Features.__dataclass_fields__
-        return Features(**{name: numpy.asarray(matrices[name]) for name in names})
+        views = {name: numpy.asarray(matrix) for name, matrix in self._native.features(_number(video))}
+        return Features(views["seconds"], views["text"], views["clip"], views.get("appearance"))
 
     def index(
         self,

@@ -44,7 +44,8 @@ def test_features_are_views_of_the_file(library: stitch.Library) -> None:
         assert numpy.shares_memory(view, numpy.asarray(matrix))
         assert numpy.array_equal(view, stored(library, name)), name
     features = library.features(video)
-    assert len(features.clip) == len(features.text) == video.clips == len(features.appearance) // 3
+    assert len(features.clip) == len(features.text) == video.clips
+    assert features.appearance is not None and len(features.appearance) == 3 * video.clips
     lengths = numpy.linalg.norm(features.text.astype(numpy.float32), axis=1)
     assert numpy.allclose(lengths, 1, atol=1e-2)
     with pytest.raises(ValueError, match="read-only"):
