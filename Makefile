@@ -6,7 +6,7 @@ CARGO ?= cargo
 ALL := --release --workspace
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint models suite slow interop quick bench scale setup browser fuzz fuzz-api crash load docs cuda dist
+.PHONY: help demo test lint models suite slow interop quick bench scale cloud setup browser fuzz fuzz-api crash load docs cuda dist
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
@@ -57,6 +57,10 @@ bench: ## ours against what a user would pick instead, as ratios
 
 scale: ## queries among 10^3 to 10^6 made-up clips against faiss; needs 12 GB of memory and of disk
 	$(CARGO) xtask bench scale
+
+cloud: ## shards in a bucket of a local S3 server: workers race and are killed; builds with the feature cloud
+	$(CARGO) build $(ALL) --features stitch-cli/cloud
+	@scripts/cloud.sh
 
 browser: ## the page in Chromium: watch, swap, export, the study; screenshots in target/browser
 	$(CARGO) build $(ALL)

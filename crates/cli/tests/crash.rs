@@ -59,6 +59,22 @@ fn index() -> Scenario {
     }
 }
 
+fn shards() -> Scenario {
+    Scenario {
+        home: small_home(),
+        arguments: words("index videos --shard 1/1 --out out/bucket"),
+        written: &["out/bucket"],
+        kept: None,
+        result: |home| {
+            let whole = home.prints(&["library", "verify", "out/bucket"]);
+            home.run(&["library", "merge", "out/bucket", "--library", "out/bucket/merged"])
+                .success();
+            let list = ["library", "list", "--json", "--library", "out/bucket/merged"];
+            vec![whole.into_bytes(), home.prints(&list).into_bytes()]
+        },
+    }
+}
+
 fn make() -> Scenario {
     Scenario {
         home: small_home(),
@@ -226,6 +242,11 @@ fn kills(scenario: fn() -> Scenario, at_least: u64) {
 #[test]
 fn a_killed_index_goes_on_and_ends_the_same() {
     kills(index, 1);
+}
+
+#[test]
+fn a_killed_worker_goes_on_and_its_shards_are_whole() {
+    kills(shards, 1);
 }
 
 #[test]

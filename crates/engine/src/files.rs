@@ -37,6 +37,17 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
     write_whole_with(path, |file| file.write_all(bytes))
 }
 
+/// As [`write_whole`], unless the file exists: of several writers one wins. Returns whether this one did.
+pub fn write_new(path: &Path, bytes: &[u8]) -> Result<bool, FileError> {
+    let mut file = temporary(folder_of(path), "").map_err(FileError::at(path))?;
+    file.write_all(bytes).and_then(|()| file.as_file().sync_all()).map_err(FileError::at(path))?;
+    match file.persist_noclobber(path) {
+        Ok(_) => sync_folder(folder_of(path)).map(|()| true).map_err(FileError::at(path)),
+        Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+        Err(error) => Err(FileError::at(path)(error.error)),
+    }
+}
+
 /// As [`write_whole`], for content that is written in parts.
 pub fn write_whole_with(
     path: &Path,
@@ -159,6 +170,16 @@ mod tests {
             let error = read_side_file(&place(&format!("{name}.json"))).unwrap_err().to_string();
             assert!(error.contains(says), "{error}");
         }
+    }
+
+    #[test]
+    fn a_new_file_is_written_once_and_leaves_no_litter() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.json");
+        assert!(write_new(&path, b"first").unwrap());
+        assert!(!write_new(&path, b"second").unwrap());
+        assert_eq!(std::fs::read(&path).unwrap(), b"first");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 
     #[test]

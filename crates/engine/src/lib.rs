@@ -24,6 +24,7 @@ pub mod encoder;
 pub mod calibration;
 pub mod library;
 pub mod index;
+pub mod shards;
 pub mod moments;
 pub mod scorer;
 pub mod evaluator;

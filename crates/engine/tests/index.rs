@@ -95,7 +95,6 @@ impl Setup {
 
     fn index_folder(&self, folder: &Path) -> Report {
         let indexer = Indexer {
-            library: &self.library,
             encoder: &self.encoder,
             sentence: &self.sentence,
             chat: None,
@@ -103,7 +102,7 @@ impl Setup {
             list: None,
             from: None,
         };
-        indexer.run(&[folder.into()], &Silent).unwrap()
+        indexer.run(&self.library, &[folder.into()], &Silent).unwrap()
     }
 
     /// Name and status of every video; every clip of those that are ready has features.
@@ -226,7 +225,6 @@ fn a_library_for_another_encoder_copies_all_but_the_features() {
     let folder = tempfile::tempdir().unwrap();
     let library = Library::open_or_create(folder.path(), &id).unwrap();
     let indexer = Indexer {
-        library: &library,
         encoder: &Fake { id, broken: false.into() },
         sentence: &setup.sentence,
         chat: None,
@@ -235,7 +233,7 @@ fn a_library_for_another_encoder_copies_all_but_the_features() {
         from: Some(&setup.library),
     };
     let files = files_of(&setup.library, &Silent).unwrap();
-    assert_eq!(indexer.run(&files, &Silent).unwrap().indexed, 1);
+    assert_eq!(indexer.run(&library, &files, &Silent).unwrap().indexed, 1);
     let (old, new) = (setup.library.pool().unwrap(), library.pool().unwrap());
     let video = VideoId(setup.library.find("a.mp4").unwrap().id);
     let is_copied = |clip: &&stitch_core::clip::Clip| clip.video == video;

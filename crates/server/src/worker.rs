@@ -73,7 +73,6 @@ fn run(state: &State, job: i64, task: &Task, progress: &JobProgress<'_>) -> Resu
 fn index(state: &State, folder: &str, progress: &dyn Progress) -> Result<String> {
     let folder = state.allowed_folder(folder)?;
     let indexer = Indexer {
-        library: &state.resources.library,
         encoder: state.resources.encoder.as_ref(),
         sentence: &state.resources.sentence,
         chat: None,
@@ -81,7 +80,7 @@ fn index(state: &State, folder: &str, progress: &dyn Progress) -> Result<String>
         list: None,
         from: None,
     };
-    let report = indexer.run(&[folder], progress);
+    let report = indexer.run(&state.resources.library, &[folder], progress);
     state.reload_pool()?; // videos that were indexed before an error count too
     let Report { found, indexed, clips, unchanged, duplicates, failed } = report?;
     let failed = failed.len();

@@ -1,4 +1,4 @@
-//! `stitch index`: reads videos into the library.
+//! `stitch index`: reads videos into the library, or a share of them into shards.
 
 use std::path::PathBuf;
 
@@ -6,9 +6,10 @@ use clap::Args;
 use stitch_core::format::count;
 use stitch_engine::encoder::precomputed::{About, Folder};
 use stitch_engine::encoder::{Encoder, Precomputed, mini};
-use stitch_engine::index::{self, Indexer, VideoList};
+use stitch_engine::index::{self, Indexer, Report, VideoList};
 use stitch_engine::library::Library;
 use stitch_engine::media::Decode;
+use stitch_engine::shards::{Made, Shards, Share, Worker};
 
 use crate::failure::Failure;
 use crate::options::{
@@ -53,6 +54,13 @@ pub struct IndexArguments {
     /// Which frames are decoded
     #[arg(long, value_parser = choice(&DECODE), default_value = "exact")]
     decode: Decode,
+    /// Write a shard for each video to this folder or bucket (s3://, gs://, az://) instead of the library;
+    /// `stitch library merge` makes a library of them
+    #[arg(long, value_name = "URL", conflicts_with_all = ["from", "annotations"])]
+    out: Option<String>,
+    /// Index every N-th video from the I-th on; N workers, each with another I, index all
+    #[arg(long, value_name = "I/N", requires = "out")]
+    shard: Option<Share>,
     #[command(flatten)]
     speech: OptionalSpeechArguments,
     /// The spoken language, such as `en` or `de` [default: detected in each video]
@@ -75,8 +83,6 @@ pub fn run(arguments: &IndexArguments, setup: &Setup) -> Result<u8, Failure> {
     let sentences = setup.load_sentences()?;
     let features = arguments.features()?;
     let encoder = arguments.load_encoder(features.clone(), setup, &sentences)?;
-    let library = Library::open_or_create(&setup.library, encoder.id())?;
-    library.fix_sentence_model(&sentences.weights)?;
     let chat = arguments.chat.chat(setup);
     let annotations = arguments.annotations.as_ref().zip(features.as_ref());
     let list = annotations.map(|(list, features)| VideoList::read(list, features, &setup.progress));
@@ -90,7 +96,6 @@ pub fn run(arguments: &IndexArguments, setup: &Setup) -> Result<u8, Failure> {
         _ => arguments.paths.clone(),
     };
     let indexer = Indexer {
-        library: &library,
         encoder: encoder.as_ref(),
         sentence: &sentences.encoder,
         chat: chat.as_ref().map(|chat| (chat, arguments.domain.domain)),
@@ -98,8 +103,32 @@ pub fn run(arguments: &IndexArguments, setup: &Setup) -> Result<u8, Failure> {
         list: list.as_ref(),
         from: from.as_ref(),
     };
-    let report = indexer.run(&paths, &setup.progress)?;
-    setup.print(&report, || {
+    let (report, place) = match &arguments.out {
+        Some(url) => {
+            let made = Made {
+                encoder: encoder.id().clone(),
+                sentence_model: sentences.weights.clone(),
+                options: arguments.made_with(&indexer),
+            };
+            let shards = Shards::open(url)?;
+            let worker = Worker { indexer: &indexer, made, shards: &shards };
+            let share = arguments.shard.unwrap_or(Share::ALL);
+            (worker.run(&paths, share, &setup.progress)?, format!("shards: {url}"))
+        }
+        None => {
+            let library = Library::open_or_create(&setup.library, encoder.id())?;
+            library.fix_sentence_model(&sentences.weights)?;
+            let report = indexer.run(&library, &paths, &setup.progress)?;
+            (report, format!("library: {}", setup.library.display()))
+        }
+    };
+    print(&report, &place, setup);
+    let all_failed = report.found > 0 && report.failed.len() == report.found;
+    Ok(if all_failed { 1 } else { 0 })
+}
+
+fn print(report: &Report, place: &str, setup: &Setup) {
+    setup.print(report, || {
         println!(
             "{} found: {} indexed now ({}), {} unchanged, {} duplicates, {} failed",
             count(report.found, "video"),
@@ -109,13 +138,18 @@ pub fn run(arguments: &IndexArguments, setup: &Setup) -> Result<u8, Failure> {
             report.duplicates,
             report.failed.len()
         );
-        println!("library: {}", setup.library.display());
+        println!("{place}");
     });
-    let all_failed = report.failed.len() == report.found;
-    Ok(if all_failed { 1 } else { 0 })
 }
 
 impl IndexArguments {
+    /// What the clips of a video depend on besides its file and the models of features.
+    fn made_with(&self, indexer: &Indexer<'_>) -> String {
+        let speech = indexer.speech.map(|speech| &*speech.name);
+        let chat = indexer.chat.map(|(chat, _)| (chat.model(), self.domain.domain));
+        format!("{:?} {speech:?} {:?} {chat:?}", self.decode, self.language)
+    }
+
     fn features(&self) -> Result<Option<Folder>, Failure> {
         let Some(folder) = &self.features else { return Ok(None) };
         let key = self.feature_key.clone();
@@ -134,7 +168,9 @@ impl IndexArguments {
             let texts = sentences.encoder_models(&store, Decode::Exact).load_texts(text)?;
             return Ok(Box::new(Precomputed::new(Some(features), texts)?));
         }
-        let name = self.encoder.clone().or_else(|| setup.library_encoder());
+        // What a worker writes does not depend on the library of its machine.
+        let of_library = || self.out.is_none().then(|| setup.library_encoder()).flatten();
+        let name = self.encoder.clone().or_else(of_library);
         setup.load_encoder(name.as_deref().unwrap_or(mini::NAME), sentences, self.decode)
     }
 }

@@ -1,4 +1,4 @@
-//! `stitch library`: lists, shows, removes, verifies, backs up and optimises the videos of the library.
+//! `stitch library`: lists, shows, removes, verifies, backs up, optimises and merges the videos of the library.
 
 use std::path::{Path, PathBuf};
 
@@ -8,6 +8,7 @@ use stitch_core::clip::{Clip, VideoId};
 use stitch_core::format::{clock, count};
 use stitch_core::pool::Agreement;
 use stitch_engine::library::{Library, VideoRecord, VideoStatus};
+use stitch_engine::shards::{self, Shards};
 
 use crate::failure::Failure;
 use crate::setup::Setup;
@@ -30,6 +31,9 @@ pub enum LibraryCommand {
     },
     /// Check that all files of the library exist and are intact
     Verify {
+        /// The folder or bucket of shards to check instead of the library
+        #[arg(value_name = "URL", conflicts_with = "repair")]
+        url: Option<String>,
         /// Repair what can be made again; damaged videos are marked to be indexed again
         #[arg(long)]
         repair: bool,
@@ -40,6 +44,12 @@ pub enum LibraryCommand {
         #[arg(value_name = "FOLDER")]
         to: PathBuf,
     },
+    /// Add the videos of shards that `stitch index --out URL` wrote; the library is made where there is none
+    Merge {
+        /// Folders or buckets of shards
+        #[arg(required = true, value_name = "URL")]
+        urls: Vec<String>,
+    },
     /// Merge the segments of the pool and leave out what removed videos have left in them
     Optimise,
     /// Print statistics of the library
@@ -47,15 +57,17 @@ pub enum LibraryCommand {
 }
 
 pub fn run(command: &LibraryCommand, setup: &Setup) -> Result<u8, Failure> {
-    let library = Library::open(&setup.library)?;
+    let library = || Library::open(&setup.library);
     match command {
-        LibraryCommand::List => list(&library, setup),
-        LibraryCommand::Show { video } => show(&library, video, setup),
-        LibraryCommand::Remove { videos } => remove(&library, videos, setup),
-        LibraryCommand::Verify { repair } => verify(&library, *repair, setup),
-        LibraryCommand::Backup { to } => backup(&library, to, setup),
-        LibraryCommand::Optimise => optimise(&library, setup),
-        LibraryCommand::Stats => stats(&library, setup),
+        LibraryCommand::List => list(&library()?, setup),
+        LibraryCommand::Show { video } => show(&library()?, video, setup),
+        LibraryCommand::Remove { videos } => remove(&library()?, videos, setup),
+        LibraryCommand::Verify { url: Some(url), .. } => verify_shards(url, setup),
+        LibraryCommand::Verify { repair, .. } => verify(&library()?, *repair, setup),
+        LibraryCommand::Backup { to } => backup(&library()?, to, setup),
+        LibraryCommand::Merge { urls } => merge(urls, setup),
+        LibraryCommand::Optimise => optimise(&library()?, setup),
+        LibraryCommand::Stats => stats(&library()?, setup),
     }
 }
 
@@ -141,6 +153,26 @@ fn verify(library: &Library, repair: bool, setup: &Setup) -> Result<u8, Failure>
             Err(Failure::new(format!("{left} could not be repaired; each line says what to do")))
         }
     }
+}
+
+fn verify_shards(url: &str, setup: &Setup) -> Result<u8, Failure> {
+    let found = Shards::open(url)?.verify(&setup.progress)?;
+    setup.print(&found, || {
+        found.damaged.iter().for_each(|damage| println!("{damage}"));
+        let (whole, unfinished) = (count(found.shards, "shard"), found.unfinished);
+        println!("{whole} whole, {unfinished} unfinished, {} damaged", found.damaged.len());
+    });
+    Ok(if found.damaged.is_empty() { 0 } else { 1 })
+}
+
+fn merge(urls: &[String], setup: &Setup) -> Result<u8, Failure> {
+    let all = urls.iter().map(|url| Shards::open(url)).collect::<Result<Vec<_>, _>>()?;
+    let merged = shards::merge(&all, &setup.library, &setup.progress)?;
+    setup.print(&merged, || {
+        println!("{}: {} added", count(merged.shards, "shard"), count(merged.added, "video"));
+        println!("library: {}", setup.library.display());
+    });
+    Ok(0)
 }
 
 fn backup(library: &Library, to: &Path, setup: &Setup) -> Result<u8, Failure> {

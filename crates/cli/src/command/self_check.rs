@@ -116,7 +116,6 @@ fn draw(videos: &Path, setup: &Setup) -> Result<(VideoTruth, String), Failure> {
 fn index(session: &Session, videos: &Path, setup: &Setup) -> Result<((), String), Failure> {
     session.library.fix_sentence_model(&session.sentences.weights)?;
     let indexer = Indexer {
-        library: &session.library,
         encoder: session.encoder.as_ref(),
         sentence: &session.sentences.encoder,
         chat: None,
@@ -124,7 +123,7 @@ fn index(session: &Session, videos: &Path, setup: &Setup) -> Result<((), String)
         list: None,
         from: None,
     };
-    let report = indexer.run(&[videos.to_owned()], &setup.progress)?;
+    let report = indexer.run(&session.library, &[videos.to_owned()], &setup.progress)?;
     match report.failed.first() {
         Some((path, reason)) => Err(Failure::new(format!("{}: {reason}", path.display()))),
         None => Ok(((), count(report.clips, "clip"))),

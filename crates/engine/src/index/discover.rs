@@ -18,6 +18,11 @@ pub const EXTENSIONS: [&str; 16] = [
 
 /// The video files under the paths, sorted. A file named outright is taken whatever its name.
 pub fn discover(paths: &[PathBuf], progress: &dyn Progress) -> Result<Vec<Found>> {
+    identify(files(paths, progress)?, progress)
+}
+
+/// The same without reading any.
+pub(crate) fn files(paths: &[PathBuf], progress: &dyn Progress) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for path in paths {
         let path = fs::canonicalize(path).map_err(FileError::at(path))?;
@@ -25,10 +30,15 @@ pub fn discover(paths: &[PathBuf], progress: &dyn Progress) -> Result<Vec<Found>
     }
     files.sort();
     files.dedup();
+    Ok(files)
+}
+
+/// What identifies the files; one that cannot be read is a warning.
+pub(crate) fn identify(files: Vec<PathBuf>, progress: &dyn Progress) -> Result<Vec<Found>> {
     let mut found = Vec::with_capacity(files.len());
     for path in files {
         progress.check()?;
-        match identify(&path) {
+        match identify_one(&path) {
             Ok(file) => found.push(file),
             Err(error) => warn(&path, error, progress),
         }
@@ -70,7 +80,7 @@ fn is_video_name(path: &Path) -> bool {
     EXTENSIONS.contains(&extension.as_str())
 }
 
-fn identify(path: &Path) -> io::Result<Found> {
+fn identify_one(path: &Path) -> io::Result<Found> {
     if path.to_str().is_none() {
         return Err(io::Error::other("its name or folder's name is not UTF-8; rename it"));
     }

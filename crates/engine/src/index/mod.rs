@@ -30,7 +30,6 @@ pub use video_list::VideoList;
 
 /// What indexing works with.
 pub struct Indexer<'a> {
-    pub library: &'a Library,
     /// F_M.
     pub encoder: &'a dyn Encoder,
     /// For the texts of the steps.
@@ -90,26 +89,31 @@ fn list(paths: &[PathBuf]) -> String {
 
 impl Indexer<'_> {
     /// Indexes every video under the paths that the library does not have yet.
-    pub fn run(&self, paths: &[PathBuf], progress: &dyn Progress) -> Result<Report> {
-        let _lock = self.library.lock_writer()?;
+    pub fn run(
+        &self,
+        library: &Library,
+        paths: &[PathBuf],
+        progress: &dyn Progress,
+    ) -> Result<Report> {
+        let _lock = library.lock_writer()?;
         progress.begin("looking for videos", 0);
         let mut found = discover::discover(paths, progress)?;
         found.extend(self.list.iter().flat_map(|list| list.found.iter().cloned()));
         if found.is_empty() {
             return Err(IndexError::NothingFound { paths: paths.to_vec() });
         }
-        self.library.enter(&found)?;
+        library.enter(&found)?;
         let mut outcomes: Vec<Option<usize>> = Vec::new();
         loop {
-            let pending = self.library.pending(&found)?;
+            let pending = library.pending(&found)?;
             if pending.is_empty() {
                 break;
             }
             progress.begin("indexing", pending.len() as u64);
-            let index = |record| self.index_and_record(record, progress);
+            let index = |record| self.index_and_record(library, record, progress);
             outcomes.extend(pending.par_iter().map(index).collect::<Result<Vec<_>, _>>()?);
         }
-        let mut report = self.report(&found)?;
+        let mut report = report(library, &found)?;
         report.indexed = outcomes.iter().flatten().count();
         report.clips = outcomes.iter().flatten().sum();
         report.unchanged -= report.indexed.min(report.unchanged);
@@ -119,16 +123,13 @@ impl Indexer<'_> {
     /// Indexes one video and records how it ended; the number of clips if it ended well.
     fn index_and_record(
         &self,
+        library: &Library,
         record: &VideoRecord,
         progress: &dyn Progress,
     ) -> Result<Option<usize>> {
         progress.check()?;
-        let known = self.from.map(|from| from.known(&record.content)).transpose()?.flatten();
-        let outcome = match known {
-            Some(known) => self.reencode_video(record, known, &Within(progress))?,
-            None => self.index_video(record, &Within(progress))?,
-        };
-        self.library.record(record, &outcome)?;
+        let outcome = self.outcome(record, &Within(progress))?;
+        library.record(record, &outcome)?;
         progress.advance(1);
         match outcome {
             Outcome::Ready(_, indexed) => Ok(Some(indexed.clips.len())),
@@ -139,17 +140,26 @@ impl Indexer<'_> {
         }
     }
 
-    fn report(&self, found: &[crate::library::Found]) -> Result<Report> {
-        let paths: std::collections::HashSet<_> = found.iter().map(|f| f.path.clone()).collect();
-        let mut report = Report { found: found.len(), ..Report::default() };
-        for video in self.library.videos()?.into_iter().filter(|v| paths.contains(&v.path)) {
-            match video.status {
-                VideoStatus::Ready => report.unchanged += 1,
-                VideoStatus::Duplicate(_) => report.duplicates += 1,
-                VideoStatus::Failed(reason) => report.failed.push((video.path, reason)),
-                VideoStatus::Pending => {}
-            }
+    /// Indexes one video; nothing is recorded.
+    pub(crate) fn outcome(&self, record: &VideoRecord, progress: &dyn Progress) -> Result<Outcome> {
+        let known = self.from.map(|from| from.known(&record.content)).transpose()?.flatten();
+        match known {
+            Some(known) => self.reencode_video(record, known, progress),
+            None => self.index_video(record, progress),
         }
-        Ok(report)
     }
+}
+
+fn report(library: &Library, found: &[crate::library::Found]) -> Result<Report> {
+    let paths: std::collections::HashSet<_> = found.iter().map(|f| f.path.clone()).collect();
+    let mut report = Report { found: found.len(), ..Report::default() };
+    for video in library.videos()?.into_iter().filter(|v| paths.contains(&v.path)) {
+        match video.status {
+            VideoStatus::Ready => report.unchanged += 1,
+            VideoStatus::Duplicate(_) => report.duplicates += 1,
+            VideoStatus::Failed(reason) => report.failed.push((video.path, reason)),
+            VideoStatus::Pending => {}
+        }
+    }
+    Ok(report)
 }

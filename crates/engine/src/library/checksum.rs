@@ -15,7 +15,7 @@ const ROWS: [&str; 4] = [
     "SELECT start_ms FROM shots WHERE video = ? ORDER BY start_ms",
 ];
 
-pub(super) fn sha256(bytes: &[u8]) -> String {
+pub(crate) fn sha256(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
 }
 

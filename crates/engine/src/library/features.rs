@@ -64,35 +64,33 @@ impl FeatureFile {
     }
 }
 
-/// Returns the checksum of the file.
-pub(super) fn write(
-    folder: &Path,
-    content: &str,
-    f: &VideoFeatures,
-) -> Result<String, LibraryError> {
-    let file = path(folder, content);
-    let features = [
-        ("seconds", &f.seconds),
-        ("text", &f.text),
-        ("clip", &f.clip),
-        (APPEARANCE, &f.appearance),
-    ];
-    let bytes = serialize(&file, &features, &f.footage, f.agreement)?;
-    write_whole(&file, &bytes)?;
-    Ok(checksum::sha256(&bytes))
+impl VideoFeatures {
+    /// The bytes of a feature file.
+    pub fn to_bytes(&self) -> Result<Vec<u8>, LibraryError> {
+        let features = [
+            ("seconds", &self.seconds),
+            ("text", &self.text),
+            ("clip", &self.clip),
+            (APPEARANCE, &self.appearance),
+        ];
+        serialize(&features, &self.footage, self.agreement)
+            .map_err(|error| damaged(Path::new(FOLDER), error))
+    }
+
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, LibraryError> {
+        Tensors { file: FOLDER.into(), bytes: Box::new(bytes) }.video_features()
+    }
+}
+
+/// Writes the bytes of a feature file; returns their checksum.
+pub(super) fn write(folder: &Path, content: &str, bytes: &[u8]) -> Result<String, LibraryError> {
+    write_whole(&path(folder, content), bytes)?;
+    Ok(checksum::sha256(bytes))
 }
 
 pub(super) fn read(folder: &Path, of: &FeatureFile) -> Result<VideoFeatures, LibraryError> {
     let tensors = Tensors::open(&of.path(folder))?;
-    let clip = tensors.features("clip")?;
-    let features = VideoFeatures {
-        seconds: tensors.features("seconds")?,
-        text: tensors.features("text")?,
-        appearance: tensors.appearance(clip.len())?,
-        clip,
-        footage: tensors.footage()?,
-        agreement: tensors.agreement(),
-    };
+    let features = tensors.video_features()?;
     // Last: what cannot be parsed says more about its damage.
     tensors.check(of.sha256.as_deref())?;
     Ok(features)
@@ -196,25 +194,22 @@ fn path(folder: &Path, content: &str) -> PathBuf {
     folder.join(FOLDER).join(format!("{content}{ENDING}"))
 }
 
-/// `file` is for the error's message.
 fn serialize(
-    file: &Path,
     tensors: &[(&str, &Features)],
     footage: &Footage,
     agreement: Agreement,
-) -> Result<Vec<u8>, LibraryError> {
+) -> Result<Vec<u8>, SafeTensorError> {
     let bytes: Vec<Vec<u8>> = tensors.iter().map(|(_, features)| half_bytes(features)).collect();
-    let wrong = |error: SafeTensorError| damaged(file, error);
     let rows = tensors.iter().zip(&bytes).map(|((name, features), bytes)| {
         let shape = vec![features.len(), features.dim()];
         Ok((*name, TensorView::new(Dtype::F16, shape, bytes)?))
     });
     let shape = vec![footage.seconds(), footage::GRID_CELLS];
     let looks = TensorView::new(Dtype::U8, shape, footage.as_slice()).map(|view| (FOOTAGE, view));
-    let views = rows.chain([looks]).collect::<Result<Vec<_>, _>>().map_err(wrong)?;
+    let views = rows.chain([looks]).collect::<Result<Vec<_>, _>>()?;
     let Agreement { suits, of } = agreement;
     let about = HashMap::from([(AGREEMENT.to_owned(), format!("{suits} of {of}"))]);
-    safetensors::serialize(views, Some(about)).map_err(wrong)
+    safetensors::serialize(views, Some(about))
 }
 
 pub(super) fn half_bytes(features: &Features) -> Vec<u8> {
@@ -223,13 +218,13 @@ pub(super) fn half_bytes(features: &Features) -> Vec<u8> {
     halves.iter().flat_map(|x| x.to_le_bytes()).collect()
 }
 
-/// A safetensors file, memory-mapped.
-pub(super) struct Tensors {
+/// The bytes of a safetensors file, memory-mapped where it is one; `file` is for messages.
+pub(super) struct Tensors<'a> {
     file: PathBuf,
-    pub map: Mmap,
+    bytes: Box<dyn AsRef<[u8]> + Send + Sync + 'a>,
 }
 
-impl Tensors {
+impl Tensors<'_> {
     pub fn open(file: &Path) -> Result<Self, LibraryError> {
         let opened = File::open(file).map_err(|error| match error.kind() {
             ErrorKind::NotFound => damaged(file, "it is missing"),
@@ -237,18 +232,34 @@ impl Tensors {
         })?;
         // Safety: feature files are replaced by renaming, never changed in place.
         let map = unsafe { Mmap::map(&opened) }.map_err(FileError::at(file))?;
-        Ok(Self { file: file.into(), map })
+        Ok(Self { file: file.into(), bytes: Box::new(map) })
+    }
+
+    pub fn bytes(&self) -> &[u8] {
+        (*self.bytes).as_ref()
+    }
+
+    fn video_features(&self) -> Result<VideoFeatures, LibraryError> {
+        let clip = self.features("clip")?;
+        Ok(VideoFeatures {
+            seconds: self.features("seconds")?,
+            text: self.features("text")?,
+            appearance: self.appearance(clip.len())?,
+            clip,
+            footage: self.footage()?,
+            agreement: self.agreement(),
+        })
     }
 
     pub fn check(&self, sha256: Option<&str>) -> Result<(), LibraryError> {
-        match sha256.is_none_or(|sha256| sha256 == checksum::sha256(&self.map)) {
+        match sha256.is_none_or(|sha256| sha256 == checksum::sha256(self.bytes())) {
             true => Ok(()),
             false => Err(damaged(&self.file, "its bytes have changed since it was written")),
         }
     }
 
     pub fn tensors(&self) -> Result<SafeTensors<'_>, LibraryError> {
-        SafeTensors::deserialize(&self.map).map_err(|error| damaged(&self.file, error))
+        SafeTensors::deserialize(self.bytes()).map_err(|error| damaged(&self.file, error))
     }
 
     /// Empty in files of older versions.
@@ -277,7 +288,7 @@ impl Tensors {
     /// Of no pairs in files of older versions.
     fn agreement(&self) -> Agreement {
         let read = || {
-            let (_, about) = SafeTensors::read_metadata(&self.map).ok()?;
+            let (_, about) = SafeTensors::read_metadata(self.bytes()).ok()?;
             let (suits, of) = about.metadata().as_ref()?.get(AGREEMENT)?.split_once(" of ")?;
             Some(Agreement { suits: suits.parse().ok()?, of: of.parse().ok()? })
         };

@@ -10,7 +10,7 @@ use super::{Library, LibraryError};
 
 /// A memory-mapped feature file.
 pub struct MappedFeatures {
-    tensors: Tensors,
+    tensors: Tensors<'static>,
     pub matrices: Vec<MappedMatrix>,
 }
 
@@ -25,7 +25,7 @@ pub struct MappedMatrix {
 
 impl MappedFeatures {
     pub fn bytes(&self, matrix: &MappedMatrix) -> &[u8] {
-        &self.tensors.map[matrix.bytes.clone()]
+        &self.tensors.bytes()[matrix.bytes.clone()]
     }
 }
 
@@ -35,7 +35,7 @@ impl Library {
         let file = self.feature_file(video)?;
         let tensors = Tensors::open(&file.path(&self.folder))?;
         tensors.check(file.sha256.as_deref())?;
-        let start = tensors.map.as_ptr() as usize;
+        let start = tensors.bytes().as_ptr() as usize;
         let views = tensors.tensors()?;
         let matrix = |(name, view): (String, safetensors::tensor::TensorView<'_>)| {
             let (Dtype::F16, &[rows, dim]) = (view.dtype(), view.shape()) else { return None };

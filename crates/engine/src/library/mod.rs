@@ -36,6 +36,7 @@ use crate::encoder::EncoderId;
 use crate::files::FileError;
 use crate::footage::Footage;
 use crate::transcript::Sentence;
+pub(crate) use checksum::sha256;
 pub use error::LibraryError;
 pub use features::VideoFeatures;
 pub use lock::{FileLock, LockError};

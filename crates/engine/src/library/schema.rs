@@ -193,7 +193,7 @@ mod tests {
             agreement: Default::default(),
         };
         std::fs::create_dir(folder.join("features")).unwrap();
-        features::write(folder, "abc", &written).unwrap();
+        features::write(folder, "abc", &written.to_bytes().unwrap()).unwrap();
         let video = folder.join("soup.mp4");
         std::fs::write(&video, "soup").unwrap();
         let file = folder.join("library.db");

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use stitch_core::clip::{Clip, Span, VideoId};
 
 use super::features::{self, FeatureFile};
@@ -12,7 +12,7 @@ use super::{Indexed, Library, LibraryError, checksum};
 use crate::transcript::Sentence;
 
 /// A video file as it was found on disk.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Found {
     /// Its absolute path.
     pub path: PathBuf,
@@ -23,7 +23,7 @@ pub struct Found {
     pub modified_ms: i64,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Video {
     pub title: String,
     pub uploader: Option<String>,
@@ -57,6 +57,27 @@ pub struct VideoRecord {
     pub narration_by: Option<String>,
     pub steps_by: Option<String>,
     pub clips: u32,
+}
+
+impl VideoRecord {
+    /// As a library enters the file, without its number.
+    pub fn pending(file: &Found) -> Self {
+        Self {
+            id: 0,
+            path: file.path.clone(),
+            content: file.content.clone(),
+            status: VideoStatus::Pending,
+            video: Video { title: title_of(&file.path), ..Video::default() },
+            narration_by: None,
+            steps_by: None,
+            clips: 0,
+        }
+    }
+}
+
+/// The title of a video that is not indexed yet.
+fn title_of(path: &Path) -> String {
+    path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 /// What a library knows of a video beside its features.
@@ -131,11 +152,22 @@ impl Library {
     pub fn record(&self, record: &VideoRecord, outcome: &Outcome) -> Result<(), LibraryError> {
         match outcome {
             Outcome::Ready(video, indexed) => {
-                let sha256 = features::write(&self.folder, &record.content, &indexed.features)?;
-                self.write(|database| write_ready(database, record.id, video, indexed, &sha256))
+                self.import(record, video, indexed, &indexed.features.to_bytes()?)
             }
             Outcome::Failed(reason) => self.fail(record, reason),
         }
+    }
+
+    /// The same for a video that is ready, whose features another process has made bytes of.
+    pub fn import(
+        &self,
+        record: &VideoRecord,
+        video: &Video,
+        indexed: &Indexed,
+        features: &[u8],
+    ) -> Result<(), LibraryError> {
+        let sha256 = features::write(&self.folder, &record.content, features)?;
+        self.write(|database| write_ready(database, record.id, video, indexed, &sha256))
     }
 
     pub(super) fn fail(&self, record: &VideoRecord, reason: &str) -> Result<(), LibraryError> {
@@ -387,7 +419,7 @@ fn enter_one(database: &Connection, file: &Found) -> rusqlite::Result<()> {
     for copy in copies.iter().filter(|copy| !Path::new(copy).exists()) {
         write_failed(database, copy, "its file is gone; a copy of it is used instead")?;
     }
-    let title = file.path.file_stem().unwrap_or_default().to_string_lossy();
+    let title = title_of(&file.path);
     // An id is never given twice, so that a saved demonstration never points at another video.
     database.execute(
         "INSERT INTO videos (id, path, content, bytes, modified_ms, status, title)

@@ -149,7 +149,6 @@ fn what_another_program_indexes_anew_is_shown_though_the_number_of_clips_is_the_
     video(&site.path("videos/video 1.mp4"), &spoken);
     let resources = &site.state.resources;
     let indexer = Indexer {
-        library: &Library::open(&site.path("library")).unwrap(),
         encoder: resources.encoder.as_ref(),
         sentence: &resources.sentence,
         chat: None,
@@ -157,7 +156,8 @@ fn what_another_program_indexes_anew_is_shown_though_the_number_of_clips_is_the_
         list: None,
         from: None,
     };
-    let report = indexer.run(&[site.path("videos")], &Silent).unwrap();
+    let library = Library::open(&site.path("library")).unwrap();
+    let report = indexer.run(&library, &[site.path("videos")], &Silent).unwrap();
     assert_eq!(report.indexed, 1, "{report:?}");
     let after = site.get("/api/videos").text().to_lowercase();
     assert!(after.contains("scrub the carrot") && !after.contains("peel the carrot"), "{after}");
