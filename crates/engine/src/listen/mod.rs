@@ -14,7 +14,7 @@ mod session;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use session::Session;
+use session::Transcription;
 use stitch_nn::whisper::mel::LogMel;
 use stitch_nn::whisper::{Whisper, WhisperConfig};
 use vocabulary::Vocabulary;
@@ -127,7 +127,7 @@ impl Listener {
     /// `hint` holds words that may be said, such as the title; it may be empty.
     pub fn listen(&self, path: &Path, hint: &str, progress: &dyn Progress) -> Result<Listened> {
         self.in_turn(|| {
-            let mut session = Session::new(self, hint);
+            let mut session = Transcription::new(self, hint);
             let end = session.run(AudioReader::speech(path)?, progress)?;
             Ok(session.finish(end))
         })
@@ -136,7 +136,7 @@ impl Listener {
     /// The words of a file, each with its time, which takes about twice as long as [`Self::listen`].
     pub fn words(&self, path: &Path, progress: &dyn Progress) -> Result<Vec<Sentence>> {
         self.in_turn(|| {
-            let mut session = Session::with_word_times(self);
+            let mut session = Transcription::with_word_times(self);
             session.run(AudioReader::speech(path)?, progress)?;
             Ok(session.words())
         })

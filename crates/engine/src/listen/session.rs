@@ -33,7 +33,7 @@ const MIN_VTLN_GAIN: f32 = 0.02;
 /// Speech after the last text of a window, in samples, that is decoded once more.
 const MIN_TRAILING_SAMPLES: u64 = SPEECH_RATE as u64 * 12 / 10;
 
-pub struct Session<'a> {
+pub struct Transcription<'a> {
     listener: &'a Listener,
     hint: Vec<u32>,
     batch: usize,
@@ -48,7 +48,7 @@ pub struct Session<'a> {
     speech: u64,
 }
 
-impl<'a> Session<'a> {
+impl<'a> Transcription<'a> {
     pub fn new(listener: &'a Listener, hint: &str) -> Self {
         let window_bytes = listener.network.cross_cache_bytes().max(1);
         Self {
