@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use stitch_core::features::Rows;
 
-use super::segment::{MATRICES, Segment};
+use super::segment::{MATRICES, PoolSegment};
 
 /// All matrices of a pool.
 pub(super) struct MappedRows {
-    segments: Vec<Segment>,
+    segments: Vec<PoolSegment>,
     runs: Vec<Run>,
     len: usize,
 }
@@ -26,7 +26,7 @@ struct Run {
 impl MappedRows {
     /// Of stretches of the segments, in pool order.
     pub fn new(
-        segments: Vec<Segment>,
+        segments: Vec<PoolSegment>,
         stretches: impl Iterator<Item = (usize, Range<usize>)>,
     ) -> Self {
         let mut all = Self { segments, runs: Vec::new(), len: 0 };
@@ -48,7 +48,7 @@ impl MappedRows {
     }
 
     /// The pool's rows in pieces of at most so many: the first row, and the rows of the segment.
-    pub fn blocks(&self, most: usize) -> impl Iterator<Item = (usize, &Segment, Range<usize>)> {
+    pub fn blocks(&self, most: usize) -> impl Iterator<Item = (usize, &PoolSegment, Range<usize>)> {
         self.runs.iter().flat_map(move |Run { first, segment, rows }| {
             rows.clone().step_by(most).map(move |from| {
                 let first = first + from - rows.start;

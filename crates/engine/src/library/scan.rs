@@ -11,7 +11,7 @@ use stitch_core::shortlist::{Linear, Shortlist, StepOdds, rival};
 use stitch_nn::codes::{Coded, Functions, Reach};
 
 use super::rows::MappedRows;
-use super::segment::Segment;
+use super::segment::PoolSegment;
 
 /// Rows whose bounds are computed together; their codes and products stay in a core's cache.
 const BLOCK_ROWS: usize = 256;
@@ -82,7 +82,7 @@ impl Scan {
     }
 
     /// Where a step's log-odds may reach its bar, by row of the block.
-    fn block(&self, segment: &Segment, rows: Range<usize>) -> Vec<Reach> {
+    fn block(&self, segment: &PoolSegment, rows: Range<usize>) -> Vec<Reach> {
         let scales = [0, 1].map(|matrix| segment.scales(matrix, rows.clone()));
         let least: Vec<f32> = self.best.iter().map(Best::least).collect();
         let senses = |at: usize| (scales[0][at].scale > 0.0, scales[1][at].scale > 0.0);
@@ -218,7 +218,7 @@ mod tests {
         }
         let parse = |new: NewSegment| {
             let bytes = new.finish(Path::new("x")).unwrap();
-            Segment::new(Path::new("x"), Box::new(bytes)).unwrap()
+            PoolSegment::new(Path::new("x"), Box::new(bytes)).unwrap()
         };
         let segments = made.into_iter().map(parse).collect();
         (clips, Arc::new(MappedRows::new(segments, stretches.into_iter())))

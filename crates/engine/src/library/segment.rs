@@ -19,7 +19,7 @@ use super::LibraryError;
 use super::features::{APPEARANCE, damaged};
 
 /// Features of clips.
-pub(super) struct Kind {
+pub(super) struct MatrixKind {
     /// The tensor of rows; those of codes and of their scales have one that begins so.
     name: &'static str,
     /// Rows of each clip.
@@ -28,10 +28,10 @@ pub(super) struct Kind {
     coded: bool,
 }
 
-pub(super) const MATRICES: [Kind; 3] = [
-    Kind { name: "text", per_clip: 1, coded: true },
-    Kind { name: "clip", per_clip: 1, coded: true },
-    Kind { name: APPEARANCE, per_clip: Moment::ALL.len(), coded: false },
+pub(super) const MATRICES: [MatrixKind; 3] = [
+    MatrixKind { name: "text", per_clip: 1, coded: true },
+    MatrixKind { name: "clip", per_clip: 1, coded: true },
+    MatrixKind { name: APPEARANCE, per_clip: Moment::ALL.len(), coded: false },
 ];
 const CODES: &str = "_codes";
 const SCALES: &str = "_scales";
@@ -51,7 +51,7 @@ pub(super) struct SegmentVideo {
 }
 
 /// A segment that was read. Its bytes are mapped, or in memory where they could not be written.
-pub(super) struct Segment {
+pub(super) struct PoolSegment {
     pub file: PathBuf,
     bytes: Box<dyn AsRef<[u8]> + Send + Sync>,
     pub videos: Vec<SegmentVideo>,
@@ -69,7 +69,7 @@ struct Matrix {
     scales: Range<usize>,
 }
 
-impl Segment {
+impl PoolSegment {
     pub fn open(file: &Path) -> Result<Self, LibraryError> {
         let wrong = |error: std::io::Error| damaged(file, error);
         let opened = File::open(file).map_err(wrong)?;
@@ -101,7 +101,7 @@ impl Segment {
             read_videos(&all[videos]).ok_or_else(|| damaged(file, "bad list of videos"))?;
         let clips = videos.last().map_or(0, |video| video.rows.end);
         let mut matrices: [Matrix; MATRICES.len()] = Default::default();
-        for (matrix, Kind { name, per_clip, coded }) in matrices.iter_mut().zip(MATRICES) {
+        for (matrix, MatrixKind { name, per_clip, coded }) in matrices.iter_mut().zip(MATRICES) {
             let (rows, dim, place) = tensor(name, Dtype::F16)?;
             let mut is_whole = rows == clips * per_clip;
             *matrix = Matrix { dim, rows: place, ..Default::default() };
@@ -271,7 +271,7 @@ impl NewSegment {
             (CLIPS.to_owned(), Dtype::U64, vec![rows, 3], &self.clips),
             (TEXTS.to_owned(), Dtype::U8, vec![self.texts.len(), 1], &self.texts),
         ];
-        for (at, Kind { name, per_clip, .. }) in MATRICES.into_iter().enumerate() {
+        for (at, MatrixKind { name, per_clip, .. }) in MATRICES.into_iter().enumerate() {
             let shape = vec![rows * per_clip, dims[at]];
             tensors.push((name.into(), Dtype::F16, shape, &self.halves[at]));
         }

@@ -15,7 +15,7 @@ use stitch_core::pool::{Agreement, Pool};
 
 use super::features::{self, damaged, half_bytes};
 use super::rows::{MappedRows, MatrixRows};
-use super::segment::{MATRICES, NewSegment, Segment, SegmentVideo};
+use super::segment::{MATRICES, NewSegment, PoolSegment, SegmentVideo};
 use super::store::LooseVideo;
 use super::{Library, LibraryError, checksum};
 use crate::files::write_whole;
@@ -27,7 +27,7 @@ const FULL_SEGMENT_ROWS: usize = 1 << 15;
 
 /// What a pool is made of.
 struct Parts {
-    segments: Vec<Segment>,
+    segments: Vec<PoolSegment>,
     /// The segment of each ready video, and the place among the segment's videos.
     stored: BTreeMap<u32, (usize, usize)>,
     loose: Vec<LooseVideo>,
@@ -66,10 +66,10 @@ impl Library {
 
     fn parts(&self) -> Result<Parts, LibraryError> {
         let open = |file: PathBuf| {
-            let segment = Segment::open(&file).and_then(|segment| self.checked(segment));
+            let segment = PoolSegment::open(&file).and_then(|segment| self.checked(segment));
             segment.inspect_err(|error| tracing::warn!(%error, "the segment is made again")).ok()
         };
-        let segments: Vec<Segment> = files(&self.folder).into_iter().filter_map(open).collect();
+        let segments: Vec<PoolSegment> = files(&self.folder).into_iter().filter_map(open).collect();
         let mut places = HashMap::new();
         for (at, segment) in segments.iter().enumerate() {
             for (video, SegmentVideo { id, sha256, .. }) in segment.videos.iter().enumerate() {
@@ -81,7 +81,7 @@ impl Library {
     }
 
     /// An error unless the segment is of this library's encoder.
-    fn checked(&self, segment: Segment) -> Result<Segment, LibraryError> {
+    fn checked(&self, segment: PoolSegment) -> Result<PoolSegment, LibraryError> {
         let [_, dim, _] = segment.dims();
         match segment.len() == 0 || dim == self.encoder.dim {
             true => Ok(segment),
@@ -95,7 +95,7 @@ impl Library {
         if !loose.is_empty() {
             let mut new = NewSegment::default();
             loose.iter().try_for_each(|video| self.push_loose(&mut new, video))?;
-            let segment = Segment::new(&self.folder, Box::new(new.finish(&self.folder)?))?;
+            let segment = PoolSegment::new(&self.folder, Box::new(new.finish(&self.folder)?))?;
             let at = segments.len();
             stored.extend(segment.videos.iter().enumerate().map(|(place, v)| (v.id, (at, place))));
             segments.push(segment);

@@ -7,7 +7,7 @@ use object_store::path::Path;
 use object_store::{Error, ObjectStore, ObjectStoreExt, PutMode, parse_url_opts};
 use tokio::runtime::{Builder, Runtime};
 
-use super::store::Store;
+use super::store::ShardStore;
 use super::{Result, ShardError};
 
 pub(super) struct Bucket {
@@ -64,7 +64,7 @@ fn explain(error: &Error) -> String {
     }
 }
 
-impl Store for Bucket {
+impl ShardStore for Bucket {
     fn folders(&self, name: &str) -> Result<Vec<String>> {
         let path = self.path(name);
         let found = self.wait(self.store.list_with_delimiter(Some(&path)))?;

@@ -12,7 +12,7 @@ use crate::transcript::Sentence;
 const VERSION: u32 = 1;
 
 #[derive(Serialize, Deserialize)]
-pub(super) struct Manifest {
+pub(super) struct ShardManifest {
     version: u32,
     /// Of the shard as JSON without spaces.
     sha256: String,
@@ -101,7 +101,7 @@ impl Shard {
     }
 }
 
-impl Manifest {
+impl ShardManifest {
     pub fn new(shard: Shard) -> Self {
         Self { version: VERSION, sha256: sha256(&json(&shard)), shard }
     }

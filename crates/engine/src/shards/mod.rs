@@ -23,9 +23,9 @@ use crate::library::sha256;
 use crate::progress::Progress;
 pub use error::ShardError;
 pub use manifest::Made;
-use manifest::{Manifest, Shard};
+use manifest::{Shard, ShardManifest};
 pub use merge::{Merged, merge};
-use store::{Folder, Store};
+use store::{ShardFolder, ShardStore};
 pub use worker::{Share, Worker};
 
 type Result<T, E = ShardError> = std::result::Result<T, E>;
@@ -33,7 +33,7 @@ type Result<T, E = ShardError> = std::result::Result<T, E>;
 /// The shards under a URL.
 pub struct Shards {
     url: String,
-    store: Box<dyn Store>,
+    store: Box<dyn ShardStore>,
 }
 
 /// What [`Shards::verify`] found.
@@ -49,9 +49,9 @@ pub struct Verified {
 impl Shards {
     /// A folder, or a bucket such as `s3://bucket/prefix` where the program is built with the feature `cloud`.
     pub fn open(url: &str) -> Result<Self> {
-        let store: Box<dyn Store> = match url.split_once("://") {
-            None => Box::new(Folder(url.into())),
-            Some(("file", path)) => Box::new(Folder(path.into())),
+        let store: Box<dyn ShardStore> = match url.split_once("://") {
+            None => Box::new(ShardFolder(url.into())),
+            Some(("file", path)) => Box::new(ShardFolder(path.into())),
             #[cfg(feature = "cloud")]
             Some(_) => Box::new(cloud::Bucket::open(url)?),
             #[cfg(not(feature = "cloud"))]
@@ -94,7 +94,7 @@ impl Shards {
     /// None while the shard is unfinished.
     fn shard(&self, key: &str) -> Result<Option<Shard>> {
         let bytes = self.store.get(&manifest_name(key))?;
-        bytes.map(|bytes| Manifest::read(&bytes, &self.name(key))).transpose()
+        bytes.map(|bytes| ShardManifest::read(&bytes, &self.name(key))).transpose()
     }
 
     fn features(&self, key: &str, shard: &Shard) -> Result<Vec<u8>> {
@@ -113,7 +113,7 @@ impl Shards {
     fn write(&self, key: &str, shard: Shard, features: &[u8]) -> Result<bool> {
         // Its name is that of its bytes: a worker that loses never replaces what the winner's manifest names.
         self.store.put(&features_name(key, &shard.features), features)?;
-        self.store.put_new(&manifest_name(key), &Manifest::new(shard).to_bytes())
+        self.store.put_new(&manifest_name(key), &ShardManifest::new(shard).to_bytes())
     }
 
     /// For messages.

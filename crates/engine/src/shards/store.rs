@@ -7,7 +7,7 @@ use super::Result;
 use crate::files::{FileError, write_new, write_whole};
 
 /// A folder or a bucket. Names are relative and have slashes.
-pub(super) trait Store: Send + Sync {
+pub(super) trait ShardStore: Send + Sync {
     /// The names of the folders in a folder; none where it does not exist yet.
     fn folders(&self, name: &str) -> Result<Vec<String>>;
     /// None where nothing has this name.
@@ -17,9 +17,9 @@ pub(super) trait Store: Send + Sync {
     fn put_new(&self, name: &str, bytes: &[u8]) -> Result<bool>;
 }
 
-pub(super) struct Folder(pub PathBuf);
+pub(super) struct ShardFolder(pub PathBuf);
 
-impl Folder {
+impl ShardFolder {
     /// A path for a file that is to be written.
     fn prepare(&self, name: &str) -> Result<PathBuf, FileError> {
         let path = self.0.join(name);
@@ -29,7 +29,7 @@ impl Folder {
     }
 }
 
-impl Store for Folder {
+impl ShardStore for ShardFolder {
     fn folders(&self, name: &str) -> Result<Vec<String>> {
         let path = self.0.join(name);
         let entries = match std::fs::read_dir(&path) {

@@ -82,7 +82,7 @@ fn write_all(shards: &Shards) -> Result<()> {
 
 /// A process that is killed at one of its writes, which is done or not.
 struct Killed {
-    store: Box<dyn Store>,
+    store: Box<dyn ShardStore>,
     writes_left: AtomicUsize,
     is_done: bool,
 }
@@ -107,7 +107,7 @@ impl Killed {
     }
 }
 
-impl Store for Killed {
+impl ShardStore for Killed {
     fn folders(&self, name: &str) -> Result<Vec<String>> {
         self.store.folders(name)
     }
