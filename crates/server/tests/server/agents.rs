@@ -192,6 +192,7 @@ fn what_makes_no_sense_is_told_to_the_agent() {
             ("explain_step", json!({"demonstration": id, "step": 7}), "no such step"),
             ("swap_or_lock", json!({"demonstration": id, "change": change}), "no such step"),
             ("preview_frame", json!({"video": 99}), "no such video"),
+            ("preview_frame", json!({"id": 1}), "unknown field `id`"),
             ("export", json!({"demonstration": id, "format": "exe"}), "choose one of json"),
             ("render", json!({"demonstration": id, "options": {"width": 3, "height": 3}}), "even"),
         ];
@@ -199,10 +200,6 @@ fn what_makes_no_sense_is_told_to_the_agent() {
             let said = complaint(&client, tool, arguments).await;
             assert!(said.contains(expected), "{tool}: {said}");
         }
-        let unknown = CallToolRequestParams::new("explain_step")
-            .with_arguments(json!({"id": 1}).as_object().unwrap().clone());
-        let error = client.call_tool(unknown).await.unwrap_err().to_string();
-        assert!(error.contains("unknown field `id`"), "{error}");
     });
 }
 
