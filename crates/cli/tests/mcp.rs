@@ -48,7 +48,7 @@ fn an_agent_starts_the_program_and_calls_its_tools() {
         let call = CallToolRequestParams::new("find_demonstration")
             .with_arguments(procedure.as_object().unwrap().clone());
         let found = client.call_tool(call).await.unwrap().structured_content.unwrap();
-        assert_eq!(found["steps"][0]["shown_by"][0]["text"], "Sand the board.", "{found}");
+        assert_eq!(found["steps"][0]["shown_by"][0]["text"], "Sand the board", "{found}");
 
         let said = home.fails(&["mcp"], 1);
         assert!(said.contains("serves") && said.contains("/mcp"), "{said}");

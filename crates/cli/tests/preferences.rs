@@ -50,20 +50,6 @@ fn a_preference_decides_between_clips_that_show_the_step_and_its_price_is_told()
 }
 
 #[test]
-fn a_preference_never_makes_a_gap_or_fills_one() {
-    let home = home();
-    home.write("onion.txt", "Onion\n\n1. Chop the onion\n2. Fly to the moon\n");
-    let gaps = |made: &Value| -> Vec<bool> {
-        made["steps"].as_array().unwrap().iter().map(|step| step["chosen"].is_null()).collect()
-    };
-    let without = gaps(&made(&home, &[]));
-    assert_eq!(
-        gaps(&made(&home, &["--prefer", "licence=commons:5,sound=silent:5,source=one:5"])),
-        without
-    );
-}
-
-#[test]
 fn what_is_not_known_of_clips_cannot_be_preferred() {
     let home = Home::new();
     home.write("onion.txt", "Onion\n\n1. Chop the onion\n");

@@ -79,14 +79,14 @@ fn an_agent_finds_explains_swaps_renders_and_exports() {
         let status = answer(&client, "library_status", json!({})).await;
         assert_eq!((&status["videos"], &status["clips"]), (&json!(3), &json!(9)));
         let found = answer(&client, "search_clips", json!({"text": "sand the board"})).await;
-        assert_eq!(found["shown"][0]["text"], "Sand the board.");
+        assert_eq!(found["shown"][0]["text"], "Sand the board");
 
         let demonstration = answer(&client, "find_demonstration", soup()).await;
         let id = &demonstration["demonstration"];
-        assert_eq!(demonstration["steps"][0]["shown_by"][0]["text"], "Chop the onion.");
+        assert_eq!(demonstration["steps"][0]["shown_by"][0]["text"], "Chop the onion");
         let of_first = json!({"demonstration": id, "step": 0});
         let why = answer(&client, "explain_step", of_first).await;
-        assert_eq!(why["chosen"]["text"], "Chop the onion.");
+        assert_eq!(why["chosen"]["text"], "Chop the onion");
         let other = why["alternatives"][0]["clip"].clone();
         let change = json!({"kind": "swap", "step": 0, "clip": other});
         let change = json!({"demonstration": id, "change": change});
@@ -192,6 +192,7 @@ fn what_makes_no_sense_is_told_to_the_agent() {
             ("explain_step", json!({"demonstration": id, "step": 7}), "no such step"),
             ("swap_or_lock", json!({"demonstration": id, "change": change}), "no such step"),
             ("preview_frame", json!({"video": 99}), "no such video"),
+            ("preview_frame", json!({"id": 1}), "unknown field `id`"),
             ("export", json!({"demonstration": id, "format": "exe"}), "choose one of json"),
             ("render", json!({"demonstration": id, "options": {"width": 3, "height": 3}}), "even"),
         ];
@@ -199,10 +200,6 @@ fn what_makes_no_sense_is_told_to_the_agent() {
             let said = complaint(&client, tool, arguments).await;
             assert!(said.contains(expected), "{tool}: {said}");
         }
-        let unknown = CallToolRequestParams::new("explain_step")
-            .with_arguments(json!({"id": 1}).as_object().unwrap().clone());
-        let error = client.call_tool(unknown).await.unwrap_err().to_string();
-        assert!(error.contains("unknown field `id`"), "{error}");
     });
 }
 
