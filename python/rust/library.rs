@@ -122,7 +122,6 @@ impl Library {
                 speech = speaks.transpose().map_err(failed)?;
             }
             let indexer = Indexer {
-                library,
                 encoder: encoder.as_ref(),
                 sentence: &sentences.encoder,
                 chat: None,
@@ -130,7 +129,7 @@ impl Library {
                 list: None,
                 from: None,
             };
-            text(&indexer.run(&paths, progress).map_err(failed)?)
+            text(&indexer.run(library, &paths, progress).map_err(failed)?)
         })
     }
 
