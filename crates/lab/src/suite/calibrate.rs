@@ -355,6 +355,7 @@ mod tests {
         for step in &mut steps {
             let gap = step.gap.as_mut().unwrap();
             gap.threshold = built_in.both.threshold;
+            gap.probability = GapModel::from(built_in.gaps).probability(&gap.features);
         }
         let before = of(&steps, None).before;
         assert!(before.shown.gap > 0.0 && before.shown.gap < 1.0, "{before:?}");
