@@ -28,6 +28,7 @@ pub mod scorer;
 pub mod evaluator;
 pub mod scorers;
 pub mod demonstrate;
+pub mod fill;
 pub mod render;
 pub mod voice;
 pub mod export;

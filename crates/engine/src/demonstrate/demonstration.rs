@@ -1,6 +1,7 @@
 //! V_R as a record: every step, the clip that shows it, why, and what else could. This is
 //! `demo.json`; rendering and every export read nothing else.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -156,6 +157,11 @@ impl Step {
         clips
     }
 
+    /// Whether it is a gap that was filled.
+    pub fn is_generated(&self) -> bool {
+        self.chosen.as_ref().is_some_and(|choice| choice.source.generated.is_some())
+    }
+
     /// What of it nothing shows, in words; none where all of it or nothing of it is shown.
     pub fn partly_shown(&self) -> Option<String> {
         let missing = self.parts.iter().filter(|part| !part.shown);
@@ -186,6 +192,7 @@ impl Confidence {
     /// Of a step with this clip.
     pub fn of(chosen: Option<&Choice>) -> Self {
         match chosen {
+            Some(choice) if choice.source.generated.is_some() => Self::NotShown,
             None => Self::NotShown,
             Some(choice) if choice.similarity.probability < Self::PERHAPS_BELOW => Self::Perhaps,
             Some(_) => Self::Shown,
@@ -243,6 +250,9 @@ pub struct Source {
     pub url: Option<String>,
     /// Under which licence.
     pub licence: Option<String>,
+    /// What generated it, in words, where it is no video of the library but fills a gap.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub generated: Option<String>,
 }
 
 /// A stretch of a video in milliseconds.
@@ -298,9 +308,12 @@ impl Demonstration {
         self.steps.get(step)?.clips().get(clip).copied()
     }
 
-    /// The text of a step, by number from 0.
-    pub fn text(&self, step: usize) -> &str {
-        self.steps.get(step).map_or("", |step| &step.text)
+    /// The text of a step as it is shown, by number from 0.
+    pub fn text(&self, step: usize) -> Cow<'_, str> {
+        match self.steps.get(step) {
+            Some(step) if step.is_generated() => format!("{} (generated)", step.text.trim()).into(),
+            step => step.map_or("", |step| &step.text).into(),
+        }
     }
 
     /// What is said during a step, by number from 0.
@@ -308,9 +321,10 @@ impl Demonstration {
         self.voiceover.as_ref()?.steps.get(step)?.as_ref()
     }
 
-    /// The steps that nothing in the library shows, by number from 0.
+    /// The steps that nothing in the library shows, by number from 0; filled or not.
     pub fn gaps(&self) -> impl Iterator<Item = usize> {
-        self.steps.iter().enumerate().filter(|(_, step)| step.chosen.is_none()).map(|(i, _)| i)
+        let is_gap = |(_, step): &(usize, &Step)| step.chosen.is_none() || step.is_generated();
+        self.steps.iter().enumerate().filter(is_gap).map(|(i, _)| i)
     }
 }
 
