@@ -31,6 +31,7 @@ pub mod evaluator;
 pub mod scorers;
 pub mod demonstrate;
 pub mod session;
+pub mod fill;
 pub mod render;
 pub mod voice;
 pub mod export;

@@ -690,10 +690,15 @@ function setUpStudy() {
 // ---- all pages ------------------------------------------------------------------------
 
 const keys = { '?': () => $('#keys').showModal(), '/': () => $('#q')?.focus() };
+const shares = () => `/api/demonstrations/${$('#demo').dataset.id}/shares`;
 const actions = {
   keys: () => $('#keys').showModal(),
   watch: (button) => watch(button.dataset),
   cancel: (button) => withToast(request('DELETE', `/api/jobs/${button.dataset.id}`)),
+  share: () => withToast(request('POST', shares(), { days: 7 }).then((link) => {
+    $('#shared').textContent = new URL(link.path, location).href;
+  })),
+  unshare: () => withToast(request('DELETE', shares()).then(() => { $('#shared').textContent = 'All links have ended.'; })),
   forget: async (button) => {
     if (!confirm('Delete this demonstration and its history?')) return;
     await withToast(request('DELETE', `/api/demonstrations/${button.dataset.id}`));

@@ -12,10 +12,18 @@ use serde::de::DeserializeOwned;
 use crate::error::ServerError;
 
 /// The version of page.db's schema, kept in the file's header.
-const VERSION: i64 = 2;
+const VERSION: i64 = 3;
 
 /// From version 1 to 2: `without` held scores that were never shown.
 const FROM_1: &str = "ALTER TABLE revisions DROP COLUMN without;";
+
+/// From version 2 to 3: links to share.
+const FROM_2: &str = "CREATE TABLE shares (
+    token TEXT PRIMARY KEY,
+    demonstration INTEGER NOT NULL REFERENCES demonstrations ON DELETE CASCADE,
+    job INTEGER NOT NULL,
+    expires_ms INTEGER NOT NULL
+) WITHOUT ROWID;";
 
 const TABLES: &str = include_str!("page.sql");
 
@@ -79,7 +87,8 @@ fn version(database: &Connection) -> rusqlite::Result<i64> {
 fn migrate_page(database: &Connection) -> rusqlite::Result<()> {
     match version(database)? {
         0 => database.execute_batch(TABLES)?,
-        1 => database.execute_batch(FROM_1)?,
+        1 => database.execute_batch(&[FROM_1, FROM_2].concat())?,
+        2 => database.execute_batch(FROM_2)?,
         _ => return Ok(()),
     }
     database.pragma_update(None, "user_version", VERSION)
@@ -126,6 +135,8 @@ mod tests {
         let file = folder.path().join("page.db");
         let old =
             TABLES.replace("answer TEXT NOT NULL,", "answer TEXT NOT NULL, without TEXT NOT NULL,");
+        let (before, after) = old.split_once("CREATE TABLE shares").unwrap();
+        let old = format!("{before}{}", after.split_once(';').unwrap().1);
         let database = Connection::open(&file).unwrap();
         database.execute_batch(&old).unwrap();
         database
@@ -146,6 +157,10 @@ mod tests {
                 ))
             });
             assert_eq!(kept.unwrap(), ("answer".into(), 5, 7));
+            let shares = database
+                .lock()
+                .query_row("SELECT count(*) FROM shares", [], |row| row.get::<_, i64>(0));
+            assert_eq!(shares.unwrap(), 0);
         }
     }
 

@@ -88,6 +88,13 @@ pub fn revision(database: &Database, id: i64, number: i64) -> rusqlite::Result<O
     database.lock().query_row(find, [id, number], read_revision).optional()
 }
 
+/// The numbers and actions of all revisions, in order.
+pub fn revisions(database: &Database, id: i64) -> rusqlite::Result<Vec<(i64, String)>> {
+    let find = "SELECT number, action FROM revisions WHERE demonstration = ? ORDER BY number";
+    let database = database.lock();
+    database.prepare(find)?.query_map([id], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
+}
+
 /// The highest revision; higher than the current one after an undo.
 pub fn last_revision(database: &Database, id: i64) -> rusqlite::Result<i64> {
     let find = "SELECT coalesce(max(number), 0) FROM revisions WHERE demonstration = ?";

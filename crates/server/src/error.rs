@@ -13,6 +13,7 @@ use stitch_engine::export::ExportError;
 use stitch_engine::files::FileError;
 use stitch_engine::index::IndexError;
 use stitch_engine::library::LibraryError;
+use stitch_engine::media::MediaError;
 use stitch_engine::options::OptionError;
 use stitch_engine::recipe::RecipeError;
 use stitch_engine::render::RenderError;
@@ -158,6 +159,9 @@ impl From<RenderError> for ApiError {
     fn from(error: RenderError) -> Self {
         match error {
             RenderError::Nothing => Self::invalid(error.to_string()),
+            RenderError::Stopped(_) | RenderError::Media(MediaError::Stopped(_)) => {
+                Self::conflict(error.to_string())
+            }
             error => Self::internal(error),
         }
     }
@@ -181,3 +185,17 @@ macro_rules! status_of {
 
 status_of!(invalid: IndexError, OptionError, PreferenceError, ProcedureError, RecipeError);
 status_of!(internal: ExportError, FileError, std::io::Error);
+
+#[cfg(test)]
+mod tests {
+    use stitch_engine::progress::Stopped;
+
+    use super::*;
+
+    #[test]
+    fn a_render_that_was_cancelled_is_no_failure_of_the_server() {
+        for stopped in [RenderError::from(Stopped), MediaError::from(Stopped).into()] {
+            assert_eq!(ApiError::from(stopped).status, StatusCode::CONFLICT);
+        }
+    }
+}

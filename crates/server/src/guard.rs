@@ -21,6 +21,8 @@ pub enum Access {
     All,
     /// The pages of raters, without the exports of all answers.
     Study,
+    /// What a link shows, which its page checks.
+    Link,
 }
 
 /// Passes a request on with its access as an extension, or refuses it.
@@ -48,9 +50,14 @@ fn check(state: &ServerState, request: &Request) -> Result<Access, Box<Response>
     if is_cross_site(request.method(), headers, host) {
         return refuse(StatusCode::FORBIDDEN, "cross-site requests are not allowed");
     }
+    let path = request.uri().path();
+    // The assets are the same in every copy of the program.
+    let open = ["/shared/", "/assets/"].iter().any(|start| path.starts_with(start));
+    if open && request.method().is_safe() {
+        return Ok(Access::Link);
+    }
     let Some(token) = &state.settings.token else { return Ok(Access::All) };
     let study_token = state.study.as_ref().map(|study| study.token.as_str());
-    let path = request.uri().path();
     let access = |given: &str| match given {
         given if same(given, token) => Some(Access::All),
         given if is_for_raters(path) && study_token.is_some_and(|token| same(given, token)) => {

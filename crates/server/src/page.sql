@@ -30,6 +30,12 @@ CREATE TABLE revisions (
     created_ms INTEGER NOT NULL,
     PRIMARY KEY (demonstration, number)
 ) WITHOUT ROWID;
+CREATE TABLE shares (
+    token TEXT PRIMARY KEY,
+    demonstration INTEGER NOT NULL REFERENCES demonstrations ON DELETE CASCADE,
+    job INTEGER NOT NULL,
+    expires_ms INTEGER NOT NULL
+) WITHOUT ROWID;
 CREATE TABLE choices (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     demonstration INTEGER NOT NULL,

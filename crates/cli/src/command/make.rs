@@ -5,6 +5,7 @@ mod batch;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser};
@@ -12,6 +13,7 @@ use serde_json::json;
 use stitch_core::format::{clock, count, percent};
 use stitch_engine::demonstrate::{Choice, Demonstration, Options, Preference, SourceFilter, Step};
 use stitch_engine::export::{FORMATS, Format};
+use stitch_engine::fill::Filler;
 use stitch_engine::media::VideoEncoder;
 use stitch_engine::progress::Progress;
 use stitch_engine::recipe::Reading;
@@ -53,6 +55,13 @@ pub struct MakeArguments {
     /// Only print the title and steps that were read, and the lines that were left out
     #[arg(long)]
     show_reading: bool,
+    /// Fill gaps with a picture or clip: a command, which is told the step in $STITCH_TEXT and writes one file into
+    /// the folder $STITCH_OUT, or a folder with files named by the number of the step. It is marked as generated
+    #[arg(long, value_name = "COMMAND|DIR")]
+    fill_gaps: Option<String>,
+    /// The time that the command may take for one gap, in seconds
+    #[arg(long, value_name = "SECONDS", value_parser = milliseconds, default_value = "120")]
+    fill_timeout: u64,
     /// Exit with code 3 if a step is a gap; a step that is shown in part is none
     #[arg(long)]
     strict: bool,
@@ -161,6 +170,7 @@ struct Request {
     options: Options,
     render_options: RenderOptions,
     speaker: Option<Speaker>,
+    filler: Option<Filler>,
 }
 
 pub fn run(arguments: &MakeArguments, setup: &Setup) -> Result<u8, Failure> {
@@ -180,8 +190,8 @@ pub fn run(arguments: &MakeArguments, setup: &Setup) -> Result<u8, Failure> {
     }
     let maker = Maker::new(arguments, request, sentences?, setup)?;
     setup.progress.begin("choosing clips", 0);
-    let chosen = maker.choose(&reading, &setup.progress)?;
-    let files = maker.write(&chosen, &arguments.output, &setup.progress)?;
+    let mut chosen = maker.choose(&reading, &setup.progress)?;
+    let files = maker.write(&mut chosen, &arguments.output, &setup.progress)?;
     let demonstration = chosen.demonstration;
     let default_scorer = arguments.search.scorer.scorer.is_none();
     let left_out = &reading.left_out;
@@ -208,6 +218,17 @@ impl MakeArguments {
         }
     }
 
+    fn filler(&self) -> Result<Option<Filler>, Failure> {
+        let limit = Duration::from_millis(self.fill_timeout);
+        match self.fill_gaps.as_deref() {
+            Some(command) if command.trim().is_empty() || limit.is_zero() => Err(Failure::usage(
+                "--fill-gaps needs a command or a folder, and --fill-timeout some time",
+            )),
+            Some(folder) if Path::new(folder).is_dir() => Ok(Some(Filler::Folder(folder.into()))),
+            command => Ok(command.map(|command| Filler::Command(command.into(), limit))),
+        }
+    }
+
     /// Checks the options and tries the video encoder before anything else is done.
     fn request(&self, setup: &Setup) -> Result<Request, Failure> {
         let (options, mut render_options) = (self.search.options(), self.video.options());
@@ -220,7 +241,7 @@ impl MakeArguments {
             warn_of(note, setup);
             render_options.encoder = encoder;
         }
-        Ok(Request { options, render_options, speaker })
+        Ok(Request { options, render_options, speaker, filler: self.filler()? })
     }
 }
 
@@ -331,6 +352,9 @@ fn print(demonstration: &Demonstration, left_out: usize, files: &[PathBuf], defa
 /// The rows of a step: one for each clip, or that it is a gap, and what of it nothing shows.
 fn step_rows((number, step): (usize, &Step)) -> Vec<Vec<String>> {
     let clip = |choice: &Choice| {
+        if choice.source.generated.is_some() {
+            return ["gap: filled with a generated clip".into(), String::new(), String::new()];
+        }
         let time = format!("{}-{}", clock(choice.cut.start_ms, 1), clock(choice.cut.end_ms, 1));
         [clipped(&choice.source.title, 36), time, percent(choice.similarity.probability)]
     };
@@ -368,7 +392,7 @@ fn summary(demonstration: &Demonstration) -> String {
 
 /// How many videos the clips are from.
 fn sources(demonstration: &Demonstration) -> usize {
-    let videos: BTreeSet<u32> =
-        demonstration.cuts().map(|(_, choice)| choice.source.video).collect();
+    let filmed = demonstration.cuts().filter(|(_, choice)| choice.source.generated.is_none());
+    let videos: BTreeSet<u32> = filmed.map(|(_, choice)| choice.source.video).collect();
     videos.len()
 }

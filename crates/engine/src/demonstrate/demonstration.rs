@@ -1,6 +1,7 @@
 //! V_R as a record: every step, the clip that shows it, why, and what else could. This is
 //! `demo.json`; rendering and every export read nothing else.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -54,7 +55,10 @@ pub struct PreferenceOutcome {
     pub met_without: f32,
     /// The steps, from 0, that are shown otherwise because of it.
     pub changed: Vec<usize>,
-    /// How likely what stands at these steps is right, on average.
+    /// Those of them that are gaps.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gaps: Vec<usize>,
+    /// How likely the clips of these steps are right, on average; 0 without any.
     pub probability: f32,
     pub probability_without: f32,
 }
@@ -62,17 +66,21 @@ pub struct PreferenceOutcome {
 impl PreferenceOutcome {
     /// What was got and what was given up for it, in words.
     pub fn told(&self) -> String {
-        let Self { preference, met, met_without, changed, .. } = self;
+        let Self { preference, met, met_without, changed, gaps, .. } = self;
         let met = percent(*met);
         if changed.is_empty() {
             return format!("{preference}: {met} met, and nothing was given up for it");
         }
-        let (steps, without) = (count(changed.len(), "step"), percent(*met_without));
         let [now, before] = [self.probability, self.probability_without].map(percent);
-        format!(
-            "{preference}: {met} met instead of {without}; for it {steps} got another clip, {now} likely to be right \
-             instead of {before}"
-        )
+        let clips = changed.len() - gaps.len();
+        let clips = (clips > 0).then(|| {
+            let steps = count(clips, "step");
+            format!("{steps} got another clip, {now} likely to be right instead of {before}")
+        });
+        let gaps = (!gaps.is_empty()).then(|| format!("{} became a gap", count(gaps.len(), "step")));
+        let price: Vec<String> = clips.into_iter().chain(gaps).collect();
+        let without = percent(*met_without);
+        format!("{preference}: {met} met instead of {without}; for it {}", price.join(", and "))
     }
 }
 
@@ -160,6 +168,11 @@ impl Step {
         clips
     }
 
+    /// Whether it is a gap that was filled.
+    pub fn is_generated(&self) -> bool {
+        self.chosen.as_ref().is_some_and(|choice| choice.source.generated.is_some())
+    }
+
     /// What of it nothing shows, in words; none where all of it or nothing of it is shown.
     pub fn partly_shown(&self) -> Option<String> {
         let missing = self.parts.iter().filter(|part| !part.shown);
@@ -190,6 +203,7 @@ impl Confidence {
     /// Of a step with this clip.
     pub fn of(chosen: Option<&Choice>) -> Self {
         match chosen {
+            Some(choice) if choice.source.generated.is_some() => Self::NotShown,
             None => Self::NotShown,
             Some(choice) if choice.similarity.probability < Self::PERHAPS_BELOW => Self::Perhaps,
             Some(_) => Self::Shown,
@@ -247,6 +261,9 @@ pub struct Source {
     pub url: Option<String>,
     /// Under which licence.
     pub licence: Option<String>,
+    /// What generated it, in words, where it is no video of the library but fills a gap.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub generated: Option<String>,
 }
 
 /// A stretch of a video in milliseconds.
@@ -302,9 +319,12 @@ impl Demonstration {
         self.steps.get(step)?.clips().get(clip).copied()
     }
 
-    /// The text of a step, by number from 0.
-    pub fn text(&self, step: usize) -> &str {
-        self.steps.get(step).map_or("", |step| &step.text)
+    /// The text of a step as it is shown, by number from 0.
+    pub fn text(&self, step: usize) -> Cow<'_, str> {
+        match self.steps.get(step) {
+            Some(step) if step.is_generated() => format!("{} (generated)", step.text.trim()).into(),
+            step => step.map_or("", |step| &step.text).into(),
+        }
     }
 
     /// What is said during a step, by number from 0.
@@ -312,9 +332,10 @@ impl Demonstration {
         self.voiceover.as_ref()?.steps.get(step)?.as_ref()
     }
 
-    /// The steps that nothing in the library shows, by number from 0.
+    /// The steps that nothing in the library shows, by number from 0; filled or not.
     pub fn gaps(&self) -> impl Iterator<Item = usize> {
-        self.steps.iter().enumerate().filter(|(_, step)| step.chosen.is_none()).map(|(i, _)| i)
+        let is_gap = |(_, step): &(usize, &Step)| step.chosen.is_none() || step.is_generated();
+        self.steps.iter().enumerate().filter(is_gap).map(|(i, _)| i)
     }
 }
 
@@ -368,6 +389,30 @@ pub(super) mod tests {
         assert_eq!(told(vec![part("wash", true, None), part("shred", true, None)]), None);
         let parts = vec![part("wash the lettuce", false, None), part("shred", true, None)];
         assert_eq!(told(parts).unwrap(), "partly shown: nothing shows \"wash the lettuce\"");
+    }
+
+    #[test]
+    fn a_preference_that_leads_to_a_gap_says_so() {
+        let told = |changed: Vec<usize>, gaps: Vec<usize>| {
+            let (met, met_without, probability, probability_without) = (1.0, 0.0, 0.5, 0.75);
+            let preference = "source=one".into();
+            let outcome = PreferenceOutcome {
+                preference,
+                met,
+                met_without,
+                changed,
+                gaps,
+                probability,
+                probability_without,
+            };
+            outcome.told().split_once("for it ").map(|(_, price)| price.to_owned())
+        };
+        let another = "1 step got another clip, 50 % likely to be right instead of 75 %";
+        assert_eq!(told(vec![], vec![]).as_deref(), None);
+        assert_eq!(told(vec![1], vec![]).as_deref(), Some(another));
+        assert_eq!(told(vec![1], vec![1]).as_deref(), Some("1 step became a gap"));
+        let both = format!("{another}, and 1 step became a gap");
+        assert_eq!(told(vec![1, 2], vec![2]), Some(both));
     }
 
     #[test]

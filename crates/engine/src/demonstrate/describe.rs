@@ -237,6 +237,7 @@ impl Clerk<'_> {
             uploader: record.video.uploader.clone(),
             url: record.video.url.clone(),
             licence: record.video.licence.clone(),
+            generated: None,
         })
     }
 

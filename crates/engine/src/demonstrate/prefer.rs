@@ -256,15 +256,18 @@ pub(super) fn outcomes(
             pairs.filter(|(_, (a, b))| clip(a) != clip(b)).map(|(step, _)| step).collect();
         let probability = |answer: &Demonstration| {
             let of = |step: &usize| answer.steps[*step].chosen.as_ref();
-            let sum: f32 = changed.iter().filter_map(of).map(|c| c.similarity.probability).sum();
-            sum / changed.len().max(1) as f32
+            let clips: Vec<_> = changed.iter().filter_map(of).collect();
+            clips.iter().map(|clip| clip.similarity.probability).sum::<f32>()
+                / clips.len().max(1) as f32
         };
+        let is_gap = |step: &usize| answer.steps[*step].chosen.is_none();
         Ok(PreferenceOutcome {
             preference: preference.to_string(),
             met: facts.met(&preference.wanted, answer),
             met_without: facts.met(&preference.wanted, &without),
             probability: probability(answer),
             probability_without: probability(&without),
+            gaps: changed.iter().copied().filter(is_gap).collect(),
             changed,
         })
     };

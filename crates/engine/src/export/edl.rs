@@ -97,7 +97,7 @@ fn comments(export: &Export, edit: &Edit) -> String {
     }
     if let Some(step) = edit.entry.shown.step() {
         let gap = if edit.clip.is_none() { " (nothing shows this step)" } else { "" };
-        let text = one_line(export.demonstration.text(step));
+        let text = one_line(&export.demonstration.text(step));
         lines.push_str(&format!("* COMMENT: STEP {}: {text}{gap}\n", step + 1));
     }
     lines.push('\n');

@@ -117,7 +117,7 @@ fn marker(export: &Export, entry: &Entry, start: u64, frames: u64) -> Option<Mar
     let step = entry.shown.step()?;
     let is_gap = matches!(entry.shown, Shown::Gap(_));
     let note = if is_gap { " (nothing shows this step)" } else { "" };
-    let text = format!("{}. {}{note}", step + 1, one_line(export.demonstration.text(step)));
+    let text = format!("{}. {}{note}", step + 1, one_line(&export.demonstration.text(step)));
     Some(Marker { start, frames, text, is_gap })
 }
 

@@ -1,4 +1,4 @@
-//! ffmpeg, ffprobe, espeak-ng, piper and yt-dlp: the only place that starts processes.
+//! ffmpeg, ffprobe, espeak-ng, piper, yt-dlp and a command of the user's: the only place that starts processes.
 
 pub mod program;
 mod sandbox;
@@ -13,6 +13,7 @@ pub mod join;
 pub mod encode;
 pub mod speech;
 pub mod yt_dlp;
+pub mod shell;
 
 pub use audio::AudioReader;
 pub use frames::{Decode, Frames, Sampling, text_stream, thumbnail};

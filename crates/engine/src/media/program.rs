@@ -15,6 +15,8 @@ pub enum Program {
     /// Fetches models that lie in the Python package registry, with its own client.
     Python3,
     YtDlp,
+    /// Runs a command of the user's.
+    Shell,
 }
 
 impl Program {
@@ -44,6 +46,7 @@ impl Program {
             Self::EspeakNg => ["espeak-ng", "STITCH_ESPEAK_NG", "sudo apt-get install espeak-ng"],
             Self::Piper => ["piper", "STITCH_PIPER", "pipx install piper-tts"],
             Self::YtDlp => ["yt-dlp", "STITCH_YTDLP", "pipx install yt-dlp"],
+            Self::Shell => ["sh", "STITCH_SHELL", "sudo apt-get install dash"],
             Self::Python3 => ["python3", "STITCH_PYTHON", "sudo apt-get install python3-pip"],
         }
     }
@@ -97,7 +100,7 @@ pub enum MediaError {
     #[error("{} failed: {message}", program.name())]
     Failed { program: Program, message: String },
     /// It wrote nothing for too long; `input` is the file that it reads, if it reads one.
-    #[error("{}", timed_out(program.name(), input.as_deref(), *seconds))]
+    #[error("{}", timed_out(*program, input.as_deref(), *seconds))]
     TimedOut { program: Program, input: Option<PathBuf>, seconds: u64 },
     #[error("{}: {reason}", path.display())]
     Unusable { path: PathBuf, reason: String },
@@ -107,15 +110,21 @@ pub enum MediaError {
     Stopped(#[from] Stopped),
 }
 
-fn timed_out(program: &str, input: Option<&Path>, seconds: u64) -> String {
+fn timed_out(program: Program, input: Option<&Path>, seconds: u64) -> String {
+    let name = program.name();
     match input {
+        _ if program == Program::Shell => {
+            format!(
+                "the command took longer than {seconds} seconds; give it more with --fill-timeout"
+            )
+        }
         Some(path) => format!(
-            "{program} got nothing out of {} in {seconds} seconds; copy it to a faster disk, or \
+            "{name} got nothing out of {} in {seconds} seconds; copy it to a faster disk, or \
              re-encode it",
             path.display()
         ),
         None => format!(
-            "{program} wrote nothing for {seconds} seconds; try again when the machine is less busy"
+            "{name} wrote nothing for {seconds} seconds; try again when the machine is less busy"
         ),
     }
 }

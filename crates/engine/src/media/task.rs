@@ -22,7 +22,7 @@ impl Program {
         match self {
             Self::Ffprobe => Duration::from_secs(60),
             Self::Ffmpeg | Self::EspeakNg | Self::Piper => Duration::from_secs(120),
-            Self::Python3 | Self::YtDlp => Duration::MAX,
+            Self::Python3 | Self::YtDlp | Self::Shell => Duration::MAX,
         }
     }
 
@@ -116,6 +116,16 @@ impl Task {
         self.command.arg(url(path));
         self.access.write.push(path.to_owned());
         self
+    }
+
+    pub fn envs(mut self, variables: &[(&str, &OsStr)]) -> Self {
+        self.command.envs(variables.iter().copied());
+        self
+    }
+
+    /// Ends it after this time, whatever it writes.
+    pub fn within(self, limit: Duration) -> Self {
+        Self { limit, ..self }
     }
 
     /// Runs it in a folder of ours, in which it may read everything.
@@ -224,7 +234,8 @@ impl Running {
 
     /// From when its limit counts.
     fn since(&self) -> Instant {
-        if self.program == Program::Ffprobe { self.started } else { Instant::now() }
+        let whole = matches!(self.program, Program::Ffprobe | Program::Shell);
+        if whole { self.started } else { Instant::now() }
     }
 
     fn check(&self, since: Instant, progress: &dyn Progress) -> Result<()> {
@@ -267,8 +278,12 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // Both fail only for a program that has ended already, which is what is wanted.
-        let _ = self.child.kill();
+        // What a shell has started is in its group. Both fail only for a program that has ended already, which is what
+        // is wanted.
+        if let Ok(None) = self.child.try_wait() {
+            let group = rustix::process::Pid::from_child(&self.child);
+            let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+        }
         let _ = self.child.wait();
     }
 }

@@ -14,7 +14,8 @@ pub fn captions(demonstration: &Demonstration, plan: &Plan) -> Vec<Sentence> {
         if let Some(spoken) = demonstration.spoken(step) {
             return caption_lines(&spoken.words, whole.start_ms);
         }
-        let text = demonstration.text(step).trim();
+        let text = demonstration.text(step);
+        let text = text.trim();
         let gap = matches!(shown, Shown::Gap(_));
         let note = if gap { "\n(no video in this library shows this step)" } else { "" };
         vec![Sentence { text: format!("{}. {text}{note}", step + 1), ..whole }]
@@ -63,7 +64,7 @@ fn fits(line: &str, word: &str) -> bool {
 pub fn chapters(demonstration: &Demonstration, plan: &Plan) -> Vec<Sentence> {
     timed(plan, |shown| {
         Some(shown.step().map_or(demonstration.title.clone(), |step| {
-            format!("{}. {}", step + 1, one_line(demonstration.text(step)))
+            format!("{}. {}", step + 1, one_line(&demonstration.text(step)))
         }))
     })
 }

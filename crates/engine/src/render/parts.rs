@@ -141,7 +141,7 @@ impl<'a> Renderer<'a> {
             Shown::Clip { step, clip } => {
                 return self.clip_scene(step, clip, position.frame, entry.start + position.frame);
             }
-            Shown::Gap(step) => cards::gap(canvas, step + 1, demonstration.text(step)),
+            Shown::Gap(step) => cards::gap(canvas, step + 1, &demonstration.text(step)),
             Shown::Title => {
                 let (steps, videos) = (demonstration.steps.len(), self.plan.sources.len());
                 cards::title(canvas, &demonstration.title, steps, videos)
@@ -159,6 +159,7 @@ impl<'a> Renderer<'a> {
         let probe = self.plan.sources.get(path).ok_or(RenderError::Nothing)?;
         let from_s = from_s(choice, frame, self.plan.canvas.fps);
         let caption = match self.options.captions {
+            _ if choice.source.generated.is_some() => Some(self.script(&self.caption(step, at))?),
             Captions::Burnt => Some(self.script(&self.caption(step, at))?),
             Captions::Soft | Captions::None => None,
         };
@@ -172,7 +173,7 @@ impl<'a> Renderer<'a> {
         let (canvas, number) = (self.plan.canvas, step + 1);
         let spoken = self.demonstration.spoken(step).zip(self.plan.step_ms(step));
         let Some((spoken, (start_ms, _))) = spoken else {
-            return cards::caption(canvas, number, self.demonstration.text(step));
+            return cards::caption(canvas, number, &self.demonstration.text(step));
         };
         let mut lines = caption_lines(&spoken.words, start_ms);
         let from_ms = self.plan.ms(at);

@@ -19,6 +19,7 @@ use crate::editor;
 use crate::error::{ApiError, BodyErrors, NotFound, Result};
 use crate::jobs::{Job, JobKind, Task};
 use crate::options::{SearchOptions, VideoOptions};
+use crate::shares;
 use crate::state::{SharedState, State as Server};
 use crate::wire::{Change, DemonstrationView};
 
@@ -187,6 +188,44 @@ fn last_render_options(state: &Server, id: i64) -> Result<VideoOptions> {
         Some(Task::Render { options, .. }) => options,
         _ => VideoOptions::default(),
     })
+}
+
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ShareRequest {
+    /// How long the link lasts
+    #[schema(minimum = 1, maximum = 365)]
+    pub days: u32,
+}
+
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct ShareLink {
+    /// The path of the page, to be opened on this server without another token
+    pub path: String,
+    /// Milliseconds since 1970
+    pub expires_ms: i64,
+}
+
+/// Make a link that shows the rendered video to whoever has it
+#[utoipa::path(post, path = "/api/demonstrations/{id}/shares", tag = "demonstrations",
+    params(("id" = i64, Path)), request_body = ShareRequest,
+    responses(BodyErrors, NotFound, (status = 200, description = "the link", body = ShareLink),
+        (status = 409, description = "there is no rendered video", body = ApiError)))]
+pub async fn share(
+    State(state): AppState,
+    Path(id): Path<i64>,
+    Json(ShareRequest { days }): Json<ShareRequest>,
+) -> Reply<ShareLink> {
+    let (token, expires_ms) = blocking(move || shares::create(&state, id, days)).await?;
+    Ok(Json(ShareLink { path: format!("/shared/{token}"), expires_ms }))
+}
+
+/// End all links to a demonstration
+#[utoipa::path(delete, path = "/api/demonstrations/{id}/shares", tag = "demonstrations",
+    params(("id" = i64, Path)), responses(NotFound, (status = 204, description = "they show nothing any more")))]
+pub async fn unshare(State(state): AppState, Path(id): Path<i64>) -> Result<StatusCode> {
+    blocking(move || shares::revoke(&state, id)).await?;
+    Ok(StatusCode::NO_CONTENT)
 }
 
 /// Export the choices of all users as preference pairs

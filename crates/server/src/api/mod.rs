@@ -47,6 +47,7 @@ pub fn routes() -> (Router<SharedState>, Description) {
         .routes(routes!(demonstrations::change))
         .routes(routes!(demonstrations::render))
         .routes(routes!(demonstrations::export))
+        .routes(routes!(demonstrations::share, demonstrations::unshare))
         .routes(routes!(demonstrations::choices))
         .routes(routes!(study::add_rater))
         .routes(routes!(study::progress))

@@ -96,6 +96,7 @@ fn heading(record: &Record, view: &DemonstrationView) -> Markup {
             div.row.actions {
                 button type="button" data-change="undo" disabled[!view.can_undo] { (icon("undo")) "Undo" }
                 button type="button" data-change="redo" disabled[!view.can_redo] { (icon("redo")) "Redo" }
+                @if view.revision > 1 { a.button href={ "/demonstrations/" (view.id) "/compare" } { "Compare" } }
                 button.primary type="button" data-change="solve"
                     title="Search again, keeping locked steps" { (icon("solve")) "Search again" }
             }
@@ -103,7 +104,7 @@ fn heading(record: &Record, view: &DemonstrationView) -> Markup {
     }
 }
 
-fn shown_ms(step: &StepView) -> u64 {
+pub fn shown_ms(step: &StepView) -> u64 {
     let of = |clip: &ClipView| {
         (clip.cut_end_ms.saturating_sub(clip.cut_start_ms) as f64 / clip.speed.max(0.1)) as u64
     };
@@ -382,7 +383,12 @@ pub fn rendered(view: &DemonstrationView, job: &Job) -> Markup {
                         track kind="chapters" srclang="en" label="Chapters" src={ (exports) "/chapters.vtt" };
                     }
                     @if of != view.revision { p.warning { (icon("warn")) "This video was rendered before the last change." } }
-                    p { a.button href={ "/api/jobs/" (job.id) "/video?download" } download { "Download the video" } }
+                    p.row {
+                        a.button href={ "/api/jobs/" (job.id) "/video?download" } download { "Download the video" }
+                        button type="button" data-action="share" { "Share for a week" }
+                        button.quiet type="button" data-action="unshare" { "End all links" }
+                    }
+                    output #shared {}
                 }
                 JobStatus::Failed | JobStatus::Cancelled => p.warning {
                     (icon("warn")) (job.message.as_deref().unwrap_or("The render was cancelled."))

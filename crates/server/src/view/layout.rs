@@ -31,6 +31,8 @@ pub enum NavItem {
     New,
     Study,
     StudyOnly,
+    /// The page of a link leads nowhere else.
+    Link,
     None,
 }
 
@@ -39,6 +41,7 @@ impl From<Access> for NavItem {
         match access {
             Access::All => Self::Study,
             Access::Study => Self::StudyOnly,
+            Access::Link => Self::Link,
         }
     }
 }
@@ -62,7 +65,7 @@ pub fn page(state: &State, current: NavItem, title: &str, content: &Markup) -> M
             }
             body {
                 a.skip href="#main" { "Skip to content" }
-                header.top {
+                @if current != NavItem::Link { header.top {
                     a.brand href=(if for_rater { "/study" } else { "/" }) { (icon("mark")) "stitch" }
                     nav aria-label="Pages" {
                         @if !for_rater {
@@ -74,7 +77,7 @@ pub fn page(state: &State, current: NavItem, title: &str, content: &Markup) -> M
                         }
                     }
                     button.quiet type="button" data-action="keys" aria-label="Keyboard shortcuts" { "?" }
-                }
+                } }
                 main #main tabindex="-1" { (content) }
                 div #toast role="status" aria-live="polite" {}
                 (dialogs())
@@ -161,15 +164,16 @@ pub fn respond(status: StatusCode, page: Markup) -> Response {
 
 /// With a link to a page that the request may open.
 pub fn error_page(state: &State, access: Access, error: &ApiError) -> Response {
-    let (item, url, label) = match access {
-        Access::All => (NavItem::None, "/", "Go to the library"),
-        Access::Study => (NavItem::StudyOnly, "/study", "Back to the study"),
+    let (item, link) = match access {
+        Access::All => (NavItem::None, Some(("/", "Go to the library"))),
+        Access::Study => (NavItem::StudyOnly, Some(("/study", "Back to the study"))),
+        Access::Link => (NavItem::Link, None),
     };
     let content = html! {
         section.narrow {
             h1 { "An error occurred" }
             p.lead { (error.error) }
-            p { a.button href=(url) { (label) } }
+            @if let Some((url, label)) = link { p { a.button href=(url) { (label) } } }
         }
     };
     respond(error.status, page(state, item, "Error", &content))

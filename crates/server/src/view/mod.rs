@@ -4,24 +4,29 @@ mod layout;
 mod library;
 mod new;
 mod demonstration;
+mod compare;
+mod shared;
 mod study;
 
-use axum::extract::{Path as Parts, State};
+use axum::extract::{Path as Parts, Request, State};
 use axum::http::{StatusCode, Uri, header};
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
 use axum::{Extension, Json as Plain, Router};
 use maud::Markup;
+use stitch_engine::files::mark_used;
 use utoipa::openapi::OpenApi;
 
 use crate::api::extract::{AppState, Json, Path, Query, blocking};
-use crate::api::library::SearchQuery;
+use crate::api::library::{SearchQuery, send_file};
 use crate::editor;
 use crate::error::{ApiError, Result};
 use crate::guard::Access;
 use crate::jobs::JobKind;
+use crate::shares;
 use crate::state::{SharedState, State as Server};
 use crate::wire::Change;
+use compare::Versions;
 use layout::{error_page, respond};
 
 /// What the visitor of a page may use, as a parameter of handlers.
@@ -35,8 +40,11 @@ pub fn routes(description: OpenApi) -> Router<SharedState> {
         .route("/hits", get(search_results))
         .route("/new", get(new))
         .route("/demonstrations/{id}", get(demonstration))
+        .route("/demonstrations/{id}/compare", get(compare))
         .route("/demonstrations/{id}/changes", post(change))
         .route("/demonstrations/{id}/rendered", get(rendered))
+        .route("/shared/{token}", get(shared))
+        .route("/shared/{token}/video", get(shared_video))
         .route("/study", get(study))
         .route("/study/{key}", get(study_next))
         .route("/study/{key}/{number}", get(study_pair))
@@ -91,6 +99,36 @@ async fn demonstration(
     id: Result<Path<i64>>,
 ) -> Response {
     page(state, access, |state| demonstration::demonstration(state, id?.0)).await
+}
+
+async fn compare(
+    State(state): AppState,
+    Extension(access): Visitor,
+    id: Result<Path<i64>>,
+    versions: Result<Query<Versions>>,
+) -> Response {
+    page(state, access, |state| compare::compare(state, id?.0, versions?.0)).await
+}
+
+async fn shared(
+    State(state): AppState,
+    Extension(access): Visitor,
+    Parts(token): Parts<String>,
+) -> Response {
+    page(state, access, move |state| shared::shared(state, &token)).await
+}
+
+async fn shared_video(
+    State(state): AppState,
+    Parts(token): Parts<String>,
+    request: Request,
+) -> Result<Response> {
+    let find = move || {
+        let file = state.render_file(shares::open(&state, &token)?.job);
+        mark_used(&file);
+        Ok(file)
+    };
+    send_file(blocking(find).await?, request).await
 }
 
 async fn change(

@@ -4,6 +4,7 @@ mod site;
 mod library;
 mod demonstrations;
 mod jobs;
+mod shares;
 mod agents;
 mod hostile;
 mod limits;

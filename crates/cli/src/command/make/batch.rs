@@ -145,7 +145,8 @@ fn settings(maker: &Maker) -> Result<String, Failure> {
     let library = library.map_err(FileError::at(session.library.folder()))?;
     let used =
         (library, session.library.generation()?, session.encoder.id(), session.scorer.name());
-    let asked = (&request.options, &request.render_options, with, handles, no_video);
+    let asked =
+        (&request.options, &request.render_options, &request.filler, with, handles, no_video);
     let text = format!("{asked:?} {used:?} {:?}", (music, narrator, chat));
     Ok(key(&[env!("CARGO_PKG_VERSION"), &session.sentences.weights, &text]))
 }
@@ -199,8 +200,8 @@ impl Batch<'_> {
         let start = Instant::now();
         match ready {
             Ready::Unchanged(row) => Ok(row),
-            Ready::Changed { chosen, key, seconds } => {
-                let files = self.maker.write(&chosen, &job.video, job)?;
+            Ready::Changed { mut chosen, key, seconds } => {
+                let files = self.maker.write(&mut chosen, &job.video, job)?;
                 let seconds = seconds + start.elapsed().as_secs_f64();
                 Ok(Row { files, key, seconds, ..Row::new(job, &chosen.demonstration) })
             }

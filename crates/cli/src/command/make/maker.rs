@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use stitch_engine::demonstrate::{Asked, Demonstration, Stock, solve};
 use stitch_engine::export::Files;
+use stitch_engine::fill::fill;
 use stitch_engine::progress::Progress;
 use stitch_engine::recipe::Reading;
 use stitch_engine::voice::{self, Narrator};
@@ -68,13 +69,16 @@ impl<'a> Maker<'a> {
         Ok(Chosen { demonstration, voice })
     }
 
-    /// Writes the video and the other files; returns their paths.
+    /// Fills gaps where that is asked for and writes the video and the other files; returns their paths.
     pub fn write(
         &self,
-        Chosen { demonstration, voice }: &Chosen,
+        Chosen { demonstration, voice }: &mut Chosen,
         output: &Path,
         progress: &dyn Progress,
     ) -> Result<Vec<PathBuf>, Failure> {
+        if let Some(filler) = &self.request.filler {
+            fill(demonstration, filler, &output.with_extension("generated"), progress)?;
+        }
         let mut options = self.request.render_options.clone();
         options.soundtrack.voice.clone_from(voice);
         let MakeArguments { with, no_video, handles, .. } = self.arguments;
