@@ -87,8 +87,8 @@ pub struct VideoOptions {
     #[schema(minimum = 64, maximum = 4320)]
     pub height: Option<u32>,
     /// How clips of another aspect ratio are fitted: whole on a blurred copy (`blur`), whole between bars (`fit`),
-    /// or by their centre (`crop`)
-    #[schema(value_type = String, pattern = "^(blur|fit|crop)$")]
+    /// by their centre (`crop`), or cropped to where something moves (`follow`)
+    #[schema(value_type = String, pattern = "^(blur|fit|crop|follow)$")]
     #[schemars(with = "String")]
     pub shape: Aspect,
     /// How step texts are shown: as a subtitle track (`soft`), drawn into the picture (`burnt`), or not (`none`)

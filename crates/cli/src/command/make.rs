@@ -144,9 +144,10 @@ const VIDEO_ENCODERS: Choices<WantedEncoder, 6> = [
     ("videotoolbox", "macOS", Some(VideoEncoder::VideoToolbox)),
 ];
 
-const ASPECTS: Choices<Aspect, 3> = [
+const ASPECTS: Choices<Aspect, 4> = [
     ("fit", "The whole picture between bars", Aspect::Fit),
     ("crop", "Fill the frame and crop the rest", Aspect::Crop),
+    ("follow", "The same, and the crop follows hands and what they move", Aspect::Follow),
     ("blur", "The whole picture on a blurred copy of itself", Aspect::Blur),
 ];
 

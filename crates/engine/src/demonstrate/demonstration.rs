@@ -77,7 +77,8 @@ impl PreferenceOutcome {
             let steps = count(clips, "step");
             format!("{steps} got another clip, {now} likely to be right instead of {before}")
         });
-        let gaps = (!gaps.is_empty()).then(|| format!("{} became a gap", count(gaps.len(), "step")));
+        let gaps =
+            (!gaps.is_empty()).then(|| format!("{} became a gap", count(gaps.len(), "step")));
         let price: Vec<String> = clips.into_iter().chain(gaps).collect();
         let without = percent(*met_without);
         format!("{preference}: {met} met instead of {without}; for it {}", price.join(", and "))

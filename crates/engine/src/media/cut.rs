@@ -31,6 +31,8 @@ pub enum Aspect {
     Fit,
     /// Cropped to fill the canvas.
     Crop,
+    /// Cropped to fill the canvas, where something moves.
+    Follow,
     /// Letterboxed before a blurred enlargement of itself.
     Blur,
 }
@@ -50,6 +52,9 @@ pub struct Layer<'a> {
     pub content: Content<'a>,
     /// The name of an ASS file in the working folder.
     pub text: Option<String>,
+    /// For [`Aspect::Follow`]: where the crop stands in the room that it has, 0 to 1, as an expression of the frame
+    /// number `n`; in the middle without it.
+    pub crop_at: Option<String>,
 }
 
 /// One layer, or two that fade into each other over the whole part.
@@ -143,7 +148,8 @@ fn chain(i: usize, layer: &Layer, frames: u64, canvas: Canvas, aspect: Aspect) -
     match layer.content {
         Content::Colour(_) => format!("[{i}:v]{end}"),
         Content::Video { probe, speed, .. } => {
-            let shape = shape(i, probe, canvas, aspect);
+            let crop_at = layer.crop_at.as_deref().unwrap_or("0.5");
+            let shape = shape(i, probe, canvas, aspect, crop_at);
             let time = format!("setpts=PTS/{speed:.6},fps={fps}:start_time=0:round=near");
             format!("[{i}:V:0]{time},{shape},{end}")
         }
@@ -151,7 +157,7 @@ fn chain(i: usize, layer: &Layer, frames: u64, canvas: Canvas, aspect: Aspect) -
 }
 
 /// The filters that bring a picture to the size of the canvas.
-fn shape(i: usize, probe: &Probe, canvas: Canvas, aspect: Aspect) -> String {
+fn shape(i: usize, probe: &Probe, canvas: Canvas, aspect: Aspect, crop_at: &str) -> String {
     let Canvas { width, height, .. } = canvas;
     let from = matrix(probe);
     let first = format!("flags=bicubic:in_color_matrix={from}:out_color_matrix=bt709:out_range=tv");
@@ -160,11 +166,19 @@ fn shape(i: usize, probe: &Probe, canvas: Canvas, aspect: Aspect) -> String {
     if inside == (width, height) {
         return scaled(inside);
     }
-    let (across, down) = middle(probe, canvas);
+    let (across, down) = crop_shares(probe, canvas);
     let middle = format!("crop=w=iw*{across:.6}:h=ih*{down:.6}");
     match aspect {
         Aspect::Fit => format!("{},pad={width}:{height}:-1:-1:color=black", scaled(inside)),
         Aspect::Crop => format!("{middle},{}", scaled((width, height))),
+        Aspect::Follow => {
+            let cover = |side: u32, share: f64| nearest_even(f64::from(side) / share);
+            // In 4:4:4 the crop moves by single pixels, after scaling by those of the result.
+            format!(
+                "{},format=yuv444p,crop={width}:{height}:x='(iw-ow)*{crop_at}':y='(ih-oh)*{crop_at}'",
+                scaled((cover(width, across), cover(height, down)))
+            )
+        }
         Aspect::Blur => {
             // Blurred at an eighth of the size: that is where the time would go.
             let small = (even((width / 8).max(32)), even((height / 8).max(32)));
@@ -211,7 +225,7 @@ fn inside(probe: &Probe, canvas: Canvas) -> (u32, u32) {
 }
 
 /// The share of the video's width and height that has the canvas's shape.
-fn middle(probe: &Probe, canvas: Canvas) -> (f64, f64) {
+pub fn crop_shares(probe: &Probe, canvas: Canvas) -> (f64, f64) {
     let wider = wider(probe, canvas);
     ((1.0 / wider).min(1.0), wider.min(1.0))
 }
@@ -275,7 +289,7 @@ mod tests {
         for ((width, height), fits, covers) in table {
             let probe = probe(width, height);
             assert_eq!(inside(&probe, canvas), fits, "{width}x{height}");
-            let (across, down) = middle(&probe, canvas);
+            let (across, down) = crop_shares(&probe, canvas);
             assert!((across - covers.0).abs() + (down - covers.1).abs() < 1e-9, "{width}x{height}");
         }
     }

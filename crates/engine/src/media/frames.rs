@@ -136,6 +136,36 @@ pub fn thumbnail(path: &Path, at_ms: u64, width: u32, progress: &dyn Progress) -
     }
 }
 
+/// Which grey frames of a stretch of a video are decoded.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct GreySampling {
+    pub from_s: f64,
+    /// At this many times the speed.
+    pub speed: f64,
+    pub seconds: f64,
+    /// Frames a second of these.
+    pub rate: u32,
+    pub width: u32,
+    pub height: u32,
+}
+
+/// Small grey frames, stretched to the size: rows of bytes.
+pub fn grey_frames(
+    path: &Path,
+    sampling: &GreySampling,
+    progress: &dyn Progress,
+) -> Result<Vec<Vec<u8>>> {
+    let GreySampling { from_s, speed, seconds, rate, width, height } = *sampling;
+    let read = format!("{:.6}", seconds * speed);
+    let filters = format!(
+        "setpts=PTS/{speed:.6},fps={rate}:start_time=0:round=near,scale={width}:{height}:flags=area"
+    );
+    let task = Task::ffmpeg().args(["-threads", "1", "-ss", &format!("{from_s:.6}"), "-t", &read]);
+    let task = task.input(path).args(["-map", "0:V:0", "-vf", &filters]);
+    let bytes = task.args(["-pix_fmt", "gray", "-f", "rawvideo", "-"]).run(progress)?;
+    Ok(bytes.chunks_exact(width as usize * height as usize).map(<[u8]>::to_vec).collect())
+}
+
 /// The text stream with this index in the file, as SRT.
 pub fn text_stream(path: &Path, index: u32, progress: &dyn Progress) -> Result<Vec<u8>> {
     let stream = format!("0:{index}");

@@ -6,6 +6,7 @@
 
 pub mod options;
 pub mod plan;
+pub mod follow;
 pub mod cues;
 pub mod loudness;
 pub mod sound;

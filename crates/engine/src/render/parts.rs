@@ -7,7 +7,8 @@ use rayon::prelude::*;
 
 use super::cache::{Cache, identity, key};
 use super::cues::caption_lines;
-use super::options::{Captions, RenderOptions};
+use super::follow::{self, CropShare, GreyFrames, follow};
+use super::options::{Aspect, Captions, RenderOptions};
 use super::plan::{Entry, Plan, Shown};
 use super::sound::{AudioCut, level};
 use super::{RenderError, Result, cards};
@@ -15,7 +16,8 @@ use crate::demonstrate::{Choice, Demonstration};
 use crate::files::{FileError, mark_used, persist, temporary, write_whole};
 use crate::media::Program;
 use crate::media::audio::{RATE, duration_ms};
-use crate::media::cut::{Content, Layer, VideoPart, encode_part};
+use crate::media::cut::{Content, Layer, VideoPart, crop_shares, encode_part};
+use crate::media::frames::{GreySampling, grey_frames};
 use crate::progress::Progress;
 
 /// Encodes at once: each takes about a hundred megabytes.
@@ -112,7 +114,12 @@ impl<'a> Renderer<'a> {
         let path = self.cache.piece(&key);
         let is_new = !path.exists();
         if is_new {
-            let layers = scenes.into_iter().map(|scene| scene.layer).collect();
+            let mut layers: Vec<Layer> = scenes.into_iter().map(|scene| scene.layer).collect();
+            if aspect == Aspect::Follow {
+                for (layer, position) in layers.iter_mut().zip(&part.positions) {
+                    layer.crop_at = self.crop_at(*position, progress)?;
+                }
+            }
             let video = VideoPart { layers, caption, frames, encoder };
             let folder = &self.cache.folder;
             let file = temporary(folder, ".mov").map_err(FileError::at(folder))?;
@@ -149,7 +156,8 @@ impl<'a> Renderer<'a> {
         };
         let (content, text) = (Content::Colour(cards::BACKGROUND), self.script(&card)?);
         let source = format!("card {:06x} {text}", cards::BACKGROUND);
-        Ok(Scene { layer: Layer { content, text: Some(text) }, caption: None, source })
+        let layer = Layer { content, text: Some(text), crop_at: None };
+        Ok(Scene { layer, caption: None, source })
     }
 
     /// From a frame of the clip, which is frame `at` of the result.
@@ -164,8 +172,38 @@ impl<'a> Renderer<'a> {
             Captions::Soft | Captions::None => None,
         };
         let content = Content::Video { path, probe, from_s, speed: choice.speed };
-        let source = self.describe_cut(path, from_s, choice.speed);
-        Ok(Scene { layer: Layer { content, text: None }, caption, source })
+        let mut source = self.describe_cut(path, from_s, choice.speed);
+        if self.options.aspect == Aspect::Follow {
+            // Where the crop stands depends on the whole clip.
+            source.push_str(&format!(" {:?}", choice.cut));
+        }
+        Ok(Scene { layer: Layer { content, text: None, crop_at: None }, caption, source })
+    }
+
+    /// Where the crop stands from a position on; none for cards, and where nothing is cropped.
+    fn crop_at(&self, position: Position, progress: &dyn Progress) -> Result<Option<String>> {
+        let entry = self.plan.entries.get(position.entry).ok_or(RenderError::Nothing)?;
+        let Shown::Clip { step, clip } = entry.shown else { return Ok(None) };
+        let choice = self.choice(step, clip)?;
+        let (path, canvas) = (&choice.source.path, self.plan.canvas);
+        let probe = self.plan.sources.get(path).ok_or(RenderError::Nothing)?;
+        let Some(crop) = CropShare::of(crop_shares(probe, canvas)) else { return Ok(None) };
+        let side = |length: u32| {
+            let longer = probe.width.max(probe.height);
+            (length * follow::SIDE).div_ceil(longer).max(2)
+        };
+        let sampling = GreySampling {
+            from_s: from_s(choice, 0, canvas.fps),
+            speed: choice.speed,
+            seconds: entry.frames as f64 / f64::from(canvas.fps),
+            rate: follow::RATE,
+            width: side(probe.width),
+            height: side(probe.height),
+        };
+        let frames = grey_frames(path, &sampling, progress)?;
+        let (width, height) = (sampling.width as usize, sampling.height as usize);
+        let path = follow(&GreyFrames { width, height, frames }, crop);
+        Ok(Some(path.expression(position.frame, canvas.fps)))
     }
 
     /// The caption of a step, or those at the times of its words, from a frame of the result on.

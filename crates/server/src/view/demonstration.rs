@@ -346,9 +346,10 @@ fn export(view: &DemonstrationView, render: Option<&Job>) -> Markup {
                     label { "Captions" select name="captions" {
                         option value="soft" { "as a subtitle track" } option value="burnt" { "drawn into the picture" } option value="none" { "none" } } }
                     label { "Other aspect ratios" select name="shape" {
-                        option value="blur" { "blurred background" } option value="fit" { "bars" } option value="crop" { "cropped" } } }
+                        option value="blur" { "blurred background" } option value="fit" { "bars" } option value="crop" { "cropped" }
+                        option value="follow" { "cropped to what moves" } } }
                     label { "Size" select name="size" {
-                        option value="" { "size of the sources" } option { "640x360" } option { "1280x720" } option { "1920x1080" } option { "720x1280" } } }
+                        option value="" { "size of the sources" } option { "640x360" } option { "1280x720" } option { "1920x1080" } option { "720x1280" } option { "720x720" } } }
                     label { "Crossfade, ms" input name="crossfade_ms" type="number" min="0" max="3000" step="100" value="0"; }
                     label.check { input name="title_card" type="checkbox"; " title card" }
                     label.check { input name="gap_cards" type="checkbox" checked; " show gaps as cards" }

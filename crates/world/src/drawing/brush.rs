@@ -63,12 +63,21 @@ pub struct Brush<'a> {
     at: Transform,
     alpha: f32,
     mask: Option<Mask>,
+    /// Where hands were drawn, in pixels, by [`Hand`](super::hands::Hand).
+    pub(super) hands: [Option<Point>; 2],
 }
 
 impl<'a> Brush<'a> {
     /// A brush in the canvas's own pixels moved by `at`.
     pub fn new(canvas: &'a mut Pixmap, at: Transform) -> Self {
-        Brush { canvas, at, alpha: 1.0, mask: None }
+        Brush { canvas, at, alpha: 1.0, mask: None, hands: [None; 2] }
+    }
+
+    /// A point in pixels.
+    pub fn pixel(&self, (x, y): Point) -> Point {
+        let mut point = SkiaPoint::from_xy(x, y);
+        self.at.map_point(&mut point);
+        (point.x, point.y)
     }
 
     /// Draws with the origin moved to (x, y).

@@ -39,8 +39,15 @@ use brush::Brush;
 use tiny_skia::Pixmap;
 
 /// Draws a moment of a scene over the whole canvas: `progress` (0..=1) is how far the scene has come
-/// and `seconds` the time since it began. The same arguments give the same bytes.
-pub fn draw(place: &Place, scene: &Scene, progress: f32, seconds: f32, canvas: &mut Pixmap) {
+/// and `seconds` the time since it began. The same arguments give the same bytes. Returns where the left and the right
+/// hand are, in pixels, which may be outside the canvas.
+pub fn draw(
+    place: &Place,
+    scene: &Scene,
+    progress: f32,
+    seconds: f32,
+    canvas: &mut Pixmap,
+) -> [Option<(f32, f32)>; 2] {
     let progress = progress.clamp(0.0, 1.0);
     let shift = place.camera_shift(camera_seed(scene), progress, seconds);
     place.draw_background(shift, canvas);
@@ -54,6 +61,7 @@ pub fn draw(place: &Place, scene: &Scene, progress: f32, seconds: f32, canvas: &
     if let Scene::Title { title, subtitle } = scene {
         title::draw(&mut brush, &place.look, title, subtitle, progress);
     }
+    brush.hands
 }
 
 /// Scenes with different content are seen from different positions.
