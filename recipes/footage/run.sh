@@ -16,4 +16,4 @@ cp "$world"/*.mp4 "$work/mute"
 "$stitch" index "$work/mute" --library "$work/drawn" --speech never --decode keyframes
 "$stitch" eval natural "$here/../../crates/lab/data/natural/development.jsonl" --world "$world" --library "$work/drawn" \
   --rows "$work/drawn.rows.jsonl"
-python3 "$here/fit.py" "$work"/{all,third0,third1,third2}.rows.jsonl --made-up "$work/drawn.rows.jsonl"
+python3 "$here/fit.py" "$work"/{all,third0,third1,third2}.rows.jsonl --made-up "$work/drawn.rows.jsonl" --diagram "$work/footage.svg"

@@ -67,7 +67,6 @@ impl SearchOptions {
             },
             prefer: self.prefer.iter().filter_map(|text| text.parse().ok()).collect(),
             alternatives: 8,
-            near_misses: true,
             ..Options::default()
         };
         options.timeline.longest_ms = self.step_length_s.map_or(options.timeline.longest_ms, ms);

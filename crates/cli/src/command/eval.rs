@@ -2,6 +2,7 @@
 
 use clap::{Args, Subcommand};
 
+use super::eval_clips::{self, ClipsArguments};
 use super::eval_data::{self, DataArguments};
 use super::eval_encoder::{self, EncoderArguments};
 use super::eval_reading::{self, ReadingArguments};
@@ -39,6 +40,7 @@ pub enum EvalCommand {
     World(WorldArguments),
     Encoder(EncoderArguments),
     Speech(EvalSpeechArguments),
+    Clips(ClipsArguments),
     Natural(NaturalArguments),
     Reading(ReadingArguments),
 }
@@ -52,6 +54,7 @@ pub fn run(arguments: &EvalArguments, setup: &Setup) -> Result<u8, Failure> {
         Some(EvalCommand::World(arguments)) => eval_world::run_world(arguments, setup),
         Some(EvalCommand::Encoder(arguments)) => eval_encoder::run(arguments, setup),
         Some(EvalCommand::Speech(arguments)) => eval_speech::run(arguments, setup),
+        Some(EvalCommand::Clips(arguments)) => eval_clips::run(arguments, setup),
         Some(EvalCommand::Natural(arguments)) => eval_world::run_natural(arguments, setup),
         Some(EvalCommand::Reading(arguments)) => eval_reading::run(arguments, setup),
     }

@@ -191,7 +191,14 @@ pub fn run(arguments: &MakeArguments, setup: &Setup) -> Result<u8, Failure> {
     }
     let maker = Maker::new(arguments, request, sentences?, setup)?;
     setup.progress.begin("choosing clips", 0);
-    let mut chosen = maker.choose(&reading, &setup.progress)?;
+    let demonstration = maker.choose(&reading, &setup.progress)?;
+    if let Err(failure) = maker.check(&demonstration) {
+        if !setup.json {
+            print_steps(&demonstration);
+        }
+        return Err(failure);
+    }
+    let mut chosen = maker.narrate(demonstration, &setup.progress)?;
     let files = maker.write(&mut chosen, &arguments.output, &setup.progress)?;
     let demonstration = chosen.demonstration;
     let default_scorer = arguments.search.scorer.scorer.is_none();
@@ -334,8 +341,7 @@ fn reading_summary(steps: usize, left_out: usize) -> String {
 }
 
 fn print(demonstration: &Demonstration, left_out: usize, files: &[PathBuf], default_scorer: bool) {
-    let rows: Vec<_> = demonstration.steps.iter().enumerate().flat_map(step_rows).collect();
-    table::print(&[">", "step", "source", ">time", ">probability"], &rows);
+    print_steps(demonstration);
     println!("\n{}", summary(demonstration));
     if left_out > 0 {
         let read = reading_summary(demonstration.steps.len(), left_out);
@@ -350,19 +356,33 @@ fn print(demonstration: &Demonstration, left_out: usize, files: &[PathBuf], defa
     files.iter().for_each(|file| println!("  {}", file.display()));
 }
 
-/// The rows of a step: one for each clip, or that it is a gap, and what of it nothing shows.
+fn print_steps(demonstration: &Demonstration) {
+    let rows: Vec<_> = demonstration.steps.iter().enumerate().flat_map(step_rows).collect();
+    table::print(&[">", "step", "source", ">time", ">probability"], &rows);
+}
+
+/// The rows of a step: one for each clip, or that it is a gap and which clip comes nearest, and what of it
+/// nothing shows.
 fn step_rows((number, step): (usize, &Step)) -> Vec<Vec<String>> {
+    let time = |choice: &Choice| {
+        format!("{}-{}", clock(choice.cut.start_ms, 1), clock(choice.cut.end_ms, 1))
+    };
     let clip = |choice: &Choice| {
         if choice.source.generated.is_some() {
             return ["gap: filled with a generated clip".into(), String::new(), String::new()];
         }
-        let time = format!("{}-{}", clock(choice.cut.start_ms, 1), clock(choice.cut.end_ms, 1));
-        [clipped(&choice.source.title, 36), time, percent(choice.similarity.probability)]
+        let probability = percent(choice.similarity.probability);
+        [clipped(&choice.source.title, 36), time(choice), probability]
+    };
+    let nearest = |choice: &Choice| {
+        let title = clipped(&choice.source.title, 27);
+        [format!("nearest: {title}"), time(choice), String::new()]
     };
     let note = |note: String| [note, String::new(), String::new()];
     let mut cells: Vec<[String; 3]> = step.clips().into_iter().map(clip).collect();
     if cells.is_empty() {
         cells.push(note("gap: nothing in the library shows this".into()));
+        cells.extend(step.alternatives.first().map(nearest));
     }
     cells.extend(step.partly_shown().map(note));
     cells.extend(step.state_note.clone().map(note));

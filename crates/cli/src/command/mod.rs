@@ -18,6 +18,7 @@ pub mod eval_world;
 pub mod eval_data;
 pub mod eval_encoder;
 pub mod eval_reading;
+pub mod eval_clips;
 pub mod eval_speech;
 pub mod eval;
 pub mod doctor;

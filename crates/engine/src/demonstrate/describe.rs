@@ -61,8 +61,7 @@ pub(super) fn describe(
         if let Some((choice, probability)) = chosen.as_mut().zip(shown[number]) {
             choice.similarity.probability = probability;
         }
-        let offers = chosen.is_some() || options.near_misses;
-        let offered = if offers { &map.offered.steps[number][..] } else { &[] };
+        let offered = &map.offered.steps[number][..];
         let others = alternatives(number, best.0[number], offered, ranked, options.alternatives);
         let alternatives =
             others.into_iter().map(|m| clerk.choice(m, None)).collect::<Result<_, _>>()?;

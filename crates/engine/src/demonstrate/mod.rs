@@ -90,8 +90,6 @@ pub struct Options {
     pub prefer: Vec<Preference>,
     /// What a person has decided about steps.
     pub wishes: Wishes,
-    /// Whether a step that nothing shows is told the clips that come nearest.
-    pub near_misses: bool,
     /// Of everything random.
     pub seed: u64,
 }
@@ -110,7 +108,6 @@ impl Default for Options {
             sources: SourceFilter::default(),
             prefer: Vec::new(),
             wishes: Wishes::new(),
-            near_misses: false,
             seed: 0,
         }
     }

@@ -22,6 +22,7 @@ pub mod report;
 pub mod section;
 pub mod speech;
 pub mod speech_index;
+pub mod clip_spans;
 pub mod encoder;
 pub mod reliability;
 pub mod reading;

@@ -114,7 +114,7 @@ fn answer(
 /// The spans of every file's clips, by start.
 type Places = BTreeMap<String, Vec<(u64, u64)>>;
 
-fn places(library: &Library) -> Result<Places, LibraryError> {
+pub(super) fn places(library: &Library) -> Result<Places, LibraryError> {
     let videos = library.videos()?;
     let files: HashMap<_, _> = videos.iter().map(|v| (VideoId(v.id), file_name(&v.path))).collect();
     let place = |clip: &Clip| (files[&clip.video].clone(), (clip.span.start(), clip.span.end()));

@@ -192,7 +192,9 @@ impl Batch<'_> {
         }
         let reading = text.read(Some(&self.maker.session.sentences))?;
         reading.warnings().iter().for_each(|warning| job.warn(warning));
-        let chosen = Box::new(self.maker.choose(&reading, job)?);
+        let demonstration = self.maker.choose(&reading, job)?;
+        self.maker.check(&demonstration)?;
+        let chosen = Box::new(self.maker.narrate(demonstration, job)?);
         Ok(Ready::Changed { chosen, key, seconds: start.elapsed().as_secs_f64() })
     }
 

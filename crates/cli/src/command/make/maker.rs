@@ -46,18 +46,35 @@ impl<'a> Maker<'a> {
         Ok(Self { arguments, request, session, stock, narrator, cuts: setup.cuts_folder() })
     }
 
-    /// An error if nothing shows any step.
-    pub fn choose(&self, reading: &Reading, progress: &dyn Progress) -> Result<Chosen, Failure> {
+    pub fn choose(
+        &self,
+        reading: &Reading,
+        progress: &dyn Progress,
+    ) -> Result<Demonstration, Failure> {
         let with = self.session.demonstrator();
         let asked = Asked::encode(&with, &reading.procedure)?;
-        let mut demonstration = solve(&with, &self.stock, &asked, &self.request.options)?;
+        let demonstration = solve(&with, &self.stock, &asked, &self.request.options)?;
         demonstration.language_note.iter().for_each(|note| progress.warn(note));
-        if demonstration.gaps().count() == demonstration.steps.len() {
+        Ok(demonstration)
+    }
+
+    /// An error if nothing shows any step and nothing fills the gaps.
+    pub fn check(&self, demonstration: &Demonstration) -> Result<(), Failure> {
+        let all_gaps = demonstration.gaps().count() == demonstration.steps.len();
+        if all_gaps && self.request.filler.is_none() {
             let message = "no video in the library shows any of these steps; add videos with `stitch \
                 index`, list them with `stitch library list`, or use the most likely clips with `--gaps \
                 never`";
             return Err(Failure::new(message).with_code(GAPS));
         }
+        Ok(())
+    }
+
+    pub fn narrate(
+        &self,
+        mut demonstration: Demonstration,
+        progress: &dyn Progress,
+    ) -> Result<Chosen, Failure> {
         let voice = match &self.narrator {
             Some(narrator) => {
                 let rooms = |video| voice::room(&self.session.library, video);
