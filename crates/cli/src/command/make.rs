@@ -193,9 +193,7 @@ pub fn run(arguments: &MakeArguments, setup: &Setup) -> Result<u8, Failure> {
     setup.progress.begin("choosing clips", 0);
     let demonstration = maker.choose(&reading, &setup.progress)?;
     if let Err(failure) = maker.check(&demonstration) {
-        if !setup.json {
-            print_steps(&demonstration);
-        }
+        setup.print(json!({"demonstration": demonstration}), || print_steps(&demonstration));
         return Err(failure);
     }
     let mut chosen = maker.narrate(demonstration, &setup.progress)?;
