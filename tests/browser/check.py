@@ -321,6 +321,76 @@ class Checks:
             assert self.site.get(link), link
         self.measured["rendered, seconds"] = float(probe["format"]["duration"])
 
+    def sound(self):
+        """A narrator and a crop that follows, chosen with the keyboard; the confidence of every step in words."""
+        self.open(self.path)
+        badges = self.browser.run("return [...document.querySelectorAll('#steps .number .badge')].map((b) => b.textContent)")
+        assert any(badge in ("shown", "perhaps shown", "not shown") for badge in badges), badges
+        for name, keys, value in [("voice", ["a"], "en-us"), ("shape", ["c", "c"], "follow"), ("size", ["7"], "720x1280"), ("source_sound", ["o"], "off")]:
+            self.browser.run(f"document.querySelector('#render [name={name}]').focus()")
+            for key in keys:
+                self.browser.keys(key)
+                time.sleep(0.1)
+            chosen = self.browser.run(f"return document.querySelector('#render [name={name}]').value")
+            assert chosen == value, f"{name}: {chosen}"
+        self.shots("sound")
+        before = self.browser.run("return document.querySelector('#video')?.src || ''")
+        self.browser.run("document.querySelector('#render .primary').focus()")
+        self.browser.keys("Enter")
+        self.browser.wait(f"const v = document.querySelector('#video'); return v && v.src !== {json.dumps(before)}", 240, "the video is made")
+        words = json.loads(self.site.get(f"/api/{self.path}/exports/json"))["voiceover"]
+        assert words["voice"] == "espeak:en-us", words
+        self.browser.wait("return document.querySelector('#video').videoHeight === 1280", what="the shape of the video")
+
+    def share(self):
+        """A link that opens without the token, by keyboard, and ends."""
+        self.open(self.path)
+        self.browser.run("document.querySelector('[data-action=share]').focus()")
+        self.browser.keys("Enter")
+        link = self.browser.wait("return document.querySelector('#shared').textContent.startsWith('http') && document.querySelector('#shared').textContent", what="a link")
+        self.browser.call("DELETE", f"{self.browser.session}/cookie")
+        self.browser.open(link)
+        assert self.browser.run("return document.querySelectorAll('main ol li').length") == 7
+        assert not self.browser.run("return document.querySelector('nav')"), "it leads nowhere else"
+        self.browser.run("document.querySelector('main video').play()")
+        self.browser.wait("return document.querySelector('main video').currentTime > 0.3", what="the shared video plays")
+        self.shots("shared", urllib.parse.urlsplit(link).path)
+        self.browser.open(self.site.link)
+        self.open(self.path)
+        self.browser.run("document.querySelector('[data-action=unshare]').focus()")
+        self.browser.keys("Enter")
+        self.browser.wait("return document.querySelector('#shared').textContent.includes('ended')", what="the links have ended")
+
+    def compare(self):
+        """Two versions side by side, chosen with the keyboard."""
+        self.open(self.path + "/compare?left=1")
+        assert self.browser.run("return document.querySelectorAll('.two .card').length") == 14
+        self.shots("compare", self.path + "/compare?left=1")
+        self.browser.run("document.querySelector('select[name=right]').focus()")
+        self.browser.keys("1")
+        self.browser.run("document.querySelector('form button').focus()")
+        self.browser.keys("Enter")
+        self.browser.wait("return location.search === '?left=1&right=1' && !document.querySelector('h2 .badge')", what="no difference")
+
+    def batch(self):
+        """Two procedures from files become demonstrations; one that cannot be read is told."""
+        self.open("/batch")
+        rows = self.browser.run("return document.querySelectorAll('tbody tr').length")
+        self.browser.run("""
+            const files = new DataTransfer();
+            arguments[0].forEach(([name, text]) => files.items.add(new File([text], name)));
+            document.querySelector('#files').files = files.files; document.querySelector('#make-all').focus();""",
+            [["tacos.txt", RECIPE], ["salsa.txt", LISTED]])
+        self.browser.keys("Enter")
+        self.browser.wait(f"return document.querySelectorAll('tbody tr').length === {rows + 2} && !document.querySelector('tr[data-live]')", 120, "both are found")
+        self.shots("batch", "/batch")
+        self.browser.run("""
+            const files = new DataTransfer(); files.items.add(new File([''], 'empty.txt'));
+            document.querySelector('#files').files = files.files; document.querySelector('#make-all').focus();""")
+        self.browser.keys("Enter")
+        self.browser.wait("return document.querySelector('#batch-failed').textContent.includes('empty.txt')", what="what failed is told")
+        assert any("422" in c or "400" in c for c in self.browser.complaints()), "the refusal"
+
     def rate(self, name, pick):
         self.open("/study")
         self.browser.type("#rater", name)
@@ -370,7 +440,7 @@ def main():
     out = arguments.out.resolve()
     out.mkdir(parents=True, exist_ok=True)
     axe = arguments.axe.read_text() if arguments.axe else None
-    views = arguments.only.split(",") if arguments.only else ["library", "reading", "new", "watch", "changes", "keyboard", "export", "study"]
+    views = arguments.only.split(",") if arguments.only else ["library", "reading", "new", "watch", "changes", "keyboard", "export", "sound", "share", "compare", "batch", "study"]
     site = Site(arguments.stitch, out, arguments.library, "study" in views)
     browser = Browser()
     checks = Checks(site, browser, out, axe)

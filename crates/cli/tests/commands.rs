@@ -164,6 +164,12 @@ fn messages_say_what_to_do_next() {
     assert_snapshot!("odd_crossfade", said(&["make", "soup.txt", "--crossfade", "9"], 2));
     assert_snapshot!("unknown_model", said(&["models", "pull", "nonsense"], 1));
     assert_snapshot!("unknown_encoder", said(&["index", "videos", "--encoder", "psychic"], 1));
+    for (option, wrong, allowed) in
+        [("--aspect", "sideways", "follow"), ("--overlays", "burn", "cover")]
+    {
+        let said = said(&["make", "soup.txt", option, wrong], 2);
+        assert!(said.contains(allowed), "{said}");
+    }
     home.run(&["index", "videos"]).success();
     assert_snapshot!("no_such_video", said(&["library", "show", "nothing.mp4"], 1));
     assert_snapshot!("no_source", said(&["make", "soup.txt", "--only", "nobody"], 1));

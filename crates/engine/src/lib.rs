@@ -11,6 +11,7 @@ pub mod files;
 pub mod fonts;
 pub mod media;
 pub mod footage;
+pub mod overlay;
 pub mod lexicon;
 pub mod transcript;
 pub mod recipe;

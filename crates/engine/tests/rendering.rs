@@ -302,3 +302,24 @@ fn what_cannot_be_rendered_says_why() {
         assert!(!room.out().exists());
     }
 }
+
+/// A white square wanders over a black picture: the upright crop has it in every frame.
+#[test]
+fn a_crop_that_follows_keeps_what_moves_inside() {
+    let room = Room::new();
+    let source = room.path().join("square.mp4");
+    let picture = "color=c=black:s=320x180:r=25:d=6[b];color=c=white:s=36x36:r=25:d=6[s];\
+                   [b][s]overlay=x='142+110*sin(t)':y=72";
+    ffmpeg(&["-f", "lavfi", "-i", picture], &source);
+    let steps = vec![("step", Some(choice(&source, 0, 6000)))];
+    let size = Some((90, 160));
+    let bright = |aspect: Aspect, crossfade_ms: u64| {
+        let twice = [steps.clone(), steps.clone()].concat();
+        let options = RenderOptions { size, aspect, crossfade_ms, ..small() };
+        room.render(&demonstration(twice), &options);
+        room.colours().iter().filter(|colour| colour[1] > 10).count()
+    };
+    let all = bright(Aspect::Follow, 0);
+    assert!(all == 300 && bright(Aspect::Follow, 400) == 290, "{all} of 300 frames show it");
+    assert!(bright(Aspect::Crop, 0) < 200, "the middle does not");
+}

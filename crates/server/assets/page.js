@@ -611,8 +611,9 @@ function setUpDemonstration() {
     const form = new FormData(event.target);
     const [width, height] = form.get('size') ? form.get('size').split('x').map(Number) : [null, null];
     const options = {
-      captions: form.get('captions'), shape: form.get('shape'), width, height, crossfade_ms: Number(form.get('crossfade_ms')),
+      captions: form.get('captions'), shape: form.get('shape'), overlays: form.get('overlays'), width, height, crossfade_ms: Number(form.get('crossfade_ms')),
       title_card: form.has('title_card'), gap_cards: form.has('gap_cards'),
+      voice: form.get('voice') || null, source_sound: form.get('source_sound'), music: form.get('music') || null,
     };
     const job = await withToast(request('POST', `/api/demonstrations/${id}/renders`, options));
     if (job) refreshRendered();
@@ -687,6 +688,46 @@ function setUpStudy() {
   });
 }
 
+// ---- many procedures at once ----------------------------------------------------------------
+
+function setUpBatch() {
+  const note = (text) => { $('#batch-note').textContent = text; };
+  const each = async (all, what, work) => {
+    const failed = [];
+    for (const [i, one] of all.entries()) {
+      note(`${what} ${i + 1} of ${all.length}`);
+      try { await work(one); } catch (error) { failed.push(`${one.name || one}: ${error.message}`); }
+    }
+    return failed;
+  };
+  // What failed stays on the page; else the table is shown anew.
+  const end = (failed) => {
+    if (!failed.length) { location.reload(); return; }
+    note(`${countOf(failed.length, 'procedure')} failed`);
+    $('#batch-failed').replaceChildren(...failed.map((text) => Object.assign(document.createElement('li'), { textContent: text })));
+  };
+  Object.assign(actions, {
+    'make-all': async () => {
+      const files = [...$('#files').files];
+      if (!files.length) { note('Choose files first.'); return; }
+      end(await each(files, 'Reading', async (file) => {
+        const { title, steps } = await request('POST', `/api/procedures/read?name=${encodeURIComponent(file.name)}`, file, 'application/octet-stream');
+        await request('POST', '/api/demonstrations', { procedure: { title, steps } });
+      }));
+    },
+    'render-all': async () => {
+      const rows = $$('tr[data-render]').map((row) => row.dataset.render);
+      end(await each(rows, 'Starting', (id) => request('POST', `/api/demonstrations/${id}/renders`, {})));
+    },
+  });
+  // Jobs of a kind run in order, so the table is shown anew when the newest has ended.
+  const live = $$('tr[data-live]').map((row) => Number(row.dataset.live));
+  if (live.length) {
+    note(`${countOf(live.length, 'job')} not done yet`);
+    follow(Math.max(...live), () => {}, () => location.reload());
+  }
+}
+
 // ---- all pages ------------------------------------------------------------------------
 
 const keys = { '?': () => $('#keys').showModal(), '/': () => $('#q')?.focus() };
@@ -727,6 +768,7 @@ document.addEventListener('error', (event) => { if (event.target.tagName === 'IM
 
 if ($('#q')) setUpLibrary();
 if ($('#edit')) setUpNew();
+if ($('#batch')) setUpBatch();
 if ($('#demo')) setUpDemonstration();
 if ($('#begin') || $('#pair')) setUpStudy();
 const finding = $('#finding');

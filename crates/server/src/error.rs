@@ -17,6 +17,7 @@ use stitch_engine::media::MediaError;
 use stitch_engine::options::OptionError;
 use stitch_engine::recipe::RecipeError;
 use stitch_engine::render::RenderError;
+use stitch_engine::voice::VoiceError;
 use utoipa::ToSchema;
 
 /// Why the server or a study cannot be opened.
@@ -183,7 +184,7 @@ macro_rules! status_of {
     };
 }
 
-status_of!(invalid: IndexError, OptionError, PreferenceError, ProcedureError, RecipeError);
+status_of!(invalid: IndexError, OptionError, PreferenceError, ProcedureError, RecipeError, VoiceError);
 status_of!(internal: ExportError, FileError, std::io::Error);
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ pub mod jobs;
 pub mod demonstrations;
 pub mod study;
 pub mod state;
+pub mod soundtrack;
 pub mod shares;
 pub mod wire;
 pub mod editor;

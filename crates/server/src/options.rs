@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stitch_engine::demonstrate::{Options, Preference, SourceFilter};
-use stitch_engine::render::{Aspect, Captions, RenderOptions};
+use stitch_engine::render::{Aspect, Captions, Overlays, RenderOptions, Soundtrack, SourceSound};
 use utoipa::ToSchema;
 
 use crate::error::{ApiError, Result};
@@ -90,6 +90,11 @@ pub struct VideoOptions {
     #[schema(value_type = String, pattern = "^(blur|fit|crop|follow)$")]
     #[schemars(with = "String")]
     pub shape: Aspect,
+    /// What happens to subtitles and watermarks in the pictures of the sources: they stay (`keep`), are cut off with
+    /// their side of the picture (`crop`), or painted over (`cover`)
+    #[schema(value_type = String, pattern = "^(keep|crop|cover)$")]
+    #[schemars(with = "String")]
+    pub overlays: Overlays,
     /// How step texts are shown: as a subtitle track (`soft`), drawn into the picture (`burnt`), or not (`none`)
     #[schema(value_type = String, pattern = "^(soft|burnt|none)$")]
     #[schemars(with = "String")]
@@ -101,6 +106,16 @@ pub struct VideoOptions {
     pub title_card: bool,
     /// Whether a gap is shown as a card with the step's text
     pub gap_cards: bool,
+    /// A voice of espeak-ng that reads the steps, as `en-us`
+    #[schema(pattern = "^[A-Za-z0-9_+-]{1,40}$")]
+    pub voice: Option<String>,
+    /// The clips' own sound: quieter while the voice speaks (`duck`), not heard (`off`), or as loud as it (`full`)
+    #[schema(value_type = String, pattern = "^(duck|off|full)$")]
+    #[schemars(with = "String")]
+    pub source_sound: SourceSound,
+    /// A file of the server's folder of music, by name, that is played under everything
+    #[schema(max_length = 255)]
+    pub music: Option<String>,
 }
 
 impl Default for VideoOptions {
@@ -109,10 +124,14 @@ impl Default for VideoOptions {
             width: None,
             height: None,
             shape: Aspect::Blur,
+            overlays: Overlays::Keep,
             captions: Captions::Soft,
             crossfade_ms: 0,
             title_card: false,
             gap_cards: true,
+            voice: None,
+            source_sound: SourceSound::Duck,
+            music: None,
         }
     }
 }
@@ -122,6 +141,13 @@ impl VideoOptions {
         if self.width.is_some() != self.height.is_some() {
             return Err(ApiError::invalid("give both width and height, or neither"));
         }
+        let is_voice = |name: &String| {
+            (1..=40).contains(&name.len())
+                && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"_+-".contains(&b))
+        };
+        if !self.voice.as_ref().is_none_or(is_voice) {
+            return Err(ApiError::invalid("a voice is a name of espeak-ng, as en-us"));
+        }
         Ok(self.render_options().validate()?)
     }
 
@@ -130,10 +156,12 @@ impl VideoOptions {
         RenderOptions {
             size: self.width.zip(self.height),
             aspect: self.shape,
+            overlays: self.overlays,
             captions: self.captions,
             crossfade_ms: self.crossfade_ms,
             title_card: self.title_card,
             gap_cards: self.gap_cards,
+            soundtrack: Soundtrack { source: self.source_sound, ..Soundtrack::default() },
             ..RenderOptions::default()
         }
     }

@@ -37,6 +37,8 @@ pub struct Settings {
     pub token: Option<String>,
     /// Videos may be added from these folders, from those of the library's videos, and everything below them.
     pub roots: Vec<PathBuf>,
+    /// A folder of music that may be played under videos.
+    pub music: Option<PathBuf>,
     /// The folder of a preference study.
     pub study: Option<PathBuf>,
     /// Jobs that may be queued or running.
@@ -56,6 +58,7 @@ impl Default for Settings {
             hosts: ["127.0.0.1", "localhost", "[::1]"].map(str::to_owned).to_vec(),
             token: None,
             roots: Vec::new(),
+            music: None,
             study: None,
             max_jobs: 100,
             render_budget: 10_000_000_000,

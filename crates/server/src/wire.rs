@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use stitch_engine::demonstrate::{self, Choice, Doubt, Place, Wish, doubts};
+use stitch_engine::demonstrate::{self, Choice, Confidence, Doubt, Place, Wish, doubts};
 use utoipa::ToSchema;
 
 use crate::demonstrations::{Record, Revision};
@@ -118,6 +118,15 @@ pub struct StepView {
     /// What it asks for, where its own words do not say it
     #[serde(skip_serializing_if = "Option::is_none")]
     pub understood: Option<String>,
+    /// When it is to be done at all
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub condition: Option<String>,
+    /// When and how long
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub times: Vec<String>,
+    /// How sure the answer is: `shown`, `perhaps` or `not_shown`
+    #[schema(value_type = String, pattern = "^(shown|perhaps|not_shown)$")]
+    pub confidence: Confidence,
     /// None is a gap
     pub chosen: Option<ClipView>,
     /// The clips that are played, in order: the chosen one, and those that show other actions of the step
@@ -181,6 +190,9 @@ impl DemonstrationView {
             StepView {
                 text: step.text.clone(),
                 understood: step.understood.clone(),
+                condition: step.condition.clone(),
+                times: step.times.clone(),
+                confidence: step.confidence,
                 chosen: step.chosen.as_ref().map(ClipView::from),
                 clips: step.clips().into_iter().map(ClipView::from).collect(),
                 partly_shown: step.partly_shown(),

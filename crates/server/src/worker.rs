@@ -5,7 +5,7 @@ use std::thread::JoinHandle;
 
 use stitch_engine::index::{Indexer, Report};
 use stitch_engine::progress::Progress;
-use stitch_engine::render;
+use stitch_engine::render::{self, overlays::find_overlays};
 
 use crate::database::to_name;
 use crate::demonstrations;
@@ -13,6 +13,7 @@ use crate::editor;
 use crate::error::{ApiError, Result};
 use crate::jobs::{JobKind, JobProgress, JobStatus, Task};
 use crate::options::VideoOptions;
+use crate::soundtrack::prepared;
 use crate::state::{SharedState, State};
 
 /// Starts the threads; they end after [`crate::jobs::JobQueue::stop`].
@@ -99,9 +100,10 @@ fn render(
 ) -> Result<()> {
     let found = demonstrations::revision(&state.database, id, revision)?;
     let demonstration = found.ok_or_else(|| ApiError::not_found("demonstration"))?.answer;
+    let (mut demonstration, options) = prepared(state, demonstration, options, progress)?;
     let (file, cuts) = (state.render_file(job), state.cuts_folder());
-    let rendered =
-        render::render(&demonstration, &options.render_options(), &file, &cuts, progress);
+    find_overlays(&mut demonstration, options.overlays, &cuts, progress)?;
+    let rendered = render::render(&demonstration, &options, &file, &cuts, progress);
     state.keep_render_budget();
     rendered?;
     Ok(())

@@ -18,7 +18,7 @@ use stitch_engine::media::VideoEncoder;
 use stitch_engine::progress::Progress;
 use stitch_engine::recipe::Reading;
 use stitch_engine::recipe::clauses::{self, StepParts};
-use stitch_engine::render::{Aspect, Captions, RenderOptions};
+use stitch_engine::render::{Aspect, Captions, Overlays, RenderOptions};
 use stitch_engine::scorers::SCORERS;
 use stitch_engine::summarise::chat::Chat;
 use stitch_engine::understand::{Translated, in_context, translate};
@@ -121,6 +121,9 @@ struct VideoArguments {
     /// How clips of another aspect ratio are fitted
     #[arg(long, value_parser = choice(&ASPECTS), default_value = "blur")]
     aspect: Aspect,
+    /// What happens to subtitles and watermarks in the pictures of the sources
+    #[arg(long, value_parser = choice(&OVERLAYS), default_value = "keep")]
+    overlays: Overlays,
     /// How step texts are shown
     #[arg(long, value_parser = choice(&CAPTIONS), default_value = "soft")]
     captions: Captions,
@@ -149,6 +152,12 @@ const ASPECTS: Choices<Aspect, 4> = [
     ("crop", "Fill the frame and crop the rest", Aspect::Crop),
     ("follow", "The same, and the crop follows hands and what they move", Aspect::Follow),
     ("blur", "The whole picture on a blurred copy of itself", Aspect::Blur),
+];
+
+const OVERLAYS: Choices<Overlays, 3> = [
+    ("keep", "They are told of and stay", Overlays::Keep),
+    ("crop", "Cut off with their side of the picture", Overlays::Crop),
+    ("cover", "Painted over with their surroundings", Overlays::Cover),
 ];
 
 const CAPTIONS: Choices<Captions, 3> = [
@@ -276,8 +285,8 @@ impl SearchArguments {
 
 impl VideoArguments {
     fn options(&self) -> RenderOptions {
-        let Self { size, aspect, captions, crossfade: crossfade_ms, .. } = *self;
-        RenderOptions { size, aspect, captions, crossfade_ms, ..RenderOptions::default() }
+        let Self { size, aspect, overlays, captions, crossfade: crossfade_ms, .. } = *self;
+        RenderOptions { size, aspect, overlays, captions, crossfade_ms, ..RenderOptions::default() }
     }
 }
 

@@ -53,6 +53,9 @@ pub struct ServedArguments {
     /// The size of rendered videos and cuts, in gigabytes, beyond which the least recently used are removed
     #[arg(long, value_name = "GB", default_value_t = 10)]
     render_budget: u32,
+    /// A folder of music that may be played under videos
+    #[arg(long, value_name = "DIR")]
+    music: Option<PathBuf>,
     /// The encoder of a new library: mini, narration, or the folder of a model
     #[arg(long, env = "STITCH_ENCODER", value_name = "NAME")]
     encoder: Option<String>,
@@ -128,7 +131,8 @@ impl ServeArguments {
 impl ServedArguments {
     pub fn settings(&self) -> Settings {
         let render_budget = u64::from(self.render_budget) * 1_000_000_000;
-        Settings { roots: self.root.clone(), render_budget, ..Settings::default() }
+        let (roots, music) = (self.root.clone(), self.music.clone());
+        Settings { roots, music, render_budget, ..Settings::default() }
     }
 
     /// Opens the library and loads the models; a library that does not exist is created empty.

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use stitch_core::format::{count, percent};
 
+use crate::overlay::Overlay;
 use crate::transcript::Sentence;
 
 /// The answer to a procedure.
@@ -265,6 +266,9 @@ pub struct Source {
     /// What generated it, in words, where it is no video of the library but fills a gap.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub generated: Option<String>,
+    /// Subtitles and watermarks in its picture, where somebody looked for them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub overlays: Vec<Overlay>,
 }
 
 /// A stretch of a video in milliseconds.

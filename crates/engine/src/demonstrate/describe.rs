@@ -237,6 +237,7 @@ impl Clerk<'_> {
             url: record.video.url.clone(),
             licence: record.video.licence.clone(),
             generated: None,
+            overlays: Vec::new(),
         })
     }
 

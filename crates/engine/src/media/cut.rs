@@ -37,6 +37,60 @@ pub enum Aspect {
     Blur,
 }
 
+/// A part of a picture, in shares of its width and height.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Area {
+    pub left: f64,
+    pub top: f64,
+    pub right: f64,
+    pub bottom: f64,
+}
+
+/// What is done to a picture before anything else.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Cleaning {
+    /// The part that is used; all of it without one.
+    pub kept: Option<Area>,
+    /// Painted over with their surroundings.
+    pub covered: Vec<Area>,
+}
+
+impl Cleaning {
+    /// As filters, each with its comma.
+    pub fn filters(&self, probe: &Probe) -> String {
+        let (width, height) = (probe.width, probe.height);
+        let cover = |area: &Area| {
+            // The surroundings must be in the picture.
+            let at = |share: f64, side: u32| {
+                (share * f64::from(side)).min(f64::from(side) - 2.0).max(1.0) as u32
+            };
+            let (x, y) = (at(area.left, width), at(area.top, height));
+            let (to_x, to_y) =
+                (at(area.right, width).max(x + 1), at(area.bottom, height).max(y + 1));
+            format!("delogo=x={x}:y={y}:w={}:h={},", to_x - x, to_y - y)
+        };
+        let keep = |Area { left, top, right, bottom }: Area| {
+            let (width, height) = (right - left, bottom - top);
+            format!("crop=iw*{width:.4}:ih*{height:.4}:iw*{left:.4}:ih*{top:.4},")
+        };
+        let covered: String = self.covered.iter().map(cover).collect();
+        let square = if covered.is_empty() {
+            String::new()
+        } else {
+            format!("scale={width}:{height},setsar=1,")
+        };
+        format!("{square}{covered}{}", self.kept.map(keep).unwrap_or_default())
+    }
+
+    /// The size of what is used.
+    pub fn size(&self, probe: &Probe) -> (u32, u32) {
+        let side = |length: u32, share: f64| ((f64::from(length) * share).round() as u32).max(1);
+        self.kept.map_or((probe.width, probe.height), |Area { left, top, right, bottom }| {
+            (side(probe.width, right - left), side(probe.height, bottom - top))
+        })
+    }
+}
+
 /// What a layer shows.
 #[derive(Clone, Copy, Debug)]
 pub enum Content<'a> {
@@ -55,6 +109,7 @@ pub struct Layer<'a> {
     /// For [`Aspect::Follow`]: where the crop stands in the room that it has, 0 to 1, as an expression of the frame
     /// number `n`; in the middle without it.
     pub crop_at: Option<String>,
+    pub cleaning: Cleaning,
 }
 
 /// One layer, or two that fade into each other over the whole part.
@@ -148,31 +203,33 @@ fn chain(i: usize, layer: &Layer, frames: u64, canvas: Canvas, aspect: Aspect) -
     match layer.content {
         Content::Colour(_) => format!("[{i}:v]{end}"),
         Content::Video { probe, speed, .. } => {
-            let crop_at = layer.crop_at.as_deref().unwrap_or("0.5");
-            let shape = shape(i, probe, canvas, aspect, crop_at);
+            let clean = layer.cleaning.filters(probe);
+            let shape = shape(i, layer, probe, canvas, aspect);
             let time = format!("setpts=PTS/{speed:.6},fps={fps}:start_time=0:round=near");
-            format!("[{i}:V:0]{time},{shape},{end}")
+            format!("[{i}:V:0]{time},{clean}{shape},{end}")
         }
     }
 }
 
 /// The filters that bring a picture to the size of the canvas.
-fn shape(i: usize, probe: &Probe, canvas: Canvas, aspect: Aspect, crop_at: &str) -> String {
+fn shape(i: usize, layer: &Layer, probe: &Probe, canvas: Canvas, aspect: Aspect) -> String {
     let Canvas { width, height, .. } = canvas;
+    let size = layer.cleaning.size(probe);
     let from = matrix(probe);
     let first = format!("flags=bicubic:in_color_matrix={from}:out_color_matrix=bt709:out_range=tv");
     let scaled = |(w, h): (u32, u32)| format!("scale={w}:{h}:{first},setsar=1");
-    let inside = inside(probe, canvas);
+    let inside = inside(size, canvas);
     if inside == (width, height) {
         return scaled(inside);
     }
-    let (across, down) = crop_shares(probe, canvas);
+    let (across, down) = crop_shares(size, canvas);
     let middle = format!("crop=w=iw*{across:.6}:h=ih*{down:.6}");
     match aspect {
         Aspect::Fit => format!("{},pad={width}:{height}:-1:-1:color=black", scaled(inside)),
         Aspect::Crop => format!("{middle},{}", scaled((width, height))),
         Aspect::Follow => {
             let cover = |side: u32, share: f64| nearest_even(f64::from(side) / share);
+            let crop_at = layer.crop_at.as_deref().unwrap_or("0.5");
             // In 4:4:4 the crop moves by single pixels, after scaling by those of the result.
             format!(
                 "{},format=yuv444p,crop={width}:{height}:x='(iw-ow)*{crop_at}':y='(ih-oh)*{crop_at}'",
@@ -207,15 +264,15 @@ fn matrix(probe: &Probe) -> &'static str {
 
 /// How much wider the video's shape is than the canvas's. A difference of one in fifty is
 /// stretched away: bars that thin look like a mistake.
-fn wider(probe: &Probe, canvas: Canvas) -> f64 {
-    let own = f64::from(probe.width) / f64::from(probe.height);
+fn wider((width, height): (u32, u32), canvas: Canvas) -> f64 {
+    let own = f64::from(width) / f64::from(height);
     let ratio = own * f64::from(canvas.height) / f64::from(canvas.width);
     if (ratio - 1.0).abs() < 0.02 { 1.0 } else { ratio }
 }
 
 /// The largest size of the video's shape inside the canvas.
-fn inside(probe: &Probe, canvas: Canvas) -> (u32, u32) {
-    let wider = wider(probe, canvas);
+fn inside(size: (u32, u32), canvas: Canvas) -> (u32, u32) {
+    let wider = wider(size, canvas);
     let (width, height) = (f64::from(canvas.width), f64::from(canvas.height));
     if wider > 1.0 {
         (canvas.width, nearest_even(height / wider))
@@ -225,8 +282,8 @@ fn inside(probe: &Probe, canvas: Canvas) -> (u32, u32) {
 }
 
 /// The share of the video's width and height that has the canvas's shape.
-pub fn crop_shares(probe: &Probe, canvas: Canvas) -> (f64, f64) {
-    let wider = wider(probe, canvas);
+pub fn crop_shares(size: (u32, u32), canvas: Canvas) -> (f64, f64) {
+    let wider = wider(size, canvas);
     ((1.0 / wider).min(1.0), wider.min(1.0))
 }
 
@@ -287,10 +344,24 @@ mod tests {
             ((1, 4000), (2, 720), (1.0, 9.0 / 64000.0)),
         ];
         for ((width, height), fits, covers) in table {
-            let probe = probe(width, height);
-            assert_eq!(inside(&probe, canvas), fits, "{width}x{height}");
-            let (across, down) = crop_shares(&probe, canvas);
+            let size = (width, height);
+            assert_eq!(inside(size, canvas), fits, "{width}x{height}");
+            let (across, down) = crop_shares(size, canvas);
             assert!((across - covers.0).abs() + (down - covers.1).abs() < 1e-9, "{width}x{height}");
         }
+    }
+
+    #[test]
+    fn what_is_covered_lies_inside_and_what_is_kept_has_its_size() {
+        let probe = probe(640, 360);
+        let corner = Area { left: 0.8, top: 0.0, right: 1.0, bottom: 0.1 };
+        let cover = Cleaning { covered: vec![corner], kept: None };
+        let filters = "scale=640:360,setsar=1,delogo=x=512:y=1:w=126:h=35,";
+        assert_eq!((cover.filters(&probe).as_str(), cover.size(&probe)), (filters, (640, 360)));
+        let kept = Area { left: 0.0, top: 0.1, right: 1.0, bottom: 1.0 };
+        let crop = Cleaning { covered: Vec::new(), kept: Some(kept) };
+        let filters = "crop=iw*1.0000:ih*0.9000:iw*0.0000:ih*0.1000,";
+        assert_eq!((crop.filters(&probe).as_str(), crop.size(&probe)), (filters, (640, 324)));
+        assert_eq!(Cleaning::default().filters(&probe), "");
     }
 }

@@ -137,8 +137,10 @@ pub fn thumbnail(path: &Path, at_ms: u64, width: u32, progress: &dyn Progress) -
 }
 
 /// Which grey frames of a stretch of a video are decoded.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct GreySampling {
+    /// Filters that come first, each with its comma.
+    pub filters: String,
     pub from_s: f64,
     /// At this many times the speed.
     pub speed: f64,
@@ -155,10 +157,11 @@ pub fn grey_frames(
     sampling: &GreySampling,
     progress: &dyn Progress,
 ) -> Result<Vec<Vec<u8>>> {
-    let GreySampling { from_s, speed, seconds, rate, width, height } = *sampling;
+    let GreySampling { ref filters, from_s, speed, seconds, rate, width, height } = *sampling;
     let read = format!("{:.6}", seconds * speed);
     let filters = format!(
-        "setpts=PTS/{speed:.6},fps={rate}:start_time=0:round=near,scale={width}:{height}:flags=area"
+        "setpts=PTS/{speed:.6},fps={rate}:start_time=0:round=near,{filters}\
+         scale={width}:{height}:flags=area"
     );
     let task = Task::ffmpeg().args(["-threads", "1", "-ss", &format!("{from_s:.6}"), "-t", &read]);
     let task = task.input(path).args(["-map", "0:V:0", "-vf", &filters]);

@@ -15,7 +15,7 @@ const VERSION: &str = "stitch render 2";
 /// Unfinished files of a killed run are removed once they are this old.
 const MAX_UNFINISHED_AGE: Duration = Duration::from_secs(24 * 3600);
 
-/// The cache folder: `fonts`, `pieces` (video) and `sound`.
+/// The cache folder: `fonts`, `overlays` of sources, `pieces` (video) and `sound`.
 pub struct Cache {
     pub folder: PathBuf,
 }
@@ -24,7 +24,7 @@ impl Cache {
     /// Opens the folder, creates what is missing, and removes old unfinished files.
     pub fn open(folder: &Path) -> Result<Self, FileError> {
         let folder = std::path::absolute(folder).map_err(FileError::at(folder))?;
-        for name in ["fonts", "pieces", "sound"] {
+        for name in ["fonts", "overlays", "pieces", "sound"] {
             let path = folder.join(name);
             fs::create_dir_all(&path).map_err(FileError::at(&path))?;
         }
@@ -49,6 +49,10 @@ impl Cache {
         self.folder.join("sound").join(format!("{key}.s16"))
     }
 
+    pub fn overlays(&self, key: &str) -> PathBuf {
+        self.folder.join("overlays").join(format!("{key}.json"))
+    }
+
     /// Failing to remove a file harms nothing.
     fn sweep(&self) {
         let Ok(entries) = fs::read_dir(&self.folder) else { return };
@@ -69,7 +73,8 @@ const IN_USE: Duration = Duration::from_secs(3600);
 /// Removes the least recently used cuts, thumbnails and `videos` until they have at most `budget` bytes together, but
 /// nothing that may be in use; returns what it removed.
 pub fn evict(cuts: &Path, videos: &Path, budget: u64) -> Vec<PathBuf> {
-    let folders = ["pieces", "sound", "thumbnails", "voice"].map(|name| cuts.join(name));
+    let folders =
+        ["overlays", "pieces", "sound", "thumbnails", "voice"].map(|name| cuts.join(name));
     let entries =
         folders.iter().map(PathBuf::as_path).chain([videos]).filter_map(|f| fs::read_dir(f).ok());
     let mut files: Vec<(SystemTime, u64, PathBuf)> = entries

@@ -14,11 +14,12 @@ pub mod mix;
 pub mod text;
 pub mod cards;
 pub mod cache;
+pub mod overlays;
 pub mod parts;
 
 use std::path::{Path, PathBuf};
 
-pub use options::{Aspect, Canvas, Captions, RenderOptions, Soundtrack, SourceSound};
+pub use options::{Aspect, Canvas, Captions, Overlays, RenderOptions, Soundtrack, SourceSound};
 pub use plan::{Entry, Plan, Shown};
 
 use crate::demonstrate::Demonstration;

@@ -31,6 +31,18 @@ pub enum SourceSound {
     Full,
 }
 
+/// What happens to subtitles and watermarks in the pictures of the sources.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Overlays {
+    #[default]
+    Keep,
+    /// Cut off with the side of the picture that they are at; covered where more than a third would be lost.
+    Crop,
+    /// Painted over with their surroundings.
+    Cover,
+}
+
 /// What is heard.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Soundtrack {
@@ -56,6 +68,7 @@ pub struct RenderOptions {
     /// 24, 25, 30, 50 and 60 is used.
     pub fps: Option<u32>,
     pub aspect: Aspect,
+    pub overlays: Overlays,
     pub captions: Captions,
     /// How long one clip fades into the next, in milliseconds; 0 cuts.
     pub crossfade_ms: u64,
@@ -72,6 +85,7 @@ impl Default for RenderOptions {
             size: None,
             fps: None,
             aspect: Aspect::Fit,
+            overlays: Overlays::Keep,
             captions: Captions::Soft,
             crossfade_ms: 0,
             gap_cards: true,

@@ -9,6 +9,7 @@ use super::cache::{Cache, identity, key};
 use super::cues::caption_lines;
 use super::follow::{self, CropShare, GreyFrames, follow};
 use super::options::{Aspect, Captions, RenderOptions};
+use super::overlays::cleaning;
 use super::plan::{Entry, Plan, Shown};
 use super::sound::{AudioCut, level};
 use super::{RenderError, Result, cards};
@@ -16,7 +17,7 @@ use crate::demonstrate::{Choice, Demonstration};
 use crate::files::{FileError, mark_used, persist, temporary, write_whole};
 use crate::media::Program;
 use crate::media::audio::{RATE, duration_ms};
-use crate::media::cut::{Content, Layer, VideoPart, crop_shares, encode_part};
+use crate::media::cut::{Cleaning, Content, Layer, VideoPart, crop_shares, encode_part};
 use crate::media::frames::{GreySampling, grey_frames};
 use crate::progress::Progress;
 
@@ -156,7 +157,8 @@ impl<'a> Renderer<'a> {
         };
         let (content, text) = (Content::Colour(cards::BACKGROUND), self.script(&card)?);
         let source = format!("card {:06x} {text}", cards::BACKGROUND);
-        let layer = Layer { content, text: Some(text), crop_at: None };
+        let cleaning = Cleaning::default();
+        let layer = Layer { content, text: Some(text), crop_at: None, cleaning };
         Ok(Scene { layer, caption: None, source })
     }
 
@@ -177,7 +179,9 @@ impl<'a> Renderer<'a> {
             // Where the crop stands depends on the whole clip.
             source.push_str(&format!(" {:?}", choice.cut));
         }
-        Ok(Scene { layer: Layer { content, text: None, crop_at: None }, caption, source })
+        let cleaning = cleaning(self.options.overlays, &choice.source.overlays);
+        source.push_str(&cleaning.filters(probe));
+        Ok(Scene { layer: Layer { content, text: None, crop_at: None, cleaning }, caption, source })
     }
 
     /// Where the crop stands from a position on; none for cards, and where nothing is cropped.
@@ -187,20 +191,21 @@ impl<'a> Renderer<'a> {
         let choice = self.choice(step, clip)?;
         let (path, canvas) = (&choice.source.path, self.plan.canvas);
         let probe = self.plan.sources.get(path).ok_or(RenderError::Nothing)?;
-        let Some(crop) = CropShare::of(crop_shares(probe, canvas)) else { return Ok(None) };
-        let side = |length: u32| {
-            let longer = probe.width.max(probe.height);
-            (length * follow::SIDE).div_ceil(longer).max(2)
-        };
+        let cleaning = cleaning(self.options.overlays, &choice.source.overlays);
+        let size = cleaning.size(probe);
+        let Some(crop) = CropShare::of(crop_shares(size, canvas)) else { return Ok(None) };
+        let side = |length: u32| (length * follow::SIDE).div_ceil(size.0.max(size.1)).max(2);
         let sampling = GreySampling {
+            filters: cleaning.filters(probe),
             from_s: from_s(choice, 0, canvas.fps),
             speed: choice.speed,
             seconds: entry.frames as f64 / f64::from(canvas.fps),
             rate: follow::RATE,
-            width: side(probe.width),
-            height: side(probe.height),
+            width: side(size.0),
+            height: side(size.1),
         };
-        let frames = grey_frames(path, &sampling, progress)?;
+        let mut frames = grey_frames(path, &sampling, progress)?;
+        frames.truncate((sampling.seconds * f64::from(follow::RATE)) as usize + 1);
         let (width, height) = (sampling.width as usize, sampling.height as usize);
         let path = follow(&GreyFrames { width, height, frames }, crop);
         Ok(Some(path.expression(position.frame, canvas.fps)))

@@ -20,6 +20,7 @@ use crate::error::{ApiError, BodyErrors, NotFound, Result};
 use crate::jobs::{Job, JobKind, Task};
 use crate::options::{SearchOptions, VideoOptions};
 use crate::shares;
+use crate::soundtrack::{music_file, prepared};
 use crate::state::{SharedState, State as Server};
 use crate::wire::{Change, DemonstrationView};
 
@@ -139,6 +140,7 @@ pub async fn render(
 
 pub fn enqueue_render(state: &Server, id: i64, options: VideoOptions) -> Result<Job> {
     options.validate()?;
+    music_file(state, &options)?;
     let revision = demonstrations::current(&state.database, id)?.1.number;
     state.jobs.enqueue(&Task::Render { demonstration: id, revision, options })
 }
@@ -165,12 +167,13 @@ pub async fn export(
 pub async fn export_text(state: &SharedState, id: i64, format: &'static Format) -> Result<String> {
     let server = state.clone();
     let write = move || {
-        let demonstration = &demonstrations::current(&server.database, id)?.1.answer;
+        let answer = demonstrations::current(&server.database, id)?.1.answer;
         let options = last_render_options(&server, id)?;
-        let plan = Plan::new(demonstration, &options.render_options(), &Silent)?;
+        let (demonstration, options) = prepared(&server, answer, &options, &Silent)?;
+        let plan = Plan::new(&demonstration, &options, &Silent)?;
         let (video, cache) = (format!("demonstration-{id}.mp4"), server.cuts_folder());
         let export = Export {
-            demonstration,
+            demonstration: &demonstration,
             plan: &plan,
             handles_ms: 0,
             video: &video,

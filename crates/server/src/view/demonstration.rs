@@ -2,6 +2,7 @@
 
 use maud::{Markup, html};
 use stitch_core::format::{clock, count, percent};
+use stitch_engine::demonstrate::Confidence;
 use stitch_engine::export::FORMATS;
 
 use super::layout::{NavItem, icon, page, source_colour, thumbnail};
@@ -10,6 +11,7 @@ use crate::demonstrations::{self, Record};
 use crate::editor;
 use crate::error::ApiError;
 use crate::jobs::{Job, JobKind, JobStatus, Task};
+use crate::soundtrack::music;
 use crate::state::State;
 use crate::wire::{ClipRef, ClipView, DemonstrationView, StepView};
 
@@ -30,7 +32,7 @@ pub fn demonstration(state: &State, id: i64) -> Result<Markup, ApiError> {
         div #demo data-id=(id) {
             div #heading { (heading(&record, &view)) }
             div.demo-grid {
-                div.stage-column { (stage(&view)) (export(&view, render.as_ref())) }
+                div.stage-column { (stage(&view)) (export(state, &view, render.as_ref())) }
                 section aria-labelledby="steps-title" {
                     h2.hidden #steps-title { "Steps" }
                     ol.steps #steps { (steps(&view)) }
@@ -197,6 +199,7 @@ fn card(sources: &[u32], number: usize, step: &StepView) -> Markup {
                 div.words {
                     p.number {
                         span { "Step " (number + 1) }
+                        (confidence(step.confidence))
                         @if step.locked { span.badge { (icon("lock")) "locked" } }
                         @if step.trimmed { span.badge { (icon("trim")) "trimmed" } }
                         @if step.source.is_some() { span.badge { (icon("source")) "this source only" } }
@@ -207,7 +210,9 @@ fn card(sources: &[u32], number: usize, step: &StepView) -> Markup {
                         }
                     }
                     h3.text dir="auto" { (step.text) }
-                    @if let Some(words) = &step.understood { p.soft { "→ " (words) } }
+                    @if let Some(words) = &step.understood { p.soft { "understood as: " (words) } }
+                    @if let Some(condition) = &step.condition { p.soft { "condition: " (condition) } }
+                    @if !step.times.is_empty() { p.soft { "time: " (step.times.join(", ")) } }
                     @for clip in &step.clips { (evidence(clip, place)) }
                     @if clip.is_none() { p.missing { "Nothing in the library shows this." } }
                     @if let Some(told) = &step.partly_shown { p.missing { (told) } }
@@ -337,7 +342,17 @@ fn alternatives(number: usize, step: &StepView) -> Markup {
     }
 }
 
-fn export(view: &DemonstrationView, render: Option<&Job>) -> Markup {
+/// How sure the answer is, in words; colour adds nothing.
+fn confidence(confidence: Confidence) -> Markup {
+    let (class, words) = match confidence {
+        Confidence::Shown => ("sure", "shown"),
+        Confidence::Perhaps => ("unsure", "perhaps shown"),
+        Confidence::NotShown => ("none", "not shown"),
+    };
+    html! { span.badge.(class) { (words) } }
+}
+
+fn export(state: &State, view: &DemonstrationView, render: Option<&Job>) -> Markup {
     html! {
         section.card.export aria-labelledby="export-title" {
             h2 #export-title { "Export" }
@@ -348,8 +363,17 @@ fn export(view: &DemonstrationView, render: Option<&Job>) -> Markup {
                     label { "Other aspect ratios" select name="shape" {
                         option value="blur" { "blurred background" } option value="fit" { "bars" } option value="crop" { "cropped" }
                         option value="follow" { "cropped to what moves" } } }
+                    label { "Subtitles and watermarks of sources" select name="overlays" {
+                        option value="keep" { "stay" } option value="crop" { "cropped" } option value="cover" { "painted over" } } }
                     label { "Size" select name="size" {
                         option value="" { "size of the sources" } option { "640x360" } option { "1280x720" } option { "1920x1080" } option { "720x1280" } option { "720x720" } } }
+                    label { "Narrator" select name="voice" {
+                        option value="" { "none" } option value="en-us" { "American English" } option value="en-gb" { "British English" }
+                        option value="de" { "German" } option value="es" { "Spanish" } option value="fr-fr" { "French" } } }
+                    label { "Sound of the clips" select name="source_sound" {
+                        option value="duck" { "quieter under the narrator" } option value="off" { "off" } option value="full" { "full" } } }
+                    label { "Music" select name="music" {
+                        option value="" { "none" } @for name in music(state) { option { (name) } } } }
                     label { "Crossfade, ms" input name="crossfade_ms" type="number" min="0" max="3000" step="100" value="0"; }
                     label.check { input name="title_card" type="checkbox"; " title card" }
                     label.check { input name="gap_cards" type="checkbox" checked; " show gaps as cards" }
@@ -390,6 +414,7 @@ pub fn rendered(view: &DemonstrationView, job: &Job) -> Markup {
                         button.quiet type="button" data-action="unshare" { "End all links" }
                     }
                     output #shared {}
+                    @for warning in &job.warnings { p.warning { (icon("warn")) (warning) } }
                 }
                 JobStatus::Failed | JobStatus::Cancelled => p.warning {
                     (icon("warn")) (job.message.as_deref().unwrap_or("The render was cancelled."))

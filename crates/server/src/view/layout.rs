@@ -29,6 +29,7 @@ pub static VERSION: LazyLock<String> = LazyLock::new(|| {
 pub enum NavItem {
     Library,
     New,
+    Batch,
     Study,
     StudyOnly,
     /// The page of a link leads nowhere else.
@@ -71,6 +72,7 @@ pub fn page(state: &State, current: NavItem, title: &str, content: &Markup) -> M
                         @if !for_rater {
                             a href="/" aria-current=[here(NavItem::Library)] { "Library" }
                             a href="/new" aria-current=[here(NavItem::New)] { "New" span.wide { " demonstration" } }
+                            a href="/batch" aria-current=[here(NavItem::Batch)] { "Batch" }
                         }
                         @if state.study.is_some() {
                             a href="/study" aria-current=[here(NavItem::Study)] { "Study" }

@@ -5,6 +5,7 @@ mod library;
 mod new;
 mod demonstration;
 mod compare;
+mod batch;
 mod shared;
 mod study;
 
@@ -39,6 +40,7 @@ pub fn routes(description: OpenApi) -> Router<SharedState> {
         .route("/", get(library))
         .route("/hits", get(search_results))
         .route("/new", get(new))
+        .route("/batch", get(batch))
         .route("/demonstrations/{id}", get(demonstration))
         .route("/demonstrations/{id}/compare", get(compare))
         .route("/demonstrations/{id}/changes", post(change))
@@ -99,6 +101,10 @@ async fn demonstration(
     id: Result<Path<i64>>,
 ) -> Response {
     page(state, access, |state| demonstration::demonstration(state, id?.0)).await
+}
+
+async fn batch(State(state): AppState, Extension(access): Visitor) -> Response {
+    page(state, access, batch::batch).await
 }
 
 async fn compare(

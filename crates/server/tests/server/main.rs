@@ -5,6 +5,7 @@ mod library;
 mod demonstrations;
 mod jobs;
 mod shares;
+mod videos;
 mod agents;
 mod hostile;
 mod limits;

@@ -57,20 +57,28 @@ pub fn round_light(centre: Point, radius: f32, inner: Colour, outer: Colour) -> 
     Ink::Radial { centre, radius, inner, outer }
 }
 
+/// Where things were drawn, in pixels; they may be outside the canvas.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Drawn {
+    /// The left and the right hand.
+    pub hands: [Option<Point>; 2],
+    /// What a step acts on.
+    pub subject: Option<Point>,
+}
+
 /// A brush on a canvas: where it stands, how opaque it paints, and what it may touch.
 pub struct Brush<'a> {
     canvas: &'a mut Pixmap,
     at: Transform,
     alpha: f32,
     mask: Option<Mask>,
-    /// Where hands were drawn, in pixels, by [`Hand`](super::hands::Hand).
-    pub(super) hands: [Option<Point>; 2],
+    pub(super) drawn: Drawn,
 }
 
 impl<'a> Brush<'a> {
     /// A brush in the canvas's own pixels moved by `at`.
     pub fn new(canvas: &'a mut Pixmap, at: Transform) -> Self {
-        Brush { canvas, at, alpha: 1.0, mask: None, hands: [None; 2] }
+        Brush { canvas, at, alpha: 1.0, mask: None, drawn: Drawn::default() }
     }
 
     /// A point in pixels.

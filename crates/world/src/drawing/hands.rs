@@ -93,7 +93,7 @@ pub fn grab(b: &mut Brush, look: &Look, hand: Hand, at: Point, axis: f32) {
 
 /// Draws the arm to `at` and returns the direction from the hand back to the elbow, in degrees.
 pub fn arm(b: &mut Brush, look: &Look, hand: Hand, at: Point) -> f32 {
-    b.hands[hand as usize] = Some(b.pixel(at));
+    b.drawn.hands[hand as usize] = Some(b.pixel(at));
     let root = hand.root(look);
     let elbow = elbow_of(look, hand, root, at);
     let back = direction(at, elbow);

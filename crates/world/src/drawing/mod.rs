@@ -32,6 +32,7 @@ mod title;
 mod things;
 mod actions;
 
+pub use brush::Drawn;
 pub use place::Place;
 
 use crate::vocabulary::Scene;
@@ -39,15 +40,15 @@ use brush::Brush;
 use tiny_skia::Pixmap;
 
 /// Draws a moment of a scene over the whole canvas: `progress` (0..=1) is how far the scene has come
-/// and `seconds` the time since it began. The same arguments give the same bytes. Returns where the left and the right
-/// hand are, in pixels, which may be outside the canvas.
+/// and `seconds` the time since it began. The same arguments give the same bytes. Returns where
+/// hands and the subject are.
 pub fn draw(
     place: &Place,
     scene: &Scene,
     progress: f32,
     seconds: f32,
     canvas: &mut Pixmap,
-) -> [Option<(f32, f32)>; 2] {
+) -> Drawn {
     let progress = progress.clamp(0.0, 1.0);
     let shift = place.camera_shift(camera_seed(scene), progress, seconds);
     place.draw_background(shift, canvas);
@@ -61,7 +62,7 @@ pub fn draw(
     if let Scene::Title { title, subtitle } = scene {
         title::draw(&mut brush, &place.look, title, subtitle, progress);
     }
-    brush.hands
+    brush.drawn
 }
 
 /// Scenes with different content are seen from different positions.

@@ -7,6 +7,7 @@ use stitch_engine::export::Files;
 use stitch_engine::fill::fill;
 use stitch_engine::progress::Progress;
 use stitch_engine::recipe::Reading;
+use stitch_engine::render::overlays::find_overlays;
 use stitch_engine::voice::{self, Narrator};
 
 use super::{ALL, MakeArguments, Request};
@@ -99,6 +100,9 @@ impl<'a> Maker<'a> {
         let mut options = self.request.render_options.clone();
         options.soundtrack.voice.clone_from(voice);
         let MakeArguments { with, no_video, handles, .. } = self.arguments;
+        if !no_video {
+            find_overlays(demonstration, options.overlays, &self.cuts, progress)?;
+        }
         let files = Files {
             demonstration,
             options: &options,

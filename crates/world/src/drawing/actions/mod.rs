@@ -121,6 +121,7 @@ pub fn draw(b: &mut Brush, look: &Look, action: &Action, progress: f32, seconds:
     let moment = Moment { look, action, progress, seconds };
     let kind = moment.subject().kind;
     in_action_space(b, look, |b| {
+        b.drawn.subject = Some(b.pixel((0.0, 0.0)));
         if action.verb != Verb::Sprout {
             // nobody stands there while a plant grows
             presenter::body_behind(b, look, seconds);
