@@ -96,7 +96,7 @@ fn a_step_is_shown_as_it_was_understood() {
     revision.answer.steps[1].understood = Some("chop the orange carrot".into());
     assert!(demonstrations::add(database, id, &revision, None).unwrap());
     let page = site.get(&format!("/demonstrations/{id}")).text();
-    assert!(page.contains("→ chop the orange carrot"), "{page}");
+    assert!(page.contains("understood as: chop the orange carrot"), "{page}");
     let found = site.get(&format!("/api/demonstrations/{id}")).json();
     assert_eq!(found["steps"][1]["understood"], "chop the orange carrot");
 }
