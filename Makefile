@@ -71,10 +71,11 @@ fuzz: ## every parser of foreign bytes under libFuzzer, SECONDS=n for each
 	@scripts/fuzz.sh $(SECONDS)
 
 crash: KILLS := 10
+crash: CUTS := 10
 crash: FAULTS := all
 crash: MUTATIONS := 500
-crash: ## every write, sync and rename of index and make fails; KILLS=n kills of each command; MUTATIONS=n mutated files
-	STITCH_FAULTS=$(FAULTS) STITCH_KILLS=$(KILLS) STITCH_MUTATIONS=$(MUTATIONS) \
+crash: ## every write, sync and rename fails; KILLS=n kills and CUTS=n power cuts of each command; MUTATIONS=n mutated files
+	STITCH_FAULTS=$(FAULTS) STITCH_KILLS=$(KILLS) STITCH_CUTS=$(CUTS) STITCH_MUTATIONS=$(MUTATIONS) \
 		$(CARGO) test $(ALL) --test crash --test mutations -- --nocapture
 
 fuzz-api: ## the server against its own OpenAPI description, by schemathesis

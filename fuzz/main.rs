@@ -2,11 +2,13 @@
 //! The corpus of the target begins with its seeds.
 #![no_main]
 
+mod data_sets;
 mod targets;
 
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
+use data_sets::DATA_SETS;
 use targets::{TARGETS, Target};
 
 static TARGET: OnceLock<&Target> = OnceLock::new();
@@ -14,8 +16,9 @@ static TARGET: OnceLock<&Target> = OnceLock::new();
 /// Writes the seeds into the folder `FUZZ_CORPUS`.
 fn choose() {
     let name = std::env::var("FUZZ_TARGET").unwrap_or_default();
-    let Some(target) = TARGETS.iter().find(|target| target.name == name) else {
-        TARGETS.iter().for_each(|target| println!("{}", target.name));
+    let all = || TARGETS.iter().chain(DATA_SETS);
+    let Some(target) = all().find(|target| target.name == name) else {
+        all().for_each(|target| println!("{}", target.name));
         std::process::exit(0);
     };
     let corpus = PathBuf::from(std::env::var_os("FUZZ_CORPUS").unwrap_or("corpus".into()));

@@ -8,6 +8,7 @@ use stitch_core::clip::{Clip, Span, VideoId};
 use stitch_core::features::Features;
 use stitch_core::pool::Agreement;
 use stitch_engine::calibration::Calibration;
+use stitch_engine::demonstrate::Preference;
 use stitch_engine::encoder::onnx_pair::PairDescription;
 use stitch_engine::encoder::pictures::Picture;
 use stitch_engine::encoder::precomputed::{About, Folder, arrays};
@@ -21,9 +22,13 @@ use stitch_engine::media::probe::read_report;
 use stitch_engine::models::ctranslate;
 use stitch_engine::progress::Silent;
 use stitch_engine::recipe::{read_procedure, read_step_list};
+use stitch_engine::shards::{self, Shards};
 use stitch_engine::summarise::{by_rules, parse_answer};
 use stitch_engine::transcript;
+use stitch_server::api::demonstrations::DemonstrationRequest;
+use stitch_server::options::VideoOptions;
 use stitch_server::study::{Study, csv};
+use stitch_server::wire::Change;
 use tempfile::TempDir;
 
 pub struct Target {
@@ -33,7 +38,7 @@ pub struct Target {
     pub seeds: fn() -> Vec<Vec<u8>>,
 }
 
-const fn target(name: &'static str, run: fn(&[u8]), seeds: fn() -> Vec<Vec<u8>>) -> Target {
+pub const fn target(name: &'static str, run: fn(&[u8]), seeds: fn() -> Vec<Vec<u8>>) -> Target {
     Target { name, run, seeds }
 }
 
@@ -68,6 +73,9 @@ pub const TARGETS: &[Target] = &[
     target("library_database", run_database, || vec![library_file("library.db")]),
     target("library_features", run_library_features, || vec![library_file(FEATURES)]),
     target("pool", |bytes| with_library(pool_file(), bytes), || vec![library_file(pool_file())]),
+    target("shard", run_shard, || texts(SHARDS)),
+    target("preference", run_preference, || texts(PREFERENCES)),
+    target("request", run_request, || texts(REQUESTS)),
 ];
 
 const SUBTITLES: &[&str] = &[
@@ -120,8 +128,22 @@ const STUDIES: &[&str] = &[
      \"steps\": [\"Chop\"], \"videos\": {\"a\": {\"file\": \"a.mp4\", \"steps\": [[0, 1]]}, \"b\": {\"file\": \"b.mp4\",\
      \"steps\": [null]}}}], \"pairs\": [{\"sample\": 0, \"a\": \"a\", \"b\": \"b\"}]}",
 ];
+const SHARDS: &[&str] = &[
+    "{\"version\":1,\"sha256\":\"\",\"shard\":{\"made\":{\"encoder\":{\"name\":\"fake\",\"dim\":2,\"weights\":\"none\"},\
+     \"sentence_model\":\"none\",\"options\":\"exact\"},\"file\":{\"path\":\"/videos/soup.mp4\",\"content\":\"soup\",\"bytes\":4,\
+     \"modified_ms\":5},\"video\":{\"title\":\"Soup\",\"uploader\":null,\"url\":null,\"licence\":\"CC0\",\"length_ms\":1000,\
+     \"width\":64,\"height\":64},\"sentences\":[{\"start_ms\":0,\"end_ms\":900,\"text\":\"Chop it.\"}],\"clips\":[[0,1000,\"Chop it\"]],\
+     \"shots\":[0],\"narration_by\":null,\"steps_by\":\"rules\",\"features\":\"\"}}",
+];
+const PREFERENCES: &[&str] = &["length=short:2.5", "language=German", "licence=CC BY:0"];
+const REQUESTS: &[&str] = &[
+    "{\"procedure\":{\"title\":\"Soup\",\"steps\":[\"Chop\"]},\"search\":{\"length_s\":60,\"threshold\":0.5,\"only\":[\"a\"],\
+     \"prefer\":[\"sound=silent:1\"]}}",
+    "{\"kind\":\"swap\",\"step\":0,\"clip\":{\"video\":1,\"start_ms\":0,\"end_ms\":900}}",
+    "{\"width\":160,\"height\":90,\"shape\":\"crop\",\"captions\":\"burnt\",\"crossfade_ms\":500}",
+];
 
-fn texts(texts: &[&str]) -> Vec<Vec<u8>> {
+pub fn texts(texts: &[&str]) -> Vec<Vec<u8>> {
     texts.iter().map(|text| text.as_bytes().to_vec()).collect()
 }
 
@@ -174,7 +196,7 @@ fn run_ffprobe(bytes: &[u8]) {
 }
 
 /// Runs with a file of these bytes.
-fn with_file(name: &str, bytes: &[u8], run: impl FnOnce(&Path)) {
+pub fn with_file(name: &str, bytes: &[u8], run: impl FnOnce(&Path)) {
     let folder = temporary();
     let path = folder.path().join(name);
     std::fs::write(&path, bytes).unwrap();
@@ -379,4 +401,42 @@ fn run_database(bytes: &[u8]) {
 
 fn run_library_features(bytes: &[u8]) {
     with_library(FEATURES, bytes);
+}
+
+/// Merges a shard into a library. Its checksums are made right, so that what it says is read.
+fn run_shard(bytes: &[u8]) {
+    let Ok(mut manifest) = serde_json::from_slice::<serde_json::Value>(bytes) else { return };
+    let (features, hash) = (library_file(FEATURES), stitch_engine::models::sha256);
+    let Some(shard) = manifest.get_mut("shard").filter(|shard| shard.is_object()) else { return };
+    shard["features"] = hash(&features).into();
+    manifest["sha256"] = hash(manifest["shard"].to_string().as_bytes()).into();
+    let folder = temporary();
+    let place = folder.path().join("bucket/shards/a");
+    std::fs::create_dir_all(&place).unwrap();
+    std::fs::write(place.join("manifest.json"), manifest.to_string()).unwrap();
+    std::fs::write(place.join(format!("{}.safetensors", hash(&features))), features).unwrap();
+    let shards = Shards::open(&folder.path().join("bucket").to_string_lossy()).unwrap();
+    let _ = shards.verify(&Silent);
+    let _ = shards::merge(&[shards], &folder.path().join("library"), &Silent);
+    for entry in std::fs::read_dir(folder.path()).unwrap() {
+        let name = entry.unwrap().file_name();
+        assert!(name == "bucket" || name == "library", "{name:?} was written");
+    }
+}
+
+fn run_preference(bytes: &[u8]) {
+    if let Ok(preference) = String::from_utf8_lossy(bytes).parse::<Preference>() {
+        assert!(preference.to_string().contains('='), "{preference}");
+    }
+}
+
+/// What agents and programs ask the server for.
+fn run_request(bytes: &[u8]) {
+    if let Ok(request) = serde_json::from_slice::<DemonstrationRequest>(bytes) {
+        let _ = request.search.validate();
+    }
+    if let Ok(options) = serde_json::from_slice::<VideoOptions>(bytes) {
+        let _ = options.validate();
+    }
+    let _ = serde_json::from_slice::<Change>(bytes);
 }

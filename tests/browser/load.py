@@ -3,7 +3,8 @@
 
     tests/browser/load.py STITCH OUT [--library LIBRARY] [--seconds 60] [--kills 1]
 
-200 threads read ranges of videos while 20 jobs are queued, for so many seconds in all. Meanwhile the server is killed
+300 connections are left half-open, and the next request is answered all the same. Then 200 threads read ranges of
+videos while 20 jobs are queued, for so many seconds in all. Meanwhile the server is killed
 with SIGKILL and started again, as often as told. Only while it is away may a request fail. Every job must end, and
 run once more only for a kill that met it.
 """
@@ -15,6 +16,7 @@ import os
 import pathlib
 import random
 import signal
+import socket
 import threading
 import time
 import urllib.error
@@ -22,7 +24,7 @@ import urllib.request
 
 from check import Site
 
-READERS, JOBS = 200, 20
+READERS, JOBS, HALF_OPEN = 200, 20, 300
 # Seconds after the server is back in which a request may fail that had met its absence.
 MARGIN = 2
 
@@ -84,6 +86,17 @@ def kill(site):
     return before, time.time()
 
 
+def ask_beside_half_open(site):
+    """How long a request takes beside half-open connections, in seconds."""
+    sockets = [socket.create_connection(("127.0.0.1", site.port)) for _ in range(HALF_OPEN)]
+    [half_open.sendall(b"GET / HTTP/1.1\r\nhost:") for half_open in sockets]
+    started = time.time()
+    assert site.request("/api/videos")[0] == 200
+    took = time.time() - started
+    [half_open.close() for half_open in sockets]
+    return took
+
+
 def enqueue(site, demonstration, number):
     options = {"width": 160, "height": 90, "crossfade_ms": 10 * number}  # no two alike: none is there already
     return site.json(f"/api/demonstrations/{demonstration}/renders", options)["id"]
@@ -104,6 +117,7 @@ def main():
     steps = ["Dice a tomato", "Squeeze a lime", "Mash the avocado", "Wash the lettuce"]
     first = site.json("/api/demonstrations", {"procedure": {"title": "Load", "steps": steps}})
     wait(site, [first["job"]["id"]])
+    print(f"beside {HALF_OPEN} half-open connections a request took {ask_beside_half_open(site):.2f} s")
 
     readers = Readers(site, videos)
     jobs, memory, away = [], [], []
@@ -113,8 +127,9 @@ def main():
         time.sleep(1)
         if part > 1:
             away.append(kill(site))
-        time.sleep(arguments.seconds / (arguments.kills + 1))
-        memory.append(site.memory_mib())
+        for _ in range(2):
+            time.sleep(arguments.seconds / (arguments.kills + 1) / 2)
+            memory.append(site.memory_mib())
     readers.stop()
     wait(site, jobs)
     was_away = lambda when: any(start <= when <= end + MARGIN for start, end in away)
@@ -127,11 +142,13 @@ def main():
     for job in jobs:
         status, body = site.request(f"/api/jobs/{job}/video")
         assert status == 200 and body[4:8] == b"ftyp", job
+    growth = max(later - sooner for sooner, later in zip(memory[::2], memory[1::2]))
+    assert growth < 32, f"memory grows: {memory}"
     seconds = sum(end - start for start, end in away)
     print(f"{READERS} readers, {sum(readers.reads)} ranges in {arguments.seconds:.0f} s, {JOBS} jobs, {arguments.kills} kills")
     print(f"{len(readers.errors)} requests failed, all while the server was away ({seconds:.1f} s in all)")
     print(f"every job is done; {runs} runs of {JOBS} jobs")
-    print(f"memory in MiB before each kill and at the end: {memory}")
+    print(f"memory in MiB, halfway to each kill and before it: {memory}")
     site.stop()
 
 

@@ -1,6 +1,8 @@
 //! Every parser of foreign bytes comes back from its seeds and from seeded mutations of them, quickly. The same table
 //! is run under libFuzzer by `make fuzz`; what that finds becomes an input here.
 
+#[path = "../../../fuzz/data_sets.rs"]
+mod data_sets;
 #[path = "../../../fuzz/mutate.rs"]
 mod mutate;
 #[path = "../../../fuzz/targets.rs"]
@@ -9,6 +11,7 @@ mod targets;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
+use data_sets::DATA_SETS;
 use mutate::{Random, mutated};
 use targets::{TARGETS, Target};
 
@@ -27,7 +30,7 @@ fn check(target: &Target, bytes: &[u8], case: &str) {
 
 #[test]
 fn mutations_of_every_form_are_read_or_refused() {
-    for target in TARGETS {
+    for target in TARGETS.iter().chain(DATA_SETS) {
         let seeds = (target.seeds)();
         assert!(!seeds.is_empty(), "{}", target.name);
         for (number, seed) in seeds.iter().enumerate() {

@@ -19,30 +19,85 @@ impl Drop for Server {
     }
 }
 
-#[test]
-fn on_loopback_too_a_token_is_needed() {
-    let home = Home::new();
-    let mut command = home.command(&["serve", "--port", "0", "--json"]);
+/// Starts a server with these arguments; its address and its token.
+fn start(home: &Home, arguments: &[&str]) -> (Server, String, String) {
+    let mut command = home.command(&[&["serve", "--port", "0", "--json"], arguments].concat());
     command.env_remove("STITCH_TOKEN").stdout(Stdio::piped());
     let mut server = Server(command.spawn().unwrap());
     let mut line = String::new();
     BufReader::new(server.0.stdout.take().unwrap()).read_line(&mut line).unwrap();
     let event: serde_json::Value = serde_json::from_str(&line).unwrap();
-    let url = event["url"].as_str().unwrap().strip_prefix("http://").unwrap().to_owned();
+    let url = event["url"].as_str().unwrap().strip_prefix("http://").unwrap();
     let (address, token) = url.split_once("/?token=").expect("a token in the URL");
-    let get = |header: &str| {
-        let mut stream = TcpStream::connect(address).unwrap();
-        stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
-        let request =
-            format!("GET / HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n{header}\r\n");
-        stream.write_all(request.as_bytes()).unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).unwrap();
-        answer.get(9..12).unwrap_or(&answer).to_owned()
-    };
-    let statuses = [get(""), get(&format!("authorization: Bearer {token}\r\n"))];
-    assert_eq!(statuses, ["401", "200"]);
+    (server, address.into(), token.into())
+}
+
+fn send(address: &str, text: &str) -> TcpStream {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    stream.write_all(text.as_bytes()).unwrap();
+    stream
+}
+
+/// The status and the whole answer to a request with these headers.
+fn ask(address: &str, request: &str, headers: &str) -> (String, String) {
+    let request = format!("{request} HTTP/1.1\r\nconnection: close\r\n{headers}\r\n");
+    let mut answer = String::new();
+    send(address, &request).read_to_string(&mut answer).unwrap();
+    (answer.get(9..12).unwrap_or_default().to_owned(), answer)
+}
+
+#[test]
+fn on_loopback_too_a_token_is_needed() {
+    let home = Home::new();
+    let (_server, address, token) = start(&home, &[]);
+    let host = format!("host: {address}\r\n");
+    assert_eq!(ask(&address, "GET /", &host).0, "401");
+    let with_token = format!("{host}authorization: Bearer {token}\r\n");
+    assert_eq!(ask(&address, "GET /", &with_token).0, "200");
     assert!(token.len() >= 32, "{token}");
+}
+
+#[test]
+fn on_loopback_and_elsewhere_the_same_is_refused() {
+    let home = Home::new();
+    for listens in ["127.0.0.1", "0.0.0.0"] {
+        let (_server, address, token) =
+            start(&home, &["--address", listens, "--host-name", "kitchen.example"]);
+        let port = address.rsplit(':').next().unwrap();
+        let here = format!("127.0.0.1:{port}");
+        let owner = format!("authorization: Bearer {token}\r\n");
+        let site = format!("host: kitchen.example:{port}\r\n");
+        let known = format!("{site}{owner}");
+        let status = |request: &str, headers: &str| ask(&here, request, headers).0;
+        assert_eq!(status("GET /api/videos", &known), "200", "{listens}");
+        // Without the token or with another.
+        for headers in [&site, &format!("{site}authorization: Bearer {}\r\n", "0".repeat(40))] {
+            for page in ["/", "/api/videos", "/assets/x/page.js", "/mcp", "/api/openapi.json"] {
+                assert_eq!(status(&format!("GET {page}"), headers), "401", "{page}");
+            }
+        }
+        // A name of somebody else that leads here.
+        for host in ["evil.example", "kitchen.example.evil.example", "127.0.0.1.evil.example"] {
+            let headers = format!("host: {host}:{port}\r\n{owner}");
+            assert_eq!(status("GET /api/videos", &headers), "421", "{listens} {host}");
+        }
+        // A page of somebody else in the same browser.
+        for origin in ["http://evil.example", "null", "http://127.0.0.1:1"] {
+            let headers = format!("{known}origin: {origin}\r\nsec-fetch-site: cross-site\r\n");
+            assert_eq!(status("POST /api/demonstrations", &headers), "403", "{origin}");
+            assert_eq!(status("DELETE /api/videos/1", &headers), "403", "{origin}");
+        }
+        for path in ["/api/videos/..%2f..%2fetc%2fpasswd/file", "/assets/../../../../etc/passwd"] {
+            let (status, answer) = ask(&here, &format!("GET {path}"), &known);
+            assert!(status.starts_with('4') && !answer.contains("root:"), "{path}: {answer}");
+        }
+        let page = ask(&here, "GET /", &known).1.to_lowercase();
+        assert!(page.contains("content-security-policy: default-src 'none'"), "{page}");
+        let texts = ["GET / HTTP/1.1\r\nhost:", ""];
+        let half_open: Vec<_> = (0..300).map(|number| send(&here, texts[number % 2])).collect();
+        assert_eq!(status("GET /api/videos", &known), "200", "{} half-open", half_open.len());
+    }
 }
 
 #[test]

@@ -132,6 +132,20 @@ pub(crate) fn content_hash(path: &Path, bytes: u64) -> io::Result<String> {
     Ok(hex(&hash.finalize()[..16]))
 }
 
+/// Makes a folder, and those that it lies in, so that it lasts through a power cut.
+pub fn create_folder(folder: &Path) -> Result<(), FileError> {
+    if folder.is_dir() {
+        return Ok(());
+    }
+    let parent = folder_of(folder);
+    create_folder(parent)?;
+    match std::fs::create_dir(folder) {
+        // Another process may have been faster.
+        Err(_) if folder.is_dir() => Ok(()),
+        made => made.and_then(|()| sync_folder(parent)).map_err(FileError::at(folder)),
+    }
+}
+
 /// Makes a rename in this folder last through a power cut.
 pub fn sync_folder(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()
@@ -180,6 +194,18 @@ mod tests {
         assert!(!write_new(&path, b"second").unwrap());
         assert_eq!(std::fs::read(&path).unwrap(), b"first");
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_folder_is_made_with_those_above_it_or_the_one_that_cannot_be_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let deep = folder.path().join("a/b/c");
+        create_folder(&deep).unwrap();
+        create_folder(&deep).unwrap();
+        assert!(deep.is_dir());
+        std::fs::write(folder.path().join("file"), "").unwrap();
+        let error = create_folder(&folder.path().join("file/below")).unwrap_err().to_string();
+        assert!(error.contains("file"), "{error}");
     }
 
     #[test]

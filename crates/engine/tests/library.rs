@@ -422,9 +422,9 @@ fn a_backup_is_whole_beside_a_writer_and_never_replaces_anything() {
     page.execute_batch("CREATE TABLE kept (x); INSERT INTO kept VALUES (7);").unwrap();
     fs::create_dir(shelf.library_folder().join("page/renders")).unwrap();
     let beside = ["calibration.json", "page/renders/3.mp4"];
-    for name in beside {
-        fs::write(shelf.library_folder().join(name), name).unwrap();
-    }
+    fs::write(shelf.library_folder().join(beside[1]), "video").unwrap();
+    let fitted = stitch_engine::calibration::Calibration::of("mini");
+    shelf.library.write_calibration(&shelf.library.calibration_file(), fitted).unwrap();
     let reader = Library::open(&shelf.library_folder()).unwrap();
     let _lock = shelf.library.lock_writer().unwrap();
     reader.backup(&shelf.path("copy")).unwrap();
@@ -434,7 +434,9 @@ fn a_backup_is_whole_beside_a_writer_and_never_replaces_anything() {
     let page = rusqlite::Connection::open(shelf.path("copy/page/page.db")).unwrap();
     assert_eq!(page.query_row("SELECT x FROM kept", [], |row| row.get(0)), Ok(7));
     for name in beside {
-        assert_eq!(fs::read_to_string(shelf.path("copy").join(name)).unwrap(), name);
+        let [kept, copied] =
+            [shelf.library_folder(), shelf.path("copy")].map(|folder| fs::read(folder.join(name)));
+        assert_eq!(kept.unwrap(), copied.unwrap());
     }
     let refused = reader.backup(&shelf.path("copy")).unwrap_err().to_string();
     assert!(refused.contains("exists already"), "{refused}");

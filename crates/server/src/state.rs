@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, TryLockError};
 
 use stitch_engine::demonstrate::{Asked, Demonstrator, Stock};
-use stitch_engine::files::FileError;
+use stitch_engine::files::create_folder;
 use stitch_engine::library::{FileLock, LibraryError, LockError};
 use stitch_engine::render::cache::evict;
 use tokio::sync::Semaphore;
@@ -47,7 +47,7 @@ impl State {
     pub fn open(resources: Resources, settings: Settings) -> Result<SharedState, ServerError> {
         let folder = resources.library.folder().join("page");
         let renders = folder.join("renders");
-        std::fs::create_dir_all(&renders).map_err(FileError::at(&renders))?;
+        create_folder(&renders)?;
         let lock = FileLock::take(&folder.join("serve.lock")).map_err(|error| match error {
             LockError::Held { pid } => ServerError::Served { folder: folder.clone(), pid },
             LockError::File(error) => error.into(),

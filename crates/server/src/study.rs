@@ -8,7 +8,7 @@ use rand::{RngExt, SeedableRng, seq::SliceRandom};
 use rand_chacha::ChaCha8Rng;
 use rusqlite::{OptionalExtension, Row, params};
 use serde::{Deserialize, Serialize};
-use stitch_engine::files::{FileError, write_whole};
+use stitch_engine::files::{self, FileError, write_whole};
 use utoipa::ToSchema;
 
 use crate::database::{Database, from_name, now_ms, to_name};
@@ -94,7 +94,7 @@ impl StudyPlan {
         if holds_study && !force {
             return Err(ServerError::OldStudy { folder: folder.into() });
         }
-        std::fs::create_dir_all(folder).map_err(FileError::at(folder))?;
+        files::create_folder(folder)?;
         Ok(keep_aside(folder)?)
     }
 

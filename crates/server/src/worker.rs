@@ -55,7 +55,12 @@ pub fn run_next(state: &State, kind: JobKind) -> rusqlite::Result<bool> {
         Err(_) if progress.stopped() => (JobStatus::Queued, None),
         Err(error) => (JobStatus::Failed, Some(error.error)),
     };
-    state.jobs.end(job.id, status, message)?;
+    while let Err(error) = state.jobs.end(job.id, status, message.clone()) {
+        tracing::error!(%error, "how a job ended cannot be written; trying again");
+        if !state.jobs.wait() {
+            return Err(error);
+        }
+    }
     Ok(status != JobStatus::Queued)
 }
 

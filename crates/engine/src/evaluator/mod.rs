@@ -98,7 +98,7 @@ impl Evaluator {
         mut card: Card,
         precision: Precision,
     ) -> Result<(), EvaluatorError> {
-        std::fs::create_dir_all(folder).map_err(FileError::at(folder))?;
+        files::create_folder(folder)?;
         let path = folder.join(Weights::FILE);
         let not_saved = |reason: String| EvaluatorError::NotSaved { path: path.clone(), reason };
         let weights =

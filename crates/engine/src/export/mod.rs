@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
 
 use crate::demonstrate::{Choice, Demonstration};
-use crate::files::{FileError, write_whole};
+use crate::files::{FileError, create_folder, write_whole};
 use crate::media::MediaError;
 use crate::progress::Progress;
 use crate::render::cues::{captions, chapters, srt, vtt};
@@ -182,7 +182,7 @@ impl Files<'_> {
         progress: &dyn Progress,
     ) -> Result<Vec<PathBuf>, ExportError> {
         if let Some(folder) = output.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-            std::fs::create_dir_all(folder).map_err(FileError::at(folder))?;
+            create_folder(folder)?;
         }
         let Self { demonstration, options, cuts: cache, .. } = *self;
         let mut files = Vec::new();

@@ -4,12 +4,13 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Library, LibraryError};
+use super::{Library, LibraryError, checksum};
 use crate::calibration::Calibration;
 use crate::encoder::EncoderId;
 use crate::files::{self, FileError};
 
-const VERSION: u32 = 1;
+/// Version 1 had no checksum.
+const VERSION: u32 = 2;
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -17,6 +18,8 @@ struct CalibrationFile {
     version: u32,
     encoder: EncoderId,
     calibration: Calibration,
+    /// Of the rest as JSON without spaces.
+    sha256: Option<String>,
 }
 
 impl Library {
@@ -44,9 +47,10 @@ impl Library {
         calibration: &Calibration,
     ) -> Result<(), LibraryError> {
         let (encoder, calibration) = (self.encoder.clone(), calibration.clone());
-        let file = CalibrationFile { version: VERSION, encoder, calibration };
-        // cannot fail: strings and numbers
-        let text = serde_json::to_string_pretty(&file).unwrap() + "\n";
+        let mut file = CalibrationFile { version: VERSION, encoder, calibration, sha256: None };
+        let text = |file: &CalibrationFile| serde_json::to_string_pretty(file).unwrap(); // cannot fail: strings and numbers
+        file.sha256 = checksum_of(text(&file).as_bytes());
+        let text = text(&file) + "\n";
         if path != self.calibration_file() {
             return Ok(files::write_whole(path, text.as_bytes())?);
         }
@@ -67,13 +71,23 @@ impl Library {
     }
 }
 
+/// Of a calibration's JSON, whatever checksum and spaces it has; none if it is no JSON.
+fn checksum_of(text: &[u8]) -> Option<String> {
+    let mut value: serde_json::Value = serde_json::from_slice(text).ok()?;
+    value.as_object_mut()?.shift_remove("sha256");
+    Some(checksum::sha256(value.to_string().as_bytes()))
+}
+
 /// The error says what is wrong with the content.
 fn parse(bytes: &[u8], encoder: &EncoderId) -> Result<Calibration, String> {
     let value: serde_json::Value =
         serde_json::from_slice(bytes).map_err(|error| format!("is no JSON ({error})"))?;
-    if value["version"] != VERSION {
-        let found = &value["version"];
+    let found = &value["version"];
+    if *found != 1 && *found != VERSION {
         return Err(format!("has version {found}, this program reads {VERSION}"));
+    }
+    if *found == VERSION && value["sha256"].as_str() != checksum_of(bytes).as_deref() {
+        return Err("has changed since it was written".into());
     }
     let file: CalibrationFile = serde_json::from_value(value).map_err(|error| error.to_string())?;
     if file.encoder != *encoder {
@@ -120,8 +134,21 @@ mod tests {
         library.write_calibration(&path, Calibration::of("mini")).unwrap();
         let whole = std::fs::read_to_string(&path).unwrap();
         for (from, to, says) in [
+            ("\"bias\": -12.18", "\"bias\": -12.19", "has changed since it was written"),
+            ("\"sha256\"", "\"sha255\"", "has changed since it was written"),
+        ] {
+            std::fs::write(&path, whole.replacen(from, to, 1)).unwrap();
+            let found = library.verify().unwrap();
+            assert!(found.len() == 1 && found[0].reason.contains(says), "{found:?}");
+            assert!(library.calibration().unwrap_err().to_string().contains(says));
+        }
+        // Version 1 had no checksum.
+        let whole = whole.replacen("\"version\": 2", "\"version\": 1", 1);
+        std::fs::write(&path, &whole).unwrap();
+        assert!(library.calibration().unwrap().is_some());
+        for (from, to, says) in [
             ("{", "", "is no JSON"),
-            ("\"version\": 1", "\"version\": 2", "has version 2, this program reads 1"),
+            ("\"version\": 1", "\"version\": 3", "has version 3, this program reads 2"),
             ("\"name\": \"mini\"", "\"name\": \"maxi\"", "was fitted for the encoder maxi"),
             ("\"gaps\"", "\"holes\"", "unknown field `holes`"),
             ("\"words\"", "\"sounds\"", "unknown field `sounds`"),

@@ -170,7 +170,7 @@ pub(super) fn read_checked(
     Ok(video)
 }
 
-fn check_rows(
+pub(super) fn check_rows(
     file: &Path,
     (text, clip): (&Features, &Features),
     dim: usize,
@@ -190,8 +190,10 @@ pub(super) fn damaged(file: &Path, reason: impl ToString) -> LibraryError {
     LibraryError::Features { file: file.into(), reason: reason.to_string() }
 }
 
-fn path(folder: &Path, content: &str) -> PathBuf {
-    folder.join(FOLDER).join(format!("{content}{ENDING}"))
+/// Inside of the folder, whatever a library or a shard of others says.
+pub(super) fn path(folder: &Path, content: &str) -> PathBuf {
+    let name = content.replace(['/', '\\'], "_");
+    folder.join(FOLDER).join(format!("{name}{ENDING}"))
 }
 
 fn serialize(

@@ -33,7 +33,7 @@ use rusqlite::Connection;
 use stitch_core::clip::{Clip, VideoId};
 
 use crate::encoder::EncoderId;
-use crate::files::FileError;
+use crate::files::create_folder;
 use crate::footage::Footage;
 use crate::transcript::Sentence;
 pub(crate) use checksum::sha256;
@@ -68,7 +68,7 @@ impl Library {
         let file = folder.join("library.db");
         if !file.is_file() {
             let features = folder.join("features");
-            std::fs::create_dir_all(&features).map_err(FileError::at(&features))?;
+            create_folder(&features)?;
             let _lock = lock_writer(folder)?;
             // Another process may have been faster.
             if !file.is_file() {

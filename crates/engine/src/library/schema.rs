@@ -7,7 +7,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior, params};
 
 use super::{LibraryError, checksum};
 use crate::encoder::EncoderId;
-use crate::files::{FileError, folder_of, temporary};
+use crate::files::{FileError, folder_of, sync_folder, temporary};
 
 /// The version of the format; stored in the database's header.
 const VERSION: i64 = 4;
@@ -76,8 +76,8 @@ pub(super) fn create(file: &Path, encoder: &EncoderId) -> Result<(), LibraryErro
         database.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))
     };
     make().map_err(|source| LibraryError::Database { file: file.into(), source })?;
-    std::fs::rename(&making, file).map_err(FileError::at(file))?;
-    Ok(())
+    let named = std::fs::rename(&making, file).and_then(|()| sync_folder(folder_of(file)));
+    Ok(named.map_err(FileError::at(file))?)
 }
 
 /// Opens the database, for reading only where it cannot be written.

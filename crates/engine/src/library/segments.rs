@@ -18,7 +18,7 @@ use super::rows::{MappedRows, MatrixRows};
 use super::segment::{MATRICES, NewSegment, PoolSegment, SegmentVideo};
 use super::store::LooseVideo;
 use super::{Library, LibraryError, checksum};
-use crate::files::write_whole;
+use crate::files::{FileError, sync_folder, write_whole};
 
 /// At most so many videos are read from their own files at each opening: a millisecond each.
 const MAX_LOOSE_VIDEOS: usize = 64;
@@ -38,8 +38,12 @@ impl Library {
     pub fn pool(&self) -> Result<Pool, LibraryError> {
         let load = || {
             let mut parts = self.parts()?;
-            if parts.has_many_loose() && self.merge(&parts, &parts.small_segments())? {
-                parts = self.parts()?;
+            if parts.has_many_loose() {
+                match self.merge(&parts, &parts.small_segments()) {
+                    Ok(()) => parts = self.parts()?,
+                    // A disk that cannot be written is no error here, and damage is met again below.
+                    Err(error) => tracing::debug!(%error, "the segment is not kept"),
+                }
             }
             self.join(parts)
         };
@@ -147,8 +151,7 @@ impl Library {
     }
 
     /// Writes the loose videos and those of the given segments to new segments, and removes what is no longer used.
-    /// Returns whether it could: a disk that cannot be written is no error.
-    fn merge(&self, parts: &Parts, segments: &[usize]) -> Result<bool, LibraryError> {
+    fn merge(&self, parts: &Parts, segments: &[usize]) -> Result<(), LibraryError> {
         let mut sources: BTreeMap<u32, Option<&LooseVideo>> =
             parts.loose.iter().map(|video| (video.id, Some(video))).collect();
         let merged = parts.stored.iter().filter(|(_, (segment, _))| segments.contains(segment));
@@ -166,18 +169,12 @@ impl Library {
             }
             left -= 1;
             if new.len() >= FULL_SEGMENT_ROWS || left == 0 {
-                match write(&self.folder, std::mem::take(&mut new)) {
-                    Ok(file) => kept.push(file),
-                    Err(error) => {
-                        tracing::debug!(%error, "the segment is not kept");
-                        return Ok(false);
-                    }
-                }
+                kept.push(write(&self.folder, std::mem::take(&mut new))?);
             }
         }
         let unused = features::pools(&self.folder).into_iter().filter(|file| !kept.contains(file));
         unused.for_each(|file| drop(std::fs::remove_file(file)));
-        Ok(true)
+        Ok(sync_folder(&self.folder).map_err(FileError::at(&self.folder))?)
     }
 }
 

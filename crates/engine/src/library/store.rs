@@ -167,6 +167,9 @@ impl Library {
         indexed: &Indexed,
         features: &[u8],
     ) -> Result<(), LibraryError> {
+        let rows = (&indexed.features.text, &indexed.features.clip);
+        let file = features::path(&self.folder, &record.content);
+        features::check_rows(&file, rows, self.encoder.dim, indexed.clips.len())?;
         let sha256 = features::write(&self.folder, &record.content, features)?;
         self.write(|database| write_ready(database, record.id, video, indexed, &sha256))
     }

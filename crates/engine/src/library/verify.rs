@@ -30,6 +30,7 @@ pub struct Damage {
 enum Part {
     Database,
     Pool,
+    Calibration,
     /// The file of the video itself, which is not ours.
     Source,
     /// Rows or features of a video: indexing it makes them again.
@@ -63,6 +64,9 @@ impl Library {
             return Ok(found); // what the rows say cannot be trusted
         }
         found.extend(self.verify_page()?);
+        found.extend(self.calibration().err().map(|error| {
+            Damage::of(&self.calibration_file(), error.to_string(), Part::Calibration)
+        }));
         for video in self.videos()?.into_iter().filter(|v| v.status == VideoStatus::Ready) {
             found.extend(self.verify_if_same(&video)?);
         }
@@ -111,7 +115,7 @@ impl Library {
                 damage.reason += &format!("; {FILE_IS_GONE}");
                 None
             }
-            Part::Database | Part::Source | Part::NoChecksum(_) => None,
+            Part::Database | Part::Calibration | Part::Source | Part::NoChecksum(_) => None,
         };
         Ok(())
     }

@@ -124,9 +124,13 @@ impl ShardManifest {
             return Err(ShardError::OtherVersion { shard, found: version, expected: VERSION });
         }
         let Self { sha256: written, shard, .. } = serde_json::from_slice(bytes).map_err(no_json)?;
-        match sha256(&json(&shard)) == written {
+        if sha256(&json(&shard)) != written {
+            return Err(damaged("its manifest has changed since it was written".into()));
+        }
+        // It becomes the name of a file.
+        match shard.features.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             true => Ok(shard),
-            false => Err(damaged("its manifest has changed since it was written".into())),
+            false => Err(damaged("its features are not named by a checksum".into())),
         }
     }
 }

@@ -4,7 +4,7 @@ use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use super::Result;
-use crate::files::{FileError, write_new, write_whole};
+use crate::files::{FileError, create_folder, write_new, write_whole};
 
 /// A folder or a bucket. Names are relative and have slashes.
 pub(super) trait ShardStore: Send + Sync {
@@ -24,7 +24,7 @@ impl ShardFolder {
     fn prepare(&self, name: &str) -> Result<PathBuf, FileError> {
         let path = self.0.join(name);
         let folder = path.parent().unwrap_or(&self.0);
-        std::fs::create_dir_all(folder).map_err(FileError::at(folder))?;
+        create_folder(folder)?;
         Ok(path)
     }
 }

@@ -248,6 +248,34 @@ fn a_manifest_that_was_changed_or_has_another_version_is_refused() {
 }
 
 #[test]
+fn a_shard_of_a_stranger_writes_only_to_the_library_and_does_not_break_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let shards = shards(&folder.path().join("out"));
+    let indexed = indexed(0, "soup");
+    let features = indexed.features.to_bytes().unwrap();
+    let content = "../../../outside".into();
+    let file = Found { content, ..file("soup") };
+    let shard = Shard::new(&made(), &file, &video("Soup"), &indexed, &features);
+    shards.write("key", shard.clone(), &features).unwrap();
+    let library = folder.path().join("deep/down/library");
+    merge(std::slice::from_ref(&shards), &library, &Silent).unwrap();
+    assert!(!folder.path().join("deep/outside.safetensors").exists());
+    assert!(!folder.path().join("deep/down/outside.safetensors").exists());
+    let mut more_clips = indexed;
+    more_clips.clips.push(more_clips.clips[0].clone());
+    let file = Found { path: "/videos/stew.mp4".into(), content: "stew".into(), ..file };
+    let wrong = Shard::new(&made(), &file, &video("Stew"), &more_clips, &features);
+    shards.write("wrong", wrong, &features).unwrap();
+    let error = merge(&[shards], &library, &Silent).unwrap_err().to_string();
+    assert!(error.contains("2 rows for 3 clips"), "{error}");
+    assert_eq!(Library::open(&library).unwrap().pool().unwrap().len(), 2);
+    let elsewhere = Shard { features: "../../a".into(), ..shard };
+    let bytes = ShardManifest::new(elsewhere).to_bytes();
+    let error = ShardManifest::read(&bytes, "key").unwrap_err().to_string();
+    assert!(error.contains("not named by a checksum"), "{error}");
+}
+
+#[test]
 fn shards_of_two_encoders_or_sentence_models_are_not_merged() {
     let folder = tempfile::tempdir().unwrap();
     let library = folder.path().join("library");

@@ -116,7 +116,7 @@ fn is_repeated(step: &MixedStep) -> bool {
 }
 
 /// The steps of an answer. One line that is no step rejects it all: nothing is guessed.
-fn parse(answer: &str) -> Result<Vec<MixedStep>, Fault> {
+pub fn parse(answer: &str) -> Result<Vec<MixedStep>, Fault> {
     let lines = answer.lines().map(str::trim).filter(|line| !line.is_empty());
     let lines: Vec<&str> = lines.collect();
     match lines[..] {

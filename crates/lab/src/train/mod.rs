@@ -18,7 +18,7 @@ use std::path::PathBuf;
 use serde::Serialize;
 use serde_json::{Value, json};
 use stitch_engine::evaluator::{Config, EvaluatorError, Precision};
-use stitch_engine::files::FileError;
+use stitch_engine::files::{FileError, create_folder};
 use stitch_engine::models::NnError;
 use stitch_engine::progress::{Progress, Stopped};
 use stitch_engine::scorer::ScorerError;
@@ -200,7 +200,7 @@ pub fn train<'a>(
         checkpoint::remove(&output.folder)?;
         return Ok(trained);
     }
-    std::fs::create_dir_all(&output.folder).map_err(FileError::at(&output.folder))?;
+    create_folder(&output.folder)?;
     progress.begin("preparing", 0);
     let windows = |of: &'a Collection| {
         let own: Vec<&Instance> = of.of_split(Split::Train).collect();

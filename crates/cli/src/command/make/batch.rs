@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use stitch_core::format::count;
 use stitch_engine::demonstrate::{Confidence, Demonstration};
-use stitch_engine::files::{FileError, write_whole};
+use stitch_engine::files::{FileError, create_folder, write_whole};
 use stitch_engine::models::sha256;
 use stitch_engine::progress::{Progress, Stopped};
 use stitch_engine::recipe;
@@ -78,7 +78,7 @@ pub fn run(
             "a recording speaks one procedure: make each with its own, or take another --voice";
         return Err(Failure::usage(message));
     }
-    std::fs::create_dir_all(folder).map_err(FileError::at(folder))?;
+    create_folder(folder)?;
     let maker = Maker::new(arguments, request, setup.load_sentences()?, setup)?;
     let batch = Batch { settings: settings(&maker)?, maker, setup };
     let (rows, codes): (Vec<Row>, Vec<u8>) =

@@ -10,7 +10,7 @@ use cudarc::cublas::sys::{
 use cudarc::cublas::{self, CudaBlas};
 use cudarc::driver::sys::CUfunction_attribute_enum;
 use cudarc::driver::{
-    self, CudaContext, CudaFunction, CudaSlice, CudaStream, DevicePtr, LaunchConfig,
+    self, CudaContext, CudaFunction, CudaSlice, CudaStream, DevicePtr, DeviceRepr, LaunchConfig,
     PinnedHostSlice, PushKernelArg,
 };
 use cudarc::nvrtc;
@@ -160,6 +160,14 @@ pub(super) struct GpuBuffer {
     pub address: Address,
 }
 
+impl GpuBuffer {
+    /// Panics unless the buffer has room for so many bytes.
+    fn check(&self, bytes: usize) {
+        let room = self.memory.as_ref().map_or(0, CudaSlice::len);
+        assert!(bytes <= room, "{bytes} bytes in a buffer of {room}");
+    }
+}
+
 pub(super) struct Device {
     stream: Arc<CudaStream>,
     blas: CudaBlas,
@@ -213,8 +221,18 @@ impl Device {
         Ok(buffer.address)
     }
 
-    /// Starts a kernel, with what kernels.cu says that it takes.
-    pub fn launch(&self, name: &'static str, blocks: LaunchGrid, args: &[Arg]) -> Result<()> {
+    /// Starts a kernel.
+    ///
+    /// # Safety
+    ///
+    /// The arguments are those that kernels.cu names, in its order, and each address is of a buffer that is as large as
+    /// the counts among them make it, and that lives until the kernel is done.
+    pub unsafe fn launch(
+        &self,
+        name: &'static str,
+        blocks: LaunchGrid,
+        args: &[Arg],
+    ) -> Result<()> {
         let kernel = &self.kernels[name];
         if blocks.shared > DEFAULT_SHARED_BYTES {
             let most = CUfunction_attribute_enum::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
@@ -235,14 +253,17 @@ impl Device {
             block_dim: (blocks.threads as u32, 1, 1),
             shared_mem_bytes: blocks.shared as u32,
         };
-        // SAFETY: the callers in this module keep to the arguments of kernels.cu, and to buffers of the
-        // sizes that these imply.
+        // SAFETY: the caller keeps to it.
         unsafe { launch.launch(config)? };
         Ok(())
     }
 
     /// c \[m, n\] = a \[m, k\] b \[k, n\]
-    pub fn multiply(
+    ///
+    /// # Safety
+    ///
+    /// The matrices lie in buffers that have room for these sizes, and that live until the product is there.
+    pub unsafe fn multiply(
         &self,
         (a, b, c): (GpuMatrix, GpuMatrix, GpuMatrix),
         (m, n, k): (usize, usize, usize),
@@ -255,7 +276,7 @@ impl Device {
             _ => kind,
         };
         // cuBLAS keeps matrices column after column: to it, ours are transposed, and so is their product.
-        // SAFETY: the matrices lie in buffers of their shape.
+        // SAFETY: the caller keeps to it.
         unsafe {
             cublas::result::gemm_ex(
                 *self.blas.handle(),
@@ -282,15 +303,18 @@ impl Device {
         Ok(())
     }
 
-    /// Copies a few values to the GPU.
-    pub fn write<T>(&self, at: Address, values: &[T]) -> Result<()> {
-        // SAFETY: the buffer is as large; memory that is not pinned is read before this returns.
-        unsafe { driver::result::memcpy_htod_async(at.0, values, self.stream.cu_stream())? };
+    /// Copies a few values to the beginning of a buffer.
+    pub fn write<T: DeviceRepr>(&self, to: &GpuBuffer, values: &[T]) -> Result<()> {
+        to.check(size_of_val(values));
+        let stream = self.stream.cu_stream();
+        // SAFETY: the buffer is as large; memory that is not pinned is read before this returns, and pinned memory
+        // is `staging`, which is not written before the stream is done with it.
+        unsafe { driver::result::memcpy_htod_async(to.address.0, values, stream)? };
         Ok(())
     }
 
-    /// Copies many values to the GPU, through pinned memory.
-    pub fn write_many(&mut self, at: Address, values: &[f32]) -> Result<()> {
+    /// Copies many values to the beginning of a buffer, through pinned memory.
+    pub fn write_many(&mut self, to: &GpuBuffer, values: &[f32]) -> Result<()> {
         self.stream.synchronize()?; // the last copy out of it is done
         let mut staging = match self.staging.take() {
             Some(staging) if staging.len() >= values.len() => staging,
@@ -301,24 +325,28 @@ impl Device {
         room.par_chunks_mut(1 << 16)
             .zip(values.par_chunks(1 << 16))
             .for_each(|(to, from)| to.copy_from_slice(from));
-        self.write(at, room)?;
+        self.write(to, room)?;
         self.staging = Some(staging);
         Ok(())
     }
 
-    /// Copies values from the GPU, when all that was started is done.
-    pub fn read(&self, at: Address, count: usize) -> Result<Vec<f32>> {
+    /// Copies values from the beginning of a buffer, when all that was started is done.
+    pub fn read(&self, from: &GpuBuffer, count: usize) -> Result<Vec<f32>> {
         let mut values = vec![0.0f32; count];
+        from.check(size_of_val(&*values));
+        let stream = self.stream.cu_stream();
         // SAFETY: the buffer is as large, and the copy is done before anybody reads it.
-        unsafe { driver::result::memcpy_dtoh_async(&mut values, at.0, self.stream.cu_stream())? };
+        unsafe { driver::result::memcpy_dtoh_async(&mut values, from.address.0, stream)? };
         self.stream.synchronize()?;
         Ok(values)
     }
 
-    /// Fills memory with zeros.
-    pub fn clear(&self, at: Address, bytes: usize) -> Result<()> {
+    /// Fills the beginning of a buffer with zeros.
+    pub fn clear(&self, buffer: &GpuBuffer, bytes: usize) -> Result<()> {
+        buffer.check(bytes);
+        let stream = self.stream.cu_stream();
         // SAFETY: the buffer is as large.
-        unsafe { driver::result::memset_d8_async(at.0, 0, bytes, self.stream.cu_stream())? };
+        unsafe { driver::result::memset_d8_async(buffer.address.0, 0, bytes, stream)? };
         Ok(())
     }
 }

@@ -1,5 +1,9 @@
 //! The forward pass on the GPU, from steps to the loss of each sequence; the shapes are those of the
 //! CPU's forward.rs.
+//!
+//! SAFETY of everything here: kernels and products get the arguments that kernels.cu names, in its order. Each address is
+//! of a buffer of this pass or of the network that was reserved for the rows of the batch's shape, and no buffer is
+//! reserved anew between taking its address and using it. An `unsafe fn` takes addresses of which its caller knows this.
 
 use super::activations::{BatchIndex, BatchShape, GpuActivations};
 use super::device::{Address, Arg, GemmOutput, GpuBuffer, GpuMatrix, LaunchGrid};
@@ -29,12 +33,14 @@ impl GpuNetwork {
     ) -> Result<BatchIndex> {
         let (device, count) = (&mut self.device, batch.inputs.len());
         let f32s = device.reserve(&mut saved.inputs_f32, 4 * count)?;
-        device.write_many(f32s, &batch.inputs)?;
+        device.write_many(&saved.inputs_f32, &batch.inputs)?;
         let inputs = device.reserve(&mut saved.inputs, device.arithmetic.bytes() * count)?;
-        device.launch("convert", LaunchGrid::elements(count), args![f32s, inputs, count])?;
+        unsafe {
+            device.launch("convert", LaunchGrid::elements(count), args![f32s, inputs, count])
+        }?;
         let index = BatchShape::index(batch, &labels.right);
         let starts = device.reserve(&mut saved.index, 4 * index.len())?;
-        device.write(starts, &index)?;
+        device.write(&saved.index, &index)?;
         let sequence_of = starts.offset(4 * (shape.sequences + 1));
         Ok(BatchIndex { starts, sequence_of, right: sequence_of.offset(4 * shape.rows) })
     }
@@ -71,8 +77,13 @@ impl Pass<'_> {
         self.network.device.reserve(buffer, 4 * count)
     }
 
-    pub(super) fn launch(&self, name: &'static str, grid: LaunchGrid, args: &[Arg]) -> Result<()> {
-        self.network.device.launch(name, grid, args)
+    pub(super) unsafe fn launch(
+        &self,
+        name: &'static str,
+        grid: LaunchGrid,
+        args: &[Arg],
+    ) -> Result<()> {
+        unsafe { self.network.device.launch(name, grid, args) }
     }
 
     pub(super) fn width(&self) -> usize {
@@ -96,11 +107,17 @@ impl Pass<'_> {
     }
 
     /// x Wᵀ, without the bias. \[rows, in\] -> \[rows, out\]
-    fn product(&self, range: &LinearRange, x: Address, rows: usize, out: Address) -> Result<()> {
+    unsafe fn product(
+        &self,
+        range: &LinearRange,
+        x: Address,
+        rows: usize,
+        out: Address,
+    ) -> Result<()> {
         let (x, out) = (GpuMatrix::new(x, range.inputs), GpuMatrix::new(out, range.outputs));
         let matrices = (x, self.factors(range).transposed(), out);
         let sizes = (rows, range.outputs, range.inputs);
-        self.network.device.multiply(matrices, sizes, GemmOutput::Write)
+        unsafe { self.network.device.multiply(matrices, sizes, GemmOutput::Write) }
     }
 
     /// From the batch to the loss of each sequence.
@@ -114,8 +131,8 @@ impl Pass<'_> {
             let out = self.reserve(out, self.query_rows(number).0 * self.width())?;
             self.qkv(number, layer)?;
             self.attention(number, layer)?;
-            self.attention_output(number, layer, product)?;
-            self.feed_forward(number, layer, product, out)?;
+            unsafe { self.attention_output(number, layer, product) }?;
+            unsafe { self.feed_forward(number, layer, product, out) }?;
         }
         self.head(weight_of_right, saved)
     }
@@ -124,7 +141,7 @@ impl Pass<'_> {
         let (layout, d) = (&self.network.layout, self.width());
         let BatchShape { rows, steps, .. } = self.shape;
         let projected = self.reserve(&mut saved.projected, steps * d)?;
-        self.product(&layout.project, saved.inputs.address, steps, projected)?;
+        unsafe { self.product(&layout.project, saved.inputs.address, steps, projected) }?;
         let Some(first) = saved.layers.first_mut() else { return Ok(()) };
         let x = self.reserve(&mut first.input, rows * d)?;
         let bias = self.weights(layout.project.bias.start);
@@ -132,10 +149,10 @@ impl Pass<'_> {
         let BatchIndex { starts, sequence_of, .. } = self.index;
         let mask = self.dropout.mask(EMBEDDING_SITE);
         let args = args![projected, bias, cls, position, starts, sequence_of, rows, mask, x];
-        self.launch("embed", LaunchGrid::rows(rows), args)
+        unsafe { self.launch("embed", LaunchGrid::rows(rows), args) }
     }
 
-    fn norm(
+    unsafe fn norm(
         &self,
         range: &NormRange,
         (x, rows): (Address, usize),
@@ -145,7 +162,7 @@ impl Pass<'_> {
         let (normalized, rstd) = self.norm_cache(cache, rows)?;
         let (weight, bias) = self.norm_parameters(range);
         let args = args![x, rows, normalized, rstd, out, weight, bias];
-        self.launch("layer_norm", LaunchGrid::rows(rows), args)
+        unsafe { self.launch("layer_norm", LaunchGrid::rows(rows), args) }
     }
 
     /// Normalised rows and 1 / standard deviations.
@@ -166,19 +183,19 @@ impl Pass<'_> {
         if self.network.config.norm_first {
             let x = input;
             input = self.reserve(&mut saved.attention_in, rows * d)?;
-            self.norm(&layer.norm1, (x, rows), &mut saved.outer_norm, input)?;
+            unsafe { self.norm(&layer.norm1, (x, rows), &mut saved.outer_norm, input) }?;
         }
         if !self.is_last(number) {
             let qkv = self.reserve(&mut saved.queries, rows * 3 * d)?;
-            return self.product(&layer.in_proj(), input, rows, qkv);
+            return unsafe { self.product(&layer.in_proj(), input, rows, qkv) };
         }
         let cls = self.reserve(&mut saved.cls_in, sequences * d)?;
         let args = args![input, self.index.starts, sequences, cls];
-        self.launch("gather", LaunchGrid::elements(sequences * d), args)?;
+        unsafe { self.launch("gather", LaunchGrid::elements(sequences * d), args) }?;
         let queries = self.reserve(&mut saved.queries, sequences * d)?;
-        self.product(&layer.query, cls, sequences, queries)?;
+        unsafe { self.product(&layer.query, cls, sequences, queries) }?;
         let keys_values = self.reserve(&mut saved.keys_values, rows * 2 * d)?;
-        self.product(&layer.key_value, input, rows, keys_values)
+        unsafe { self.product(&layer.key_value, input, rows, keys_values) }
     }
 
     fn attention(&self, number: usize, saved: &mut LayerActivations<GpuBuffer>) -> Result<()> {
@@ -193,7 +210,7 @@ impl Pass<'_> {
         let floats = 3 * max_length * (d / heads + 1) + 4 * max_length;
         let grid = LaunchGrid::with_shared_memory((sequences, heads), floats);
         let args = args![q, q_pitch, kv, kv_pitch, bias, starts, cls_only, max_length, probs, out];
-        self.launch("attention", grid, args)
+        unsafe { self.launch("attention", grid, args) }
     }
 
     /// Where queries, and keys and values, are, and how long a row of them is.
@@ -210,7 +227,7 @@ impl Pass<'_> {
     }
 
     /// The attended values projected and added to the rows with a query; and the norm behind that.
-    fn attention_output(
+    unsafe fn attention_output(
         &self,
         number: usize,
         saved: &mut LayerActivations<GpuBuffer>,
@@ -219,7 +236,7 @@ impl Pass<'_> {
         let (layer, norm_first) = (self.layer(number), self.network.config.norm_first);
         let (rows, x_rows) = self.query_rows(number);
         let count = rows * self.width();
-        self.product(&layer.out, saved.attended.address, rows, product)?;
+        unsafe { self.product(&layer.out, saved.attended.address, rows, product) }?;
         let x = saved.input.address;
         let sum = if norm_first { self.reserve(&mut saved.sum, count)? } else { Address::NULL };
         let (normalized, rstd) = self.norm_cache(&mut saved.middle_norm, rows)?;
@@ -229,11 +246,11 @@ impl Pass<'_> {
         let mask = self.dropout.mask(LayerSite::Attention.of(number));
         let args =
             args![product, bias, x, x_rows, rows, mask, sum, normalized, rstd, y, weight, shift];
-        self.launch("add_residual", LaunchGrid::rows(rows), args)
+        unsafe { self.launch("add_residual", LaunchGrid::rows(rows), args) }
     }
 
     /// The feed-forward block of a layer. \[A, d\] -> \[A, d\]
-    fn feed_forward(
+    unsafe fn feed_forward(
         &self,
         number: usize,
         saved: &mut LayerActivations<GpuBuffer>,
@@ -244,15 +261,15 @@ impl Pass<'_> {
         let (rows, _) = self.query_rows(number);
         let count = rows * config.hidden;
         let hidden = self.reserve(&mut saved.hidden, count)?;
-        self.product(&layer.linear1, saved.hidden_in.address, rows, hidden)?;
+        unsafe { self.product(&layer.linear1, saved.hidden_in.address, rows, hidden) }?;
         if config.activation == Activation::Gelu {
             self.reserve(&mut saved.pre, count)?;
         }
         let bias = self.weights(layer.linear1.bias.start);
         let mask = self.dropout.mask(LayerSite::Hidden.of(number));
         let args = args![hidden, bias, saved.pre.address, count, mask];
-        self.launch("activate", LaunchGrid::elements(count), args)?;
-        self.product(&layer.linear2, hidden, rows, product)?;
+        unsafe { self.launch("activate", LaunchGrid::elements(count), args) }?;
+        unsafe { self.product(&layer.linear2, hidden, rows, product) }?;
         let residual = if config.norm_first { &saved.sum } else { &saved.hidden_in }.address;
         let null = Address::NULL;
         let (sum, normalized, rstd, y) = match config.norm_first {
@@ -268,7 +285,7 @@ impl Pass<'_> {
         let args = args![
             product, bias, residual, null, rows, mask, sum, normalized, rstd, y, weight, shift
         ];
-        self.launch("add_residual", LaunchGrid::rows(rows), args)
+        unsafe { self.launch("add_residual", LaunchGrid::rows(rows), args) }
     }
 
     /// From the CLS tokens to the losses and the gradient of the head's hidden sums.
@@ -277,11 +294,11 @@ impl Pass<'_> {
         let (count, d) = (self.shape.sequences, self.width());
         if let Some(range) = &layout.norm {
             let head_in = self.reserve(&mut top.hidden_in, count * d)?;
-            self.norm(range, (top.input.address, count), &mut top.outer_norm, head_in)?;
+            unsafe { self.norm(range, (top.input.address, count), &mut top.outer_norm, head_in) }?;
         }
         let (first, second) = &layout.head;
         let product = saved.product.address;
-        self.product(first, self.head_in(top), count, product)?;
+        unsafe { self.product(first, self.head_in(top), count, product) }?;
         let hidden = self.reserve(&mut top.hidden, count * d)?;
         let d_hidden = self.reserve(&mut saved.gradients.masked, count * d)?;
         let d_logits = self.reserve_f32(&mut saved.d_logits, count)?;
@@ -291,7 +308,7 @@ impl Pass<'_> {
         let weight = weight_of_right;
         let args =
             args![product, bias, w, b, right, weight, count, hidden, d_hidden, d_logits, losses];
-        self.launch("head_loss", LaunchGrid::rows(count), args)
+        unsafe { self.launch("head_loss", LaunchGrid::rows(count), args) }
     }
 
     /// The head's input: the last layer's result, or its norm.

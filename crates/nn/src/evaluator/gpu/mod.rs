@@ -63,7 +63,7 @@ impl Sums {
             slots: count,
             slot_of,
         };
-        device.write(sums.parameters.address, &parameters)?;
+        device.write(&sums.parameters, &parameters)?;
         Ok(sums)
     }
 }
@@ -76,10 +76,11 @@ impl GpuNetwork {
         state: Option<&AdamWState>,
         arithmetic: Arithmetic,
     ) -> Result<Self> {
-        debug_assert_eq!(config.outputs, 1, "the kernels write one logit per sequence");
+        assert_eq!(config.outputs, 1, "the kernels write one logit per sequence");
         let device = Device::new(arithmetic, &constants(config, arithmetic))?;
         let layout = ParameterLayout::new(config);
         let (count, bytes) = (parameters.len(), 4 * parameters.len());
+        assert_eq!(count, layout.len(), "the kernels read every parameter");
         let layers = (0..config.layers).map(|_| LayerActivations::default()).collect();
         let network = Self {
             weights: device.buffer(bytes)?,
@@ -99,19 +100,21 @@ impl GpuNetwork {
             device,
         };
         let (device, weights) = (&network.device, network.weights.address);
-        let moments = [network.first.address, network.second.address];
-        device.write(weights, parameters)?;
-        device.clear(network.gradient.address, bytes)?;
+        let moments = [&network.first, &network.second];
+        device.write(&network.weights, parameters)?;
+        device.clear(&network.gradient, bytes)?;
         match state {
             None => moments.into_iter().try_for_each(|moment| device.clear(moment, bytes))?,
             Some(state) => {
+                assert_eq!([&state.first, &state.second].map(Vec::len), [count; 2]);
                 device.write(moments[0], &state.first)?;
                 device.write(moments[1], &state.second)?;
             }
         }
         if let Some(half) = &network.half_weights {
             let args = [weights.into(), half.address.into(), count.into()];
-            device.launch("convert", LaunchGrid::elements(count), &args)?;
+            // SAFETY: both buffers have as many values.
+            unsafe { device.launch("convert", LaunchGrid::elements(count), &args) }?;
         }
         Ok(network)
     }
@@ -143,6 +146,8 @@ impl GpuNetwork {
     /// Forward and backward.
     fn pass(&mut self, batch: &Batch, labels: &Labels, dropout: Dropout) -> Result<BatchShape> {
         let shape = BatchShape::of(batch);
+        let (inputs, sequences) = (shape.steps * self.config.inputs, shape.sequences);
+        assert_eq!((batch.inputs.len(), labels.right.len()), (inputs, sequences));
         if !shape.fits(&self.config) {
             return Err(NnError::GpuBatch { sequences: shape.sequences });
         }
@@ -176,7 +181,8 @@ impl GpuNetwork {
         if adamw.max_gradient_norm > 0.0 {
             let grid = LaunchGrid::elements(LaunchGrid::THREADS * LaunchGrid::THREADS);
             let args = [gradient.into(), count.into(), squares.into()];
-            self.device.launch("squared_norm", grid, &args)?;
+            // SAFETY: the gradient has as many values, and there is a sum for each block.
+            unsafe { self.device.launch("squared_norm", grid, &args) }?;
         }
         let half = self.half_weights.as_ref().map_or(Address::NULL, |half| half.address);
         let (first, second) = (self.first.address, self.second.address);
@@ -186,14 +192,15 @@ impl GpuNetwork {
         let max_norm = adamw.max_gradient_norm as f32;
         args.extend([max_norm, step.rate, step.correction, step.decay].map(Arg::from));
         args.extend([step.beta1, step.beta2, step.eps].map(Arg::from));
-        self.device.launch("adamw", LaunchGrid::elements(count), &args)
+        // SAFETY: all these buffers have as many values, or the one is NULL that kernels.cu lets be.
+        unsafe { self.device.launch("adamw", LaunchGrid::elements(count), &args) }
     }
 
     fn mean_loss(&self, shape: BatchShape) -> Result<f32> {
         if shape.steps == 0 {
             return Ok(0.0);
         }
-        let losses = self.device.read(self.activations.losses.address, shape.sequences)?;
+        let losses = self.device.read(&self.activations.losses, shape.sequences)?;
         let sum: f64 = losses.into_iter().map(f64::from).sum();
         Ok((sum / shape.sequences as f64) as f32)
     }
@@ -208,7 +215,7 @@ impl GpuNetwork {
     }
 
     fn all(&self, buffer: &GpuBuffer) -> Result<Vec<f32>> {
-        self.device.read(buffer.address, self.layout.len())
+        self.device.read(buffer, self.layout.len())
     }
 }
 
