@@ -269,7 +269,8 @@ fn a_shard_of_a_stranger_writes_only_to_the_library_and_does_not_break_it() {
     let error = merge(&[shards], &library, &Silent).unwrap_err().to_string();
     assert!(error.contains("2 rows for 3 clips"), "{error}");
     assert_eq!(Library::open(&library).unwrap().pool().unwrap().len(), 2);
-    let elsewhere = Shard { features: "../../a".into(), ..shard };
+    let mut elsewhere = shard;
+    elsewhere.features = "../../a".into();
     let bytes = ShardManifest::new(elsewhere).to_bytes();
     let error = ShardManifest::read(&bytes, "key").unwrap_err().to_string();
     assert!(error.contains("not named by a checksum"), "{error}");
