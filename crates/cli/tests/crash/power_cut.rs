@@ -57,7 +57,7 @@ impl Cut<'_> {
             Lasts::Some(seed) => {
                 let mut hash = DefaultHasher::new();
                 (id, seed).hash(&mut hash);
-                hash.finish() % 2 == 0
+                hash.finish().is_multiple_of(2)
             }
         }
     }
