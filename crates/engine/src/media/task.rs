@@ -278,12 +278,13 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // What a shell has started is in its group. Both fail only for a program that has ended already, which is what
+        // What a shell has started is in its group. All fail only for a program that has ended already, which is what
         // is wanted.
         if let Ok(None) = self.child.try_wait() {
             let group = rustix::process::Pid::from_child(&self.child);
             let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
         }
+        let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
