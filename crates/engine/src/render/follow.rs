@@ -19,7 +19,7 @@ const NOISE: u8 = 6;
 /// The camera is taken to have moved at most so many pixels between two frames.
 const MAX_SHIFT: isize = 2;
 /// A frame in which this many grey levels change, on average over all pixels, counts half.
-const LITTLE_MOTION: f64 = 0.5;
+const LITTLE_MOTION: f64 = 0.1;
 /// What contrast counts beside motion: it decides where nothing moves.
 const CONTRAST_WEIGHT: f64 = 0.02;
 /// What it costs to begin to move, and to move by one side, in seconds of losing all that moves. Without the first a crop
@@ -168,9 +168,16 @@ fn difference(
     for (row, column) in (0..height).flat_map(|row| (0..width).map(move |column| (row, column))) {
         let seen = after[inside(row, y, height) * width + inside(column, x, width)];
         let change = seen.abs_diff(before[row * width + column]).saturating_sub(NOISE);
-        sums[if is_vertical { row } else { column }] += f64::from(change);
+        let weight = (centre(row, height) * centre(column, width)).powi(2);
+        sums[if is_vertical { row } else { column }] += weight * f64::from(change);
     }
     sums
+}
+
+/// How near to the middle of a side a pixel is, 0 to 1. Hands work in the middle; arms, which move more, reach in from the
+/// sides.
+fn centre(at: usize, side: usize) -> f64 {
+    1.0 - (2.0 * (at as f64 + 0.5) / side as f64 - 1.0).abs()
 }
 
 /// The contrast of the clip along the side, more in the middle; its sum is 1.
@@ -182,8 +189,8 @@ fn contrast(clip: &GreyFrames, is_vertical: bool) -> Vec<f64> {
         for at in 0..frame.len().saturating_sub(step) {
             let along = if is_vertical { at / clip.width } else { at % clip.width };
             if along + 1 < side {
-                let centre = 1.0 - (2.0 * (along as f64 + 0.5) / side as f64 - 1.0).abs();
-                contrast[along] += centre * f64::from(frame[at].abs_diff(frame[at + step]));
+                let change = frame[at].abs_diff(frame[at + step]);
+                contrast[along] += centre(along, side) * f64::from(change);
             }
         }
     }
