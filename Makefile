@@ -58,7 +58,7 @@ bench: ## ours against what a user would pick instead, as ratios
 scale: ## queries among 10^3 to 10^6 made-up clips against faiss; needs 12 GB of memory and of disk
 	$(CARGO) xtask bench scale
 
-cloud: ## shards in a bucket of a local S3 server: workers race and are killed; builds with the feature cloud
+cloud: ## shards and videos in a bucket of a local S3 server: workers race and are killed; builds with the feature cloud
 	$(CARGO) build $(ALL) --features stitch-cli/cloud
 	@scripts/cloud.sh
 
@@ -101,7 +101,8 @@ python-test: ## the Python package against a small made-up library, and its note
 	$(CARGO) build $(ALL)
 	@scripts/wheel.sh --test
 
-ray-test: ## indexing on a Ray cluster of four nodes on this machine
+ray-test: ## indexing into a bucket on a Ray cluster of four nodes on this machine, of which five are lost; takes minutes
+	$(CARGO) build $(ALL) --features stitch-cli/cloud
 	@scripts/wheel.sh --ray
 
 docs: ## build the documentation as a book, into docs/book

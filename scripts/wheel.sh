@@ -34,6 +34,6 @@ case $1 in
     "$venv/bin/mypy" --config-file python/pyproject.toml --cache-dir=/dev/null -p stitch
     check python/tests --ignore python/tests/test_ray.py ;;
   --ray)
-    install 'ray==2.60.0'
+    install 'ray==2.60.0' 'moto[server]>=5,<6'
     check python/tests/test_ray.py ;;
 esac

@@ -1,10 +1,20 @@
 """Indexing on a cluster of a head and three nodes on this machine."""
 
+import json
+import os
+import random
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
 from pathlib import Path
 
 import pytest
 
 import stitch
+from conftest import ROOT, STITCH
 
 ray = pytest.importorskip("ray")
 from ray.cluster_utils import Cluster  # noqa: E402
@@ -13,14 +23,25 @@ import stitch.ray  # noqa: E402
 
 PROGRAM = str(Path(__file__).with_name("contract.py"))
 VIDEOS = [f"video-{number}.mp4" for number in range(30)]
+NODE = {"num_cpus": 1, "object_store_memory": 80_000_000}
+with socket.socket() as free:
+    free.bind(("127.0.0.1", 0))
+    PORT = free.getsockname()[1]  # of the S3 server; nodes inherit the variables that name it
+S3 = {
+    "AWS_ENDPOINT_URL": f"http://127.0.0.1:{PORT}",
+    "AWS_ALLOW_HTTP": "true",
+    "AWS_ACCESS_KEY_ID": "testing",
+    "AWS_SECRET_ACCESS_KEY": "testing",
+    "AWS_REGION": "us-east-1",
+}
 
 
 @pytest.fixture(scope="module")
-def cluster():
-    node = {"num_cpus": 1, "object_store_memory": 80_000_000}
-    cluster = Cluster(initialize_head=True, head_node_args={**node, "include_dashboard": False})
+def cluster(home: Path):
+    os.environ.update(S3)
+    cluster = Cluster(initialize_head=True, head_node_args={**NODE, "include_dashboard": False})
     for _ in range(3):
-        cluster.add_node(**node)
+        cluster.add_node(**NODE)
     ray.init(address=cluster.address, log_to_driver=False)
     yield cluster
     ray.shutdown()
@@ -71,3 +92,61 @@ def test_what_is_wrong_is_told(cluster, tmp_path: Path) -> None:
 
     with pytest.raises(KeyboardInterrupt):
         stitch.ray.index(VIDEOS, tmp_path, batch=1, program=PROGRAM, progress=progress)
+
+
+@pytest.fixture(scope="module")
+def bucket(tmp_path_factory: pytest.TempPathFactory):
+    """A bucket of moto, which speaks S3 with conditional writes."""
+    log = open(tmp_path_factory.mktemp("moto") / "log", "w")
+    server = subprocess.Popen(
+        [Path(sys.executable).with_name("moto_server"), "-H", "127.0.0.1", "-p", str(PORT)], stdout=log, stderr=log
+    )
+    for _ in range(300):
+        try:
+            request = urllib.request.Request(f"{S3['AWS_ENDPOINT_URL']}/ray-test", method="PUT")
+            urllib.request.urlopen(request).close()
+            break
+        except urllib.error.URLError:
+            time.sleep(0.1)
+    yield "s3://ray-test"
+    server.terminate()
+    server.wait()
+
+
+def run(*arguments: object) -> list:
+    printed = subprocess.run([STITCH, "--json", *map(str, arguments)], check=True, stdout=subprocess.PIPE).stdout
+    return [json.loads(line) for line in printed.splitlines()]
+
+
+def answers(folder: Path) -> list:
+    """All that a library says of some procedures."""
+    library = stitch.Library.open(folder)
+    texts = [json.loads(line)["text"] for line in (ROOT / "crates/lab/data/natural/reporting.jsonl").open()]
+    return [library.demonstrate(text, gaps="never").to_dict() for text in texts]
+
+
+def test_five_lost_nodes_change_nothing(cluster, bucket: str, tmp_path: Path) -> None:
+    world = tmp_path / "videos"
+    run("world", "render", "--out", world, "--videos", 60, "--size", "160x90", "--quiet")
+    videos = sorted(world.rglob("*.mp4"))
+    assert len(videos) == 60
+    chance = random.Random(24)
+    losses = sorted(chance.sample(range(4, 52), 5))
+    own = ray.get_runtime_context().get_node_id()
+
+    def progress(stage: str, done: int, total: int) -> None:
+        while losses and done >= losses[0]:
+            losses.pop(0)
+            lost = chance.choice([node for node in cluster.worker_nodes if node.node_id != own])
+            cluster.remove_node(lost, allow_graceful=False)
+            cluster.add_node(**NODE)
+
+    out = f"{bucket}/shards"
+    report = stitch.ray.index(videos, out, batch=2, program=STITCH, progress=progress)
+    assert (losses, report.failed, report.indexed + report.unchanged) == ([], [], 60)
+    assert run("library", "verify", out) == [{"shards": 60, "unfinished": 0, "damaged": []}]
+    assert run("library", "merge", out, "--library", tmp_path / "merged") == [{"shards": 60, "added": 60}]
+    run("index", world, "--library", tmp_path / "alone")
+    lists = [run("library", "list", "--library", tmp_path / name) for name in ("merged", "alone")]
+    assert lists[0] == lists[1] and len({video["content"] for video in lists[0]}) == 60
+    assert answers(tmp_path / "merged") == answers(tmp_path / "alone")

@@ -70,12 +70,15 @@ fn wrong_shares_urls_and_empty_folders_are_told() {
         ("index videos --shard 1/2", 2, "--out"),
         ("library merge nothing", 1, "there are no shards in nothing"),
         ("library verify out --repair", 2, "cannot be used with"),
+        ("index s3://bucket/videos", 1, "add --out URL"),
     ] {
         let said = home.fails(&arguments.split(' ').collect::<Vec<_>>(), code);
         assert!(said.contains(says), "{arguments}: {said}");
     }
     if !cfg!(feature = "cloud") {
-        let said = home.fails(&["index", "videos", "--out", "s3://bucket/x"], 1);
-        assert!(said.contains("--features cloud"), "{said}");
+        for urls in [["videos", "s3://bucket/x"], ["s3://bucket/videos", "out"]] {
+            let said = home.fails(&["index", urls[0], "--out", urls[1]], 1);
+            assert!(said.contains("--features cloud"), "{said}");
+        }
     }
 }

@@ -3,6 +3,7 @@
 
 use std::fs::{File, FileTimes};
 use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::ops::Range;
 use std::path::Path;
 use std::time::SystemTime;
 
@@ -110,24 +111,27 @@ pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// A hash of the size and of sixteen blocks spread over the file; hashing a terabyte would take hours.
-pub(crate) fn content_hash(path: &Path, bytes: u64) -> io::Result<String> {
+/// The bytes that identify a file of this size: sixteen blocks spread over it; hashing a terabyte would take hours.
+pub(crate) fn content_blocks(bytes: u64) -> impl Iterator<Item = Range<u64>> {
     const BLOCKS: u64 = 16;
     const BLOCK_BYTES: u64 = 64 * 1024;
-    let mut file = File::open(path)?;
+    let start = move |i: u64| match bytes <= BLOCKS * BLOCK_BYTES {
+        true => i * BLOCK_BYTES,
+        false => (bytes - BLOCK_BYTES) * i / (BLOCKS - 1),
+    };
+    let blocks = (0..BLOCKS).map(start).filter(move |start| *start < bytes);
+    blocks.map(move |start| start..(start + BLOCK_BYTES).min(bytes))
+}
+
+/// A hash of the size of a file and of its [`content_blocks`].
+pub(crate) fn hash_blocks<B: AsRef<[u8]>>(
+    bytes: u64,
+    blocks: impl IntoIterator<Item = io::Result<B>>,
+) -> io::Result<String> {
     let mut hash = Sha256::new();
     hash.update(bytes.to_le_bytes());
-    let mut block = Vec::with_capacity(BLOCK_BYTES as usize);
-    for i in 0..BLOCKS {
-        let start = if bytes <= BLOCKS * BLOCK_BYTES {
-            i * BLOCK_BYTES
-        } else {
-            (bytes - BLOCK_BYTES) * i / (BLOCKS - 1)
-        };
-        file.seek(SeekFrom::Start(start))?;
-        block.clear();
-        (&mut file).take(BLOCK_BYTES).read_to_end(&mut block)?;
-        hash.update(&block);
+    for block in blocks {
+        hash.update(block?);
     }
     Ok(hex(&hash.finalize()[..16]))
 }
@@ -144,6 +148,17 @@ pub fn create_folder(folder: &Path) -> Result<(), FileError> {
         Err(_) if folder.is_dir() => Ok(()),
         made => made.and_then(|()| sync_folder(parent)).map_err(FileError::at(folder)),
     }
+}
+
+pub(crate) fn content_hash(path: &Path, bytes: u64) -> io::Result<String> {
+    let mut file = File::open(path)?;
+    let blocks = content_blocks(bytes).map(|range| {
+        let mut block = Vec::with_capacity((range.end - range.start) as usize);
+        file.seek(SeekFrom::Start(range.start))?;
+        (&mut file).take(range.end - range.start).read_to_end(&mut block)?;
+        Ok(block)
+    });
+    hash_blocks(bytes, blocks)
 }
 
 /// Makes a rename in this folder last through a power cut.

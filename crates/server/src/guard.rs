@@ -80,8 +80,7 @@ fn check(state: &ServerState, request: &Request) -> Result<Access, Box<Response>
 }
 
 fn is_for_raters(path: &str) -> bool {
-    path == "/study"
-        || ["/study/", "/api/study/raters"].iter().any(|start| path.starts_with(start))
+    path == "/study" || ["/study/", "/api/study/raters"].iter().any(|start| path.starts_with(start))
 }
 
 /// The name of the token's cookie. Browsers send a host's cookies to all of its ports, so the port tells

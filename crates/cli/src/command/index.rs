@@ -9,7 +9,7 @@ use stitch_engine::encoder::{Encoder, Precomputed, mini};
 use stitch_engine::index::{self, Indexer, Report, VideoList};
 use stitch_engine::library::Library;
 use stitch_engine::media::Decode;
-use stitch_engine::shards::{Made, Shards, Share, Worker};
+use stitch_engine::shards::{self, FetchCache, Made, Shards, Share, Worker};
 
 use crate::failure::Failure;
 use crate::options::{
@@ -20,7 +20,7 @@ use crate::setup::{Sentences, Setup};
 /// Index videos into the library; run it again to add new ones
 #[derive(Args)]
 pub struct IndexArguments {
-    /// Video files, or folders to search for them
+    /// Video files, or folders to search for them; with --out also URLs in buckets
     #[arg(required_unless_present_any = ["annotations", "from"], value_name = "PATHS")]
     paths: Vec<PathBuf>,
     /// The encoder of frames: mini; narration, which uses speech only; or the folder of a CLIP,
@@ -61,6 +61,9 @@ pub struct IndexArguments {
     /// Index every N-th video from the I-th on; N workers, each with another I, index all
     #[arg(long, value_name = "I/N", requires = "out")]
     shard: Option<Share>,
+    /// Gigabytes that copies of videos in buckets may take while they are indexed
+    #[arg(long, value_name = "GB", default_value_t = 10, requires = "out")]
+    fetch_budget: u32,
     #[command(flatten)]
     speech: OptionalSpeechArguments,
     /// The spoken language, such as `en` or `de` [default: detected in each video]
@@ -79,6 +82,11 @@ const DECODE: Choices<Decode, 3> = [
 ];
 
 pub fn run(arguments: &IndexArguments, setup: &Setup) -> Result<u8, Failure> {
+    if arguments.out.is_none() && arguments.paths.iter().any(|path| shards::is_url(path)) {
+        return Err(Failure::new(
+            "videos in a bucket are indexed into shards; add --out URL, then run `stitch library merge URL`",
+        ));
+    }
     let from = arguments.from.as_deref().map(Library::open).transpose()?;
     let sentences = setup.load_sentences()?;
     let features = arguments.features()?;
@@ -111,7 +119,11 @@ pub fn run(arguments: &IndexArguments, setup: &Setup) -> Result<u8, Failure> {
                 options: arguments.made_with(&indexer),
             };
             let shards = Shards::open(url)?;
-            let worker = Worker { indexer: &indexer, made, shards: &shards };
+            let cache = FetchCache {
+                folder: setup.home.cache.join("fetched"),
+                bytes: u64::from(arguments.fetch_budget) * 1_000_000_000,
+            };
+            let worker = Worker { indexer: &indexer, made, shards: &shards, cache };
             let share = arguments.shard.unwrap_or(Share::ALL);
             (worker.run(&paths, share, &setup.progress)?, format!("shards: {url}"))
         }

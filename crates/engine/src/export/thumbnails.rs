@@ -6,11 +6,10 @@ use std::path::{Path, PathBuf};
 
 use crate::demonstrate::{Choice, Demonstration, Step};
 use crate::files::{FileError, mark_used, write_whole};
-use crate::media::{MediaError, thumbnail};
+use crate::media::{MediaError, THUMBNAIL_WIDTH_PX, thumbnail};
 use crate::progress::Progress;
 use crate::render::cache::{identity, key};
 
-const WIDTH_PX: u32 = 320;
 /// Alternatives of a step on the page. Chosen by hand.
 const MAX_ALTERNATIVES: usize = 4;
 /// Alternatives to a chosen clip that would read as 0 % are left out.
@@ -82,12 +81,13 @@ pub fn picture_at(
 ) -> Result<Vec<u8>, MediaError> {
     let folder = cache.join("thumbnails");
     std::fs::create_dir_all(&folder).map_err(FileError::at(&folder))?;
-    let kept = folder.join(key(&[&identity(path)?, &at_ms.to_string(), &WIDTH_PX.to_string()]));
+    let kept =
+        folder.join(key(&[&identity(path)?, &at_ms.to_string(), &THUMBNAIL_WIDTH_PX.to_string()]));
     if let Ok(jpeg) = std::fs::read(&kept) {
         mark_used(&kept);
         return Ok(jpeg);
     }
-    let jpeg = thumbnail(path, at_ms, WIDTH_PX, progress)?;
+    let jpeg = thumbnail(path, at_ms, THUMBNAIL_WIDTH_PX, progress)?;
     write_whole(&kept, &jpeg)?;
     Ok(jpeg)
 }

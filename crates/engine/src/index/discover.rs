@@ -75,7 +75,7 @@ fn warn(path: &Path, error: io::Error, progress: &dyn Progress) {
     progress.warn(&FileError::at(path)(error).to_string());
 }
 
-fn is_video_name(path: &Path) -> bool {
+pub(crate) fn is_video_name(path: &Path) -> bool {
     let extension = path.extension().unwrap_or_default().to_string_lossy().to_lowercase();
     EXTENSIONS.contains(&extension.as_str())
 }

@@ -121,6 +121,8 @@ fn task(path: &Path, sampling: &Sampling) -> Task {
     task.args(["-pix_fmt", "rgb24", "-f", "rawvideo", "-"])
 }
 
+pub const THUMBNAIL_WIDTH_PX: u32 = 320;
+
 /// The picture at `at_ms` as a JPEG of this width, for pages.
 pub fn thumbnail(path: &Path, at_ms: u64, width: u32, progress: &dyn Progress) -> Result<Vec<u8>> {
     let at = format!("{:.3}", at_ms as f64 / 1000.0);

@@ -16,7 +16,7 @@ pub mod yt_dlp;
 pub mod shell;
 
 pub use audio::AudioReader;
-pub use frames::{Decode, Frames, Sampling, text_stream, thumbnail};
+pub use frames::{Decode, Frames, Sampling, THUMBNAIL_WIDTH_PX, text_stream, thumbnail};
 pub use probe::{AudioStream, Probe, describe, probe};
 pub use program::{MediaError, Program};
 pub use video_encoder::VideoEncoder;

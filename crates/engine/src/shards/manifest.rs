@@ -44,6 +44,24 @@ pub(super) struct Shard {
     steps_by: String,
     /// The SHA-256 of the features.
     pub features: String,
+    /// None in shards of before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thumbnails: Option<ShardThumbnails>,
+}
+
+/// The file with the middle frame of each clip: JPEGs, one after the other.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct ShardThumbnails {
+    pub sha256: String,
+    /// Of each JPEG; 0 for a frame that could not be decoded.
+    bytes: Vec<usize>,
+}
+
+impl ShardThumbnails {
+    pub fn of(pictures: &[Vec<u8>]) -> Self {
+        let bytes = pictures.iter().map(Vec::len).collect();
+        Self { sha256: sha256(&pictures.concat()), bytes }
+    }
 }
 
 impl Made {
@@ -60,6 +78,7 @@ impl Shard {
         video: &Video,
         indexed: &Indexed,
         features: &[u8],
+        thumbnails: ShardThumbnails,
     ) -> Self {
         let clip = |clip: &Clip| (clip.span.start(), clip.span.end(), clip.text.clone());
         Self {
@@ -72,6 +91,7 @@ impl Shard {
             narration_by: indexed.narration_by.clone(),
             steps_by: indexed.steps_by.clone(),
             features: sha256(features),
+            thumbnails: Some(thumbnails),
         }
     }
 

@@ -4,6 +4,7 @@
 //! ```text
 //! URL/shards/<key>/manifest.json          the video, its sentences, clips and shots; names the features
 //! URL/shards/<key>/<sha256>.safetensors   the features, as a library keeps them
+//! URL/shards/<key>/<sha256>.mjpeg         the middle frame of each clip
 //! ```
 //!
 //! The key is a hash of the video's bytes and of what it is indexed with. The manifest is written last, and only where
@@ -13,7 +14,12 @@ mod error;
 mod store;
 #[cfg(feature = "cloud")]
 mod cloud;
+#[cfg(not(feature = "cloud"))]
+#[path = "no_cloud.rs"]
+mod cloud;
 mod manifest;
+mod share;
+mod fetch;
 mod worker;
 mod merge;
 #[cfg(test)]
@@ -21,12 +27,15 @@ mod tests;
 
 use crate::library::sha256;
 use crate::progress::Progress;
+use cloud::Bucket;
 pub use error::ShardError;
+pub use fetch::{FetchCache, is_url};
 pub use manifest::Made;
-use manifest::{Shard, ShardManifest};
+use manifest::{Shard, ShardManifest, ShardThumbnails};
 pub use merge::{Merged, merge};
+pub use share::Share;
 use store::{ShardFolder, ShardStore};
-pub use worker::{Share, Worker};
+pub use worker::Worker;
 
 type Result<T, E = ShardError> = std::result::Result<T, E>;
 
@@ -52,10 +61,7 @@ impl Shards {
         let store: Box<dyn ShardStore> = match url.split_once("://") {
             None => Box::new(ShardFolder(url.into())),
             Some(("file", path)) => Box::new(ShardFolder(path.into())),
-            #[cfg(feature = "cloud")]
-            Some(_) => Box::new(cloud::Bucket::open(url)?),
-            #[cfg(not(feature = "cloud"))]
-            Some(_) => return Err(ShardError::NoCloud { url: url.into() }),
+            Some(_) => Box::new(Bucket::open(url)?),
         };
         Ok(Self { url: url.into(), store })
     }
@@ -68,7 +74,9 @@ impl Shards {
         for key in keys {
             progress.check()?;
             let checked = self.shard(&key).and_then(|shard| match shard {
-                Some(shard) => self.features(&key, &shard).map(|_| true),
+                Some(shard) => {
+                    self.features(&key, &shard).and_then(|_| self.check_thumbnails(&key, &shard))
+                }
                 None => Ok(false),
             });
             match checked {
@@ -98,21 +106,34 @@ impl Shards {
     }
 
     fn features(&self, key: &str, shard: &Shard) -> Result<Vec<u8>> {
-        let bytes = self.store.get(&features_name(key, &shard.features))?;
+        self.read(key, "features", &features_name(key, &shard.features), &shard.features)
+    }
+
+    /// Returns true, or an error if they are missing or damaged.
+    fn check_thumbnails(&self, key: &str, shard: &Shard) -> Result<bool> {
+        let Some(ShardThumbnails { sha256, .. }) = &shard.thumbnails else { return Ok(true) };
+        self.read(key, "thumbnails", &thumbnails_name(key, sha256), sha256).map(|_| true)
+    }
+
+    /// A file of a finished shard.
+    fn read(&self, key: &str, what: &str, name: &str, hash: &str) -> Result<Vec<u8>> {
         let damaged = |reason| ShardError::Damaged { shard: self.name(key), reason };
-        match bytes {
-            None => Err(damaged("its features are missing".into())),
-            Some(bytes) if sha256(&bytes) != shard.features => Err(damaged(
-                "the bytes of its features have changed since they were written".into(),
-            )),
+        match self.store.get(name)? {
+            None => Err(damaged(format!("its {what} are missing"))),
+            Some(bytes) if sha256(&bytes) != hash => Err(damaged(format!(
+                "the bytes of its {what} have changed since they were written"
+            ))),
             Some(bytes) => Ok(bytes),
         }
     }
 
     /// Returns false where another worker has written the shard meanwhile, whose manifest stays.
-    fn write(&self, key: &str, shard: Shard, features: &[u8]) -> Result<bool> {
-        // Its name is that of its bytes: a worker that loses never replaces what the winner's manifest names.
+    fn write(&self, key: &str, shard: Shard, features: &[u8], pictures: &[u8]) -> Result<bool> {
+        // The names are those of the bytes: a worker that loses never replaces what the winner's manifest names.
         self.store.put(&features_name(key, &shard.features), features)?;
+        if let Some(thumbnails) = &shard.thumbnails {
+            self.store.put(&thumbnails_name(key, &thumbnails.sha256), pictures)?;
+        }
         self.store.put_new(&manifest_name(key), &ShardManifest::new(shard).to_bytes())
     }
 
@@ -128,4 +149,8 @@ fn manifest_name(key: &str) -> String {
 
 fn features_name(key: &str, sha256: &str) -> String {
     format!("shards/{key}/{sha256}.safetensors")
+}
+
+fn thumbnails_name(key: &str, sha256: &str) -> String {
+    format!("shards/{key}/{sha256}.mjpeg")
 }

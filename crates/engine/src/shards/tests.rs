@@ -8,7 +8,7 @@ use stitch_core::features::Features;
 use stitch_core::pool::Agreement;
 use stitch_core::random::SplitMix64;
 
-use super::manifest::{Made, Shard};
+use super::manifest::{Made, Shard, ShardThumbnails};
 use super::*;
 use crate::encoder::EncoderId;
 use crate::footage::Footage;
@@ -61,6 +61,10 @@ fn indexed(id: u32, name: &str) -> Indexed {
     }
 }
 
+fn pictures(name: &str) -> [Vec<u8>; 2] {
+    [name.as_bytes().to_vec(), Vec::new()]
+}
+
 fn shards(folder: &Path) -> Shards {
     Shards::open(folder.to_str().unwrap()).unwrap()
 }
@@ -71,9 +75,10 @@ fn write(shards: &Shards, made: &Made, name: &str, title: &str) -> Result<bool> 
     if shards.shard(&key)?.is_some() {
         return Ok(false);
     }
-    let features = indexed.features.to_bytes()?;
-    let shard = Shard::new(made, &file(name), &video(title), &indexed, &features);
-    shards.write(&key, shard, &features)
+    let (features, pictures) = (indexed.features.to_bytes()?, pictures(name));
+    let thumbnails = ShardThumbnails::of(&pictures);
+    let shard = Shard::new(made, &file(name), &video(title), &indexed, &features, thumbnails);
+    shards.write(&key, shard, &features, &pictures.concat())
 }
 
 fn write_all(shards: &Shards) -> Result<()> {
@@ -128,7 +133,7 @@ fn a_worker_that_is_killed_anywhere_leaves_whole_shards_and_the_next_one_ends() 
     for _ in 0..200 {
         let folder = tempfile::tempdir().unwrap();
         let store = shards(folder.path()).store;
-        let writes_left = AtomicUsize::new(1 + random.below(2 * VIDEOS.len()));
+        let writes_left = AtomicUsize::new(1 + random.below(3 * VIDEOS.len()));
         let killed = Killed { store, writes_left, is_done: random.below(2) == 1 };
         assert!(write_all(&Shards { url: "x".into(), store: Box::new(killed) }).is_err());
         let shards = shards(folder.path());
@@ -150,9 +155,12 @@ fn of_two_workers_with_the_same_video_one_writes_the_shard() {
             let shards = shards(folder.path());
             let indexed = indexed(0, title);
             let features = indexed.features.to_bytes().unwrap();
-            let shard = Shard::new(&made(), &file("soup"), &video(title), &indexed, &features);
+            let pictures = pictures(title);
+            let thumbnails = ShardThumbnails::of(&pictures);
+            let (file, video) = (file("soup"), video(title));
+            let shard = Shard::new(&made(), &file, &video, &indexed, &features, thumbnails);
             barrier.wait();
-            shards.write("key", shard, &features).unwrap().then_some(title)
+            shards.write("key", shard, &features, &pictures.concat()).unwrap().then_some(title)
         };
         let won = std::thread::scope(|scope| {
             let workers = ["Soup", "Stew!"].map(|title| scope.spawn(move || work(title)));
@@ -208,8 +216,9 @@ fn what_is_damaged_is_named_and_nothing_of_it_is_merged() {
     let shards = shards(&folder.path().join("out"));
     write_all(&shards).unwrap();
     let key = made().key("content-board");
-    let name = features_name(&key, &shards.shard(&key).unwrap().unwrap().features);
-    let file = folder.path().join("out").join(name);
+    let shard = shards.shard(&key).unwrap().unwrap();
+    let place = |name: String| folder.path().join("out").join(name);
+    let file = place(features_name(&key, &shard.features));
     let bytes = std::fs::read(&file).unwrap();
     let library = folder.path().join("library");
     let merge = || merge(std::slice::from_ref(&shards), &library, &Silent);
@@ -223,6 +232,11 @@ fn what_is_damaged_is_named_and_nothing_of_it_is_merged() {
         assert_eq!(merge().unwrap_err().to_string(), damaged[0]);
     }
     std::fs::write(&file, bytes).unwrap();
+    let thumbnails = place(thumbnails_name(&key, &shard.thumbnails.unwrap().sha256));
+    assert_eq!(std::fs::read(&thumbnails).unwrap(), b"board");
+    std::fs::write(thumbnails, "bored").unwrap();
+    let damaged = shards.verify(&Silent).unwrap().damaged;
+    assert!(damaged[0].contains("the bytes of its thumbnails have changed"), "{damaged:?}");
     merge().unwrap();
     assert_eq!(Library::open(&library).unwrap().pool().unwrap().len(), 6);
 }
