@@ -5,9 +5,8 @@ use std::sync::Arc;
 
 use tempfile::TempDir;
 
-use super::Result;
-use super::cloud::BucketVideo;
 use super::share::Share;
+use super::{BucketVideo, Result};
 use crate::files::FileError;
 use crate::index::{IndexError, discover};
 use crate::library::{FileLock, Found, LockError};

@@ -15,8 +15,7 @@ mod store;
 #[cfg(feature = "cloud")]
 mod cloud;
 #[cfg(not(feature = "cloud"))]
-#[path = "no_cloud.rs"]
-mod cloud;
+mod no_cloud;
 mod manifest;
 mod share;
 mod fetch;
@@ -27,12 +26,15 @@ mod tests;
 
 use crate::library::sha256;
 use crate::progress::Progress;
-use cloud::Bucket;
+#[cfg(feature = "cloud")]
+use cloud::{Bucket, BucketVideo};
 pub use error::ShardError;
 pub use fetch::{FetchCache, is_url};
 pub use manifest::Made;
 use manifest::{Shard, ShardManifest, ShardThumbnails};
 pub use merge::{Merged, merge};
+#[cfg(not(feature = "cloud"))]
+use no_cloud::{NoBucket as Bucket, NoBucketVideo as BucketVideo};
 pub use share::Share;
 use store::{ShardFolder, ShardStore};
 pub use worker::Worker;

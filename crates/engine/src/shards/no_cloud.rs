@@ -1,4 +1,4 @@
-//! In place of [`super::cloud`] where the program is built without the feature `cloud`: there are no buckets.
+//! In place of `cloud.rs` where the program is built without the feature `cloud`: there are no buckets.
 
 use std::path::{Path, PathBuf};
 
@@ -6,22 +6,22 @@ use super::store::ShardStore;
 use super::{Result, ShardError};
 use crate::library::Found;
 
-pub(super) enum Bucket {}
+pub(super) enum NoBucket {}
 
-pub(super) struct BucketVideo {
-    bucket: Bucket,
+pub(super) struct NoBucketVideo {
+    bucket: NoBucket,
     pub url: String,
 }
 
-impl Bucket {
+impl NoBucket {
     pub fn open(url: &str) -> Result<Self> {
         Err(ShardError::NoCloud { url: url.into() })
     }
 }
 
-impl BucketVideo {
+impl NoBucketVideo {
     pub fn find(url: &str) -> Result<Vec<Self>> {
-        Bucket::open(url).map(|bucket| vec![Self { bucket, url: url.into() }])
+        NoBucket::open(url).map(|bucket| vec![Self { bucket, url: url.into() }])
     }
 
     pub fn identify(&self) -> Result<Found> {
@@ -33,7 +33,7 @@ impl BucketVideo {
     }
 }
 
-impl ShardStore for Bucket {
+impl ShardStore for NoBucket {
     fn folders(&self, _name: &str) -> Result<Vec<String>> {
         match *self {}
     }
