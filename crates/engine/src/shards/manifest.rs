@@ -147,10 +147,12 @@ impl ShardManifest {
         if sha256(&json(&shard)) != written {
             return Err(damaged("its manifest has changed since it was written".into()));
         }
-        // It becomes the name of a file.
-        match shard.features.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        // They become names of files.
+        let thumbnails = shard.thumbnails.iter().map(|thumbnails| &thumbnails.sha256);
+        let mut names = thumbnails.chain([&shard.features]).flat_map(|name| name.bytes());
+        match names.all(|byte| byte.is_ascii_hexdigit()) {
             true => Ok(shard),
-            false => Err(damaged("its features are not named by a checksum".into())),
+            false => Err(damaged("a file of it is not named by a checksum".into())),
         }
     }
 }

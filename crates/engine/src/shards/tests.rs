@@ -269,8 +269,9 @@ fn a_shard_of_a_stranger_writes_only_to_the_library_and_does_not_break_it() {
     let features = indexed.features.to_bytes().unwrap();
     let content = "../../../outside".into();
     let file = Found { content, ..file("soup") };
-    let shard = Shard::new(&made(), &file, &video("Soup"), &indexed, &features);
-    shards.write("key", shard.clone(), &features).unwrap();
+    let pictures = || ShardThumbnails::of(&[]);
+    let shard = Shard::new(&made(), &file, &video("Soup"), &indexed, &features, pictures());
+    shards.write("key", shard.clone(), &features, &[]).unwrap();
     let library = folder.path().join("deep/down/library");
     merge(std::slice::from_ref(&shards), &library, &Silent).unwrap();
     assert!(!folder.path().join("deep/outside.safetensors").exists());
@@ -278,8 +279,8 @@ fn a_shard_of_a_stranger_writes_only_to_the_library_and_does_not_break_it() {
     let mut more_clips = indexed;
     more_clips.clips.push(more_clips.clips[0].clone());
     let file = Found { path: "/videos/stew.mp4".into(), content: "stew".into(), ..file };
-    let wrong = Shard::new(&made(), &file, &video("Stew"), &more_clips, &features);
-    shards.write("wrong", wrong, &features).unwrap();
+    let wrong = Shard::new(&made(), &file, &video("Stew"), &more_clips, &features, pictures());
+    shards.write("wrong", wrong, &features, &[]).unwrap();
     let error = merge(&[shards], &library, &Silent).unwrap_err().to_string();
     assert!(error.contains("2 rows for 3 clips"), "{error}");
     assert_eq!(Library::open(&library).unwrap().pool().unwrap().len(), 2);
