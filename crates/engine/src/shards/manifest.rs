@@ -150,10 +150,10 @@ impl ShardManifest {
         // They become names of files.
         let thumbnails = shard.thumbnails.iter().map(|thumbnails| &thumbnails.sha256);
         let mut names = thumbnails.chain([&shard.features]).flat_map(|name| name.bytes());
-        match names.all(|byte| byte.is_ascii_hexdigit()) {
-            true => Ok(shard),
-            false => Err(damaged("a file of it is not named by a checksum".into())),
+        if !names.all(|byte| byte.is_ascii_hexdigit()) {
+            return Err(damaged("a file of it is not named by a checksum".into()));
         }
+        Ok(shard)
     }
 }
 
