@@ -149,11 +149,11 @@ impl ShardManifest {
         }
         // They become names of files.
         let thumbnails = shard.thumbnails.iter().map(|thumbnails| &thumbnails.sha256);
-        let mut names = thumbnails.chain([&shard.features]).flat_map(|name| name.bytes());
-        if !names.all(|byte| byte.is_ascii_hexdigit()) {
-            return Err(damaged("a file of it is not named by a checksum".into()));
+        let is_checksum = |name: &String| name.bytes().all(|byte| byte.is_ascii_hexdigit());
+        match thumbnails.chain([&shard.features]).all(is_checksum) {
+            true => Ok(shard),
+            false => Err(damaged("a file of it is not named by a checksum".into())),
         }
-        Ok(shard)
     }
 }
 
