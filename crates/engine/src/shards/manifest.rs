@@ -150,7 +150,8 @@ impl ShardManifest {
         // They become names of files.
         let thumbnails = shard.thumbnails.iter().map(|thumbnails| &thumbnails.sha256);
         let is_checksum = |name: &String| name.bytes().all(|byte| byte.is_ascii_hexdigit());
-        match thumbnails.chain([&shard.features]).all(is_checksum) {
+        let are_checksums = thumbnails.chain([&shard.features]).all(is_checksum);
+        match are_checksums {
             true => Ok(shard),
             false => Err(damaged("a file of it is not named by a checksum".into())),
         }
