@@ -6,7 +6,7 @@ use stitch_core::belief::log_odds;
 use stitch_core::cover::Sequence;
 use stitch_core::gaps::{self, Ranked};
 
-use super::Judge;
+use super::judge::Judge;
 
 /// The search's best candidates that are compared with gaps.
 const BASES: usize = 60;

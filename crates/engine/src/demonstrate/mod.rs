@@ -9,25 +9,25 @@ pub mod stock;
 mod states;
 pub mod prefer;
 mod describe;
+mod judge;
 mod decide;
+mod measure;
 pub mod doubts;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use stitch_core::belief::Evidence;
 use stitch_core::clip::{ClipId, VideoId};
 use stitch_core::cover::{self, KBestOptions, Sequence};
-use stitch_core::gaps::{self, GapModel, Judgement, Ranked};
-use stitch_core::map::{MapError, Match, StepMap};
+use stitch_core::gaps::{self, GapModel, Ranked};
+use stitch_core::map::{MapError, StepMap};
 use stitch_core::pool::Pool;
 use stitch_core::procedure::Procedure;
 use stitch_core::timeline::{self, Room, TimelineOptions};
 
 use crate::calibration::Calibration;
 use crate::encoder::{Encoder, EncoderError};
-use crate::evaluator::Batch;
-use crate::evaluator::answer::AnswerInputs;
 use crate::library::{Library, LibraryError};
 use crate::moments::Moments;
 use crate::options::{OptionError, seconds, within};
@@ -39,6 +39,8 @@ pub use demonstration::{
     SpokenStep, Step, StepPart, Voiceover,
 };
 pub use doubts::{Doubt, doubts};
+use judge::Judge;
+pub use measure::{GapEvidence, answer_candidates, gap_features, score_sequences};
 use parts::FoundPart;
 pub use prefer::Preference;
 use prefer::{Facts, Prices};
@@ -332,88 +334,6 @@ impl Found<'_> {
     }
 }
 
-/// Candidate answers of a query, those near the answer without F_R among them, and what F_R is told of them; for
-/// training it.
-pub fn answer_candidates(
-    with: &Demonstrator<'_>,
-    stock: &Stock,
-    asked: &Asked,
-    options: &Options,
-) -> Result<(Vec<Sequence>, Batch), DemonstrateError> {
-    let calibration = stock.calibration(with.encoder);
-    let map = mapped(with, stock, asked, options, |_| true)?;
-    let found = search(with, stock, asked, (&map, &calibration), options)?;
-    let near = decide::neighbours(&found.settled.0[0].0, &found.judge);
-    let mut known = HashSet::new();
-    let all = found.answers().into_iter().chain(near);
-    let answers: Vec<Sequence> = all.filter(|answer| known.insert(answer.clone())).collect();
-    let query = asked.query();
-    let inputs = AnswerInputs::new(&query, found.search(), &stock.pool);
-    let mut batch = Batch::default();
-    answers.iter().for_each(|answer| inputs.add(answer, &mut batch));
-    Ok((answers, batch))
-}
-
-/// Sequences that `make` makes of M with all clips, and their scores by each scorer as it ranks candidates; for
-/// measuring.
-pub fn score_sequences(
-    with: &Demonstrator<'_>,
-    stock: &Stock,
-    asked: &Asked,
-    options: &Options,
-    scorers: &[&dyn Scorer],
-    make: impl FnOnce(&StepMap) -> Vec<Sequence>,
-) -> Result<Vec<Vec<f32>>, DemonstrateError> {
-    let (pool, calibration) = (&stock.pool, stock.calibration(with.encoder));
-    let options = &Options { top: pool.len(), ..options.clone() };
-    let map = mapped(with, stock, asked, options, |_| true)?.all;
-    let (moments, gap_model) = (moments(with, stock, &map), calibration.gaps.into());
-    let search = Search { used: &map, all: &map, moments: &moments, gap_model };
-    let (query, sequences) = (Query { search: Some(search), ..asked.query() }, make(&map));
-    if sequences.is_empty() {
-        return Ok(Vec::new());
-    }
-    let score = |scorer: &&dyn Scorer| -> Result<Vec<f32>, DemonstrateError> {
-        let scores = scorer.score(&query, pool, &sequences)?;
-        Ok(match scorer.decides() {
-            true => scores,
-            false => with_prices(&scores, &sequences, pool, (options, &Prices::default())),
-        })
-    };
-    scorers.iter().map(score).collect()
-}
-
-/// What the decision about gaps goes by for the chosen clip of a step.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct GapEvidence {
-    pub features: [f32; gaps::FEATURES],
-    /// That the clip shows the step, by the weights in use.
-    pub probability: f32,
-    /// The least probability of a clip that is shown.
-    pub threshold: f32,
-}
-
-/// The evidence for the best solution before gaps are decided, by step; for fitting a calibration.
-pub fn gap_features(
-    with: &Demonstrator<'_>,
-    stock: &Stock,
-    asked: &Asked,
-    options: &Options,
-) -> Result<Vec<Option<GapEvidence>>, DemonstrateError> {
-    let calibration = stock.calibration(with.encoder);
-    let map = mapped(with, stock, asked, options, |_| true)?;
-    let found = search(with, stock, asked, (&map, &calibration), options)?;
-    let Found { judge, ranked, .. } = found;
-    let chosen = gaps::chosen(&ranked[0].0, judge.used);
-    let evidence = |step: usize| {
-        let features = gaps::features(step, &chosen, judge.used, judge.all, judge.pool)?;
-        let (probability, threshold) =
-            (judge.probability(step, &chosen)?, judge.threshold(chosen[step]?));
-        Some(GapEvidence { features, probability, threshold })
-    };
-    Ok((0..chosen.len()).map(evidence).collect())
-}
-
 /// A clip is a match as long as taking it can cost less than leaving its source for the best one and
 /// coming back.
 fn limits(options: &Options) -> Limits {
@@ -437,67 +357,6 @@ fn rank(
     let mut ranked: Ranked = candidates.into_iter().zip(scores).collect();
     ranked.sort_by(|(_, a), (_, b)| b.total_cmp(a));
     Ok(ranked)
-}
-
-/// Decides which clips of a solution show their steps.
-#[derive(Clone, Copy)]
-struct Judge<'a> {
-    /// M as the search had it.
-    used: &'a StepMap,
-    /// The same with unlikely matches.
-    all: &'a StepMap,
-    pool: &'a Pool,
-    calibration: &'a Calibration,
-    options: &'a Options,
-}
-
-impl<'a> Judge<'a> {
-    /// What a person fixed is never refused.
-    fn judge(&self, best: &Sequence) -> Judgement {
-        let chosen = gaps::chosen(best, self.used);
-        let shown = self.probabilities(&chosen);
-        let is_refused = |step: &usize| {
-            let judged = shown[*step].zip(chosen[*step]);
-            let refused = judged.is_some_and(|(shown, found)| shown < self.threshold(found));
-            !self.is_fixed(*step) && refused
-        };
-        let refused =
-            (0..chosen.len()).filter(is_refused).map(|step| (step, self.instead(step, &chosen)));
-        Judgement { refused: refused.collect(), shown }
-    }
-
-    /// Whether a person has decided the step.
-    fn is_fixed(&self, step: usize) -> bool {
-        self.options.wishes.get(&step).is_some_and(|wish| wish.fixed.is_some())
-    }
-
-    fn probabilities(&self, chosen: &[Option<&Match>]) -> Vec<Option<f32>> {
-        (0..chosen.len()).map(|step| self.probability(step, chosen)).collect()
-    }
-
-    /// How likely the clip of a step shows it, given the whole solution; none where it has no clip.
-    fn probability(&self, step: usize, chosen: &[Option<&Match>]) -> Option<f32> {
-        let features = gaps::features(step, chosen, self.used, self.all, self.pool)?;
-        let model = self.calibration.gap_model(&chosen[step]?.evidence);
-        Some(model.probability(&features))
-    }
-
-    /// The least probability of a clip that is shown.
-    fn threshold(&self, found: &Match) -> f32 {
-        self.options.threshold_of(self.calibration, &found.evidence)
-    }
-
-    /// The clip that most likely shows the step, the rest of the solution as it is; none where none does.
-    fn instead(&self, step: usize, chosen: &[Option<&'a Match>]) -> Option<ClipId> {
-        let mut chosen = chosen.to_vec();
-        let with = |found: &'a Match| {
-            chosen[step] = Some(found);
-            let probability = self.probability(step, &chosen)?;
-            (probability >= self.threshold(found)).then_some((found.clip, probability))
-        };
-        let shown = self.used.steps[step].iter().filter_map(with);
-        shown.max_by(|(_, a), (_, b)| a.total_cmp(b)).map(|(clip, _)| clip)
-    }
 }
 
 /// The clips that are played for each step: its own, and those that show other parts of it.
@@ -589,33 +448,9 @@ mod tests {
     use stitch_core::belief::log_probability;
     use stitch_core::clip::{Clip, Span};
     use stitch_core::features::Features;
+    use stitch_core::map::Match;
 
     use super::*;
-
-    /// Describing the whole solution again for each of their alternatives takes minutes.
-    #[test]
-    fn hundreds_of_refused_steps_are_judged_at_once() {
-        const STEPS: usize = 300;
-        const CLIPS: u32 = 50;
-        let clip = |start: u32| Clip {
-            video: VideoId(1),
-            span: Span::new(start.into(), u64::from(start) + 1).unwrap(),
-            text: String::new(),
-        };
-        let rows = Features::new(1, vec![1.0; CLIPS as usize]).unwrap();
-        let pool = Pool::new((0..CLIPS).map(clip).collect(), rows.clone(), rows).unwrap();
-        let found = |clip| Match {
-            clip: ClipId(clip),
-            evidence: Evidence::default(),
-            log_prob: log_probability(-(clip as f32)),
-        };
-        let map = &StepMap { steps: vec![(0..CLIPS).map(found).collect(); STEPS] };
-        let options = &Options { threshold: Some(1.0), ..Options::default() };
-        let calibration = Calibration::of("narration");
-        let judge = Judge { used: map, all: map, pool: &pool, calibration, options };
-        let judgement = judge.judge(&Sequence(vec![Some(ClipId(0)); STEPS]));
-        assert_eq!(judgement.refused, (0..STEPS).map(|step| (step, None)).collect::<Vec<_>>());
-    }
 
     /// Scores answers by what it is told.
     struct Told(fn(&Sequence) -> f32);

@@ -1,0 +1,99 @@
+//! What training, fitting and measuring are told of a query.
+
+use std::collections::HashSet;
+
+use serde::Serialize;
+use stitch_core::cover::Sequence;
+use stitch_core::gaps;
+use stitch_core::map::StepMap;
+
+use super::prefer::Prices;
+use super::{
+    Asked, DemonstrateError, Demonstrator, Found, Options, Stock, decide, mapped, moments, search,
+    with_prices,
+};
+use crate::evaluator::Batch;
+use crate::evaluator::answer::AnswerInputs;
+use crate::scorer::{Query, Scorer, Search};
+
+/// Candidate answers of a query, those near the answer without F_R among them, and what F_R is told of them; for
+/// training it.
+pub fn answer_candidates(
+    with: &Demonstrator<'_>,
+    stock: &Stock,
+    asked: &Asked,
+    options: &Options,
+) -> Result<(Vec<Sequence>, Batch), DemonstrateError> {
+    let calibration = stock.calibration(with.encoder);
+    let map = mapped(with, stock, asked, options, |_| true)?;
+    let found = search(with, stock, asked, (&map, &calibration), options)?;
+    let near = decide::neighbours(&found.settled.0[0].0, &found.judge);
+    let mut known = HashSet::new();
+    let all = found.answers().into_iter().chain(near);
+    let answers: Vec<Sequence> = all.filter(|answer| known.insert(answer.clone())).collect();
+    let query = asked.query();
+    let inputs = AnswerInputs::new(&query, found.search(), &stock.pool);
+    let mut batch = Batch::default();
+    answers.iter().for_each(|answer| inputs.add(answer, &mut batch));
+    Ok((answers, batch))
+}
+
+/// Sequences that `make` makes of M with all clips, and their scores by each scorer as it ranks candidates; for
+/// measuring.
+pub fn score_sequences(
+    with: &Demonstrator<'_>,
+    stock: &Stock,
+    asked: &Asked,
+    options: &Options,
+    scorers: &[&dyn Scorer],
+    make: impl FnOnce(&StepMap) -> Vec<Sequence>,
+) -> Result<Vec<Vec<f32>>, DemonstrateError> {
+    let (pool, calibration) = (&stock.pool, stock.calibration(with.encoder));
+    let options = &Options { top: pool.len(), ..options.clone() };
+    let map = mapped(with, stock, asked, options, |_| true)?.all;
+    let (moments, gap_model) = (moments(with, stock, &map), calibration.gaps.into());
+    let search = Search { used: &map, all: &map, moments: &moments, gap_model };
+    let (query, sequences) = (Query { search: Some(search), ..asked.query() }, make(&map));
+    if sequences.is_empty() {
+        return Ok(Vec::new());
+    }
+    let score = |scorer: &&dyn Scorer| -> Result<Vec<f32>, DemonstrateError> {
+        let scores = scorer.score(&query, pool, &sequences)?;
+        Ok(match scorer.decides() {
+            true => scores,
+            false => with_prices(&scores, &sequences, pool, (options, &Prices::default())),
+        })
+    };
+    scorers.iter().map(score).collect()
+}
+
+/// What the decision about gaps goes by for the chosen clip of a step.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct GapEvidence {
+    pub features: [f32; gaps::FEATURES],
+    /// That the clip shows the step, by the weights in use.
+    pub probability: f32,
+    /// The least probability of a clip that is shown.
+    pub threshold: f32,
+}
+
+/// The evidence for the best solution before gaps are decided, by step; for fitting a calibration.
+pub fn gap_features(
+    with: &Demonstrator<'_>,
+    stock: &Stock,
+    asked: &Asked,
+    options: &Options,
+) -> Result<Vec<Option<GapEvidence>>, DemonstrateError> {
+    let calibration = stock.calibration(with.encoder);
+    let map = mapped(with, stock, asked, options, |_| true)?;
+    let found = search(with, stock, asked, (&map, &calibration), options)?;
+    let Found { judge, ranked, .. } = found;
+    let chosen = gaps::chosen(&ranked[0].0, judge.used);
+    let evidence = |step: usize| {
+        let features = gaps::features(step, &chosen, judge.used, judge.all, judge.pool)?;
+        let (probability, threshold) =
+            (judge.probability(step, &chosen)?, judge.threshold(chosen[step]?));
+        Some(GapEvidence { features, probability, threshold })
+    };
+    Ok((0..chosen.len()).map(evidence).collect())
+}
