@@ -20,7 +20,7 @@ const ARROWS: [(&str, &[&str]); 10] = [
     ("crates/lab", &["core", "nn", "engine", "world"]),
     ("crates/server", &["core", "nn", "engine"]),
     ("crates/cli", &["core", "nn", "engine", "world", "lab", "server"]),
-    ("fuzz", &["core", "nn", "engine", "server"]),
+    ("fuzz", &["core", "nn", "engine", "lab", "server"]),
     ("python", &["core", "engine"]),
     ("xtask", &[]),
 ];

@@ -16,6 +16,8 @@ pub struct Scenario {
     pub found: Option<(&'static str, &'static str)>,
     /// What it never replaces: once it has its name, it is whole.
     pub kept: Option<&'static str>,
+    /// Whether what it has made is asked for by requests, and not in files of its own.
+    pub asked_for: bool,
     /// Runs it to its end.
     pub drive: fn(Command, &Path) -> Output,
     /// What it has made, without times and names of temporary files.
@@ -30,7 +32,7 @@ impl Scenario {
         result: fn(&Home) -> Vec<Vec<u8>>,
     ) -> Self {
         let drive = |mut command: Command, _: &Path| command.output().unwrap();
-        Self { home, arguments, written, found: None, kept: None, drive, result }
+        Self { home, arguments, written, found: None, kept: None, asked_for: false, drive, result }
     }
 }
 
@@ -117,7 +119,7 @@ pub fn serve() -> Scenario {
     let scenario = Scenario::new(home, words("serve --port 0 --json"), written, |home| {
         read(home, &["out/served.mp4", "out/served.json", "out/jobs"])
     });
-    Scenario { drive: served::drive, ..scenario }
+    Scenario { asked_for: true, drive: served::drive, ..scenario }
 }
 
 pub fn train() -> Scenario {
