@@ -4,6 +4,8 @@ CARGO ?= cargo
 # One profile and one selection of packages everywhere: another selection would unify features
 # anew and build the machine-learning crates a second time.
 ALL := --release --workspace
+# An example makes cargo choose the features that the tests have; without one the crates would be built once more.
+BUILD := $(CARGO) build $(ALL) --bins --example timelines
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test lint models suite slow interop quick bench scale cloud setup browser fuzz fuzz-api crash load docs cuda dist
@@ -27,7 +29,7 @@ lint: ## format, clippy without warnings, and the rules of ARCHITECTURE.md
 		echo "lint: without cargo-deny, advisories about dependencies are not checked"; fi
 
 models: ## fetch the small library that the tests of picture encoders run on
-	$(CARGO) build $(ALL)
+	$(BUILD)
 	@$${CARGO_TARGET_DIR:-target}/release/stitch models pull onnxruntime || \
 		echo "models: without ONNX Runtime the tests of picture encoders are skipped"
 
@@ -45,11 +47,11 @@ cuda: ## clippy of the GPU code, which `make lint` leaves out; builds the worksp
 	$(CARGO) clippy $(ALL) --all-targets --features stitch-cli/cuda -- -D warnings
 
 interop: ## open the timelines for editors with the readers of other projects
-	$(CARGO) build $(ALL) --bins --example timelines
+	$(BUILD)
 	@tests/interop/run.sh
 
 quick: ## every experiment of the paper on a toy; fails where search-space reduction loses truths
-	$(CARGO) build $(ALL)
+	$(BUILD)
 	@$${CARGO_TARGET_DIR:-target}/release/stitch eval --quick --quiet --out $${CARGO_TARGET_DIR:-target}/quick
 
 bench: ## ours against what a user would pick instead, as ratios
@@ -63,7 +65,7 @@ cloud: ## shards and videos in a bucket of a local S3 server: workers race and a
 	@scripts/cloud.sh
 
 browser: ## the page in Chromium: watch, swap, export, the study; screenshots in target/browser
-	$(CARGO) build $(ALL)
+	$(BUILD)
 	@scripts/browser.sh
 
 fuzz: SECONDS := 4
@@ -79,13 +81,13 @@ crash: ## every write, sync and rename fails; KILLS=n kills and CUTS=n power cut
 		$(CARGO) test $(ALL) --test crash --test mutations -- --nocapture
 
 fuzz-api: ## the server against its own OpenAPI description, by schemathesis
-	$(CARGO) build $(ALL)
+	$(BUILD)
 	@scripts/fuzz-api.sh
 
 load: SECONDS := 60
 load: KILLS := 1
 load: ## 200 readers of video ranges and 20 jobs for SECONDS=n; the server is killed KILLS=n times
-	$(CARGO) build $(ALL)
+	$(BUILD)
 	@python3 tests/browser/load.py $${CARGO_TARGET_DIR:-target}/release/stitch $${CARGO_TARGET_DIR:-target}/load \
 		--seconds $(SECONDS) --kills $(KILLS)
 
