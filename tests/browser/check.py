@@ -338,7 +338,7 @@ class Checks:
         self.browser.run("document.querySelector('#render .primary').focus()")
         self.browser.keys("Enter")
         self.browser.wait(f"const v = document.querySelector('#video'); return v && v.src !== {json.dumps(before)}", 240, "the video is made")
-        words = json.loads(self.site.get(f"/api/{self.path}/exports/json"))["voiceover"]
+        words = json.loads(self.site.get(f"/api{self.path}/exports/json"))["voiceover"]
         assert words["voice"] == "espeak:en-us", words
         self.browser.wait("return document.querySelector('#video').videoHeight === 1280", what="the shape of the video")
 
