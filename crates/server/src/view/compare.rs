@@ -48,14 +48,14 @@ pub fn compare(state: &State, id: i64, versions: Versions) -> Result<Markup> {
                 button { "Compare" }
             }
         }
-        div.two { @for view in &views { (summary(view)) } }
+        div.two.even { @for view in &views { (summary(view)) } }
         @for (number, (left, right)) in views[0].steps.iter().zip(&views[1].steps).enumerate() {
             section aria-labelledby={ "step-" (number) } {
                 h2 id={ "step-" (number) } dir="auto" {
                     (number + 1) ". " (left.text)
                     @if clip(left) != clip(right) { span.badge { "differs" } }
                 }
-                div.two { (side(left)) (side(right)) }
+                div.two.even { (side(left)) (side(right)) }
             }
         }
     };
