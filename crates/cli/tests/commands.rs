@@ -145,8 +145,11 @@ fn strict_tells_a_gap_by_its_exit_code_and_still_makes_the_video() {
     home.write("soup.txt", "Chop the onion.\nChop the onion.\n");
     let arguments = ["make", "soup.txt", "--no-video", "--strict"];
     home.run(&[&arguments[..], &["--threshold=0"]].concat()).success();
-    let nothing = home.fails(&[&arguments[..], &["--threshold=1"]].concat(), 3);
-    assert_snapshot!("nothing_shown", nothing);
+    let refused = [&arguments[..], &["--threshold=1"]].concat();
+    assert_snapshot!("nothing_shown", home.fails(&refused, 3));
+    let table = home.run(&refused).code(3);
+    let table = String::from_utf8_lossy(&table.get_output().stdout).into_owned();
+    assert_eq!((table.matches("gap:").count(), table.matches("nearest: ").count()), (2, 2));
 }
 
 #[test]

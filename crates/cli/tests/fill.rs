@@ -70,6 +70,7 @@ fn a_command_that_fails_leaves_the_gap_with_the_reason() {
     home.write("empty/readme.txt", "nothing");
     let cases = [
         ("echo no moon here >&2; exit 7", "no moon here"),
+        ("exit 7", "it did not say why"),
         ("true", "it wrote 0 files"),
         ("echo text > \"$STITCH_OUT/a\"; echo text > \"$STITCH_OUT/b\"", "it wrote 2 files"),
         ("echo text > \"$STITCH_OUT/a.png\"", "a.png"),

@@ -1,4 +1,5 @@
-//! `stitch eval world --ranks`: a faultless answer among answers with faults that change the source as often.
+//! `stitch eval world --ranks`, a faultless answer among answers with faults that change the source as often, and
+//! `stitch eval clips`, on a library of features alone.
 
 mod common;
 
@@ -52,6 +53,19 @@ fn library() -> Home {
     index.extend(["--text-encoder", &tower]);
     home.run(&index).success();
     home
+}
+
+#[test]
+fn clips_that_were_cut_at_the_actions_fit_them() {
+    let home = library();
+    let done = home.run(&["eval", "clips", "world", "--json"]).success();
+    let report: Value = serde_json::from_slice(&done.get_output().stdout).unwrap();
+    for share in ["iou", "half", "boundary_recall", "boundary_precision"] {
+        assert_eq!(report[share]["value"], 1.0, "{share}: {report}");
+    }
+    assert_eq!((&report["videos"], &report["actions"]), (&27.into(), &report["clips"]));
+    let said = home.fails(&["eval", "clips", "nowhere"], 1);
+    assert!(said.contains("stitch world render"), "{said}");
 }
 
 #[test]

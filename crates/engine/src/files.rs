@@ -150,6 +150,7 @@ pub fn create_folder(folder: &Path) -> Result<(), FileError> {
     }
 }
 
+/// What identifies this file, which has so many bytes.
 pub(crate) fn content_hash(path: &Path, bytes: u64) -> io::Result<String> {
     let mut file = File::open(path)?;
     let blocks = content_blocks(bytes).map(|range| {

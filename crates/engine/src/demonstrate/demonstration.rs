@@ -78,8 +78,7 @@ impl PreferenceOutcome {
             let steps = count(clips, "step");
             format!("{steps} got another clip, {now} likely to be right instead of {before}")
         });
-        let gaps =
-            (!gaps.is_empty()).then(|| format!("{} became a gap", count(gaps.len(), "step")));
+        let gaps = (!gaps.is_empty()).then(|| format!("{} got no clip", count(gaps.len(), "step")));
         let price: Vec<String> = clips.into_iter().chain(gaps).collect();
         let without = percent(*met_without);
         format!("{preference}: {met} met instead of {without}; for it {}", price.join(", and "))
@@ -415,8 +414,8 @@ pub(super) mod tests {
         let another = "1 step got another clip, 50 % likely to be right instead of 75 %";
         assert_eq!(told(vec![], vec![]).as_deref(), None);
         assert_eq!(told(vec![1], vec![]).as_deref(), Some(another));
-        assert_eq!(told(vec![1], vec![1]).as_deref(), Some("1 step became a gap"));
-        let both = format!("{another}, and 1 step became a gap");
+        assert_eq!(told(vec![1], vec![1]).as_deref(), Some("1 step got no clip"));
+        let both = format!("{another}, and 1 step got no clip");
         assert_eq!(told(vec![1, 2], vec![2]), Some(both));
     }
 

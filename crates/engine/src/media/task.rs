@@ -255,6 +255,9 @@ impl Running {
         let program = self.program;
         match self.finish_with_stderr(progress)? {
             (true, stderr) if !has_lost_output(&stderr) => Ok(()),
+            (_, stderr) if stderr.trim_ascii().is_empty() => {
+                Err(MediaError::Failed { program, message: "it did not say why".into() })
+            }
             (_, stderr) => Err(program.failed(&stderr)),
         }
     }
