@@ -28,10 +28,11 @@ lint: ## format, clippy without warnings, and the rules of ARCHITECTURE.md
 	@if $(CARGO) deny --version >/dev/null 2>&1; then $(CARGO) deny --all-features check; else \
 		echo "lint: without cargo-deny, advisories about dependencies are not checked"; fi
 
-models: ## fetch the small library that the tests of picture encoders run on
+models: ## fetch the small models that tests run on
 	$(BUILD)
-	@$${CARGO_TARGET_DIR:-target}/release/stitch models pull onnxruntime || \
-		echo "models: without ONNX Runtime the tests of picture encoders are skipped"
+	@for model in onnxruntime ppocr-v6; do \
+		$${CARGO_TARGET_DIR:-target}/release/stitch models pull $$model || \
+			echo "models: the tests that need $$model are skipped"; done
 
 suite: ## the tests and the examples in the documentation
 	@if $(CARGO) nextest --version >/dev/null 2>&1; then \

@@ -116,6 +116,7 @@ impl Library {
             let session = self.session(progress)?;
             let Session { library, encoder, sentences, .. } = &*session;
             library.fix_sentence_model(&sentences.weights).map_err(failed)?;
+            let screen_text = self.home.load_screen_text("auto").map_err(failed)?;
             let mut speech = self.home.load_optional_speech(&speech).map_err(failed)?;
             if let Some(language) = &language {
                 let speaks = speech.map(|speech| speech.in_language(language));
@@ -126,6 +127,7 @@ impl Library {
                 sentence: &sentences.encoder,
                 chat: None,
                 speech: speech.as_ref(),
+                screen_text: screen_text.as_ref(),
                 list: None,
                 from: None,
             };

@@ -7,6 +7,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use stitch_engine::demonstrate::GapPolicy;
 use stitch_engine::listen::Listener;
 use stitch_engine::progress::Progress;
+use stitch_engine::screen_text::ScreenTextReader;
 use stitch_engine::summarise::PromptDomain;
 use stitch_engine::summarise::chat::{Chat, ChatOptions};
 
@@ -88,6 +89,21 @@ pub struct OptionalSpeechArguments {
     /// whisper-base if it is installed, `never` is none
     #[arg(long, env = "STITCH_SPEECH", value_name = "MODEL", default_value = "auto")]
     speech: String,
+}
+
+/// The model that reads text on the screen.
+#[derive(Args)]
+pub struct ScreenTextArguments {
+    /// The model that reads text on the screen where nobody speaks, by name or folder; `auto` is
+    /// ppocr-v6 if it is installed, `never` is none
+    #[arg(long, env = "STITCH_SCREEN_TEXT", value_name = "MODEL", default_value = "auto")]
+    screen_text: String,
+}
+
+impl ScreenTextArguments {
+    pub fn load(&self, setup: &Setup) -> Result<Option<ScreenTextReader>, Failure> {
+        Ok(setup.home.load_screen_text(&self.screen_text)?)
+    }
 }
 
 impl SpeechArguments {

@@ -22,6 +22,7 @@ pub mod listen;
 pub mod summarise;
 pub mod understand;
 pub mod encoder;
+pub mod screen_text;
 pub mod calibration;
 pub mod library;
 pub mod index;

@@ -14,6 +14,7 @@ use crate::models::{ModelError, Store, hash_of, hub};
 use crate::progress::Progress;
 use crate::scorer::{Scorer, ScorerError, ScorerModels};
 use crate::scorers;
+use crate::screen_text::ScreenTextReader;
 use crate::sentence::{SentenceEncoder, SentenceError};
 use crate::summarise::chat::Chat;
 
@@ -203,6 +204,20 @@ impl Home {
             },
             name => self.load_speech(name).map(Some),
         }
+    }
+
+    /// The reader of text on the screen, as [`Self::load_optional_speech`] names its model.
+    pub fn load_screen_text(&self, name: &str) -> Result<Option<ScreenTextReader>> {
+        let folder = match name {
+            "never" => return Ok(None),
+            "auto" => match self.store().path(ScreenTextReader::MODEL) {
+                Err(ModelError::NotInstalled { .. }) => return Ok(None),
+                folder => folder?,
+            },
+            name if is_path(name) => name.into(),
+            name => self.store().path(name)?,
+        };
+        Ok(Some(ScreenTextReader::load(&folder, &self.store())?))
     }
 
     /// A library, and the encoder that it was made with. A calibration that cannot be used is a warning.

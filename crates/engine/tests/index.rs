@@ -99,6 +99,7 @@ impl Setup {
             sentence: &self.sentence,
             chat: None,
             speech: None,
+            screen_text: None,
             list: None,
             from: None,
         };
@@ -229,6 +230,7 @@ fn a_library_for_another_encoder_copies_all_but_the_features() {
         sentence: &setup.sentence,
         chat: None,
         speech: None,
+        screen_text: None,
         list: None,
         from: Some(&setup.library),
     };

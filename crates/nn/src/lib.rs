@@ -14,6 +14,7 @@ pub mod projection;
 pub mod vad;
 pub mod whisper;
 pub mod clip;
+pub mod ocr;
 pub mod evaluator;
 
 pub use error::{FileError, NnError};

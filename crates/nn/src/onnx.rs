@@ -198,6 +198,23 @@ impl Graph {
         Ok(Self { name, source, runtime, idle, turn, inputs, outputs })
     }
 
+    /// As messages call it.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What the file says of itself under this key.
+    pub fn property(&self, key: &str) -> Result<Option<String>> {
+        let session = self.borrow()?;
+        let told = session.metadata().map(|metadata| metadata.custom(key));
+        let told = told.map_err(|error| NnError::Graph {
+            graph: self.name.clone(),
+            reason: error.to_string(),
+        })?;
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(session);
+        Ok(told)
+    }
+
     /// Runs the graph and returns one output, which must be of floats.
     pub fn run(&self, inputs: &[(&str, Input<'_>)], output: &str) -> Result<Output> {
         self.run_all(inputs, &[output]).map(|mut outputs| outputs.swap_remove(0))

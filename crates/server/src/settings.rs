@@ -9,6 +9,7 @@ use stitch_engine::encoder::Encoder;
 use stitch_engine::library::Library;
 use stitch_engine::listen::Listener;
 use stitch_engine::scorer::Scorer;
+use stitch_engine::screen_text::ScreenTextReader;
 use stitch_engine::sentence::SentenceEncoder;
 use stitch_engine::summarise::chat::Chat;
 
@@ -23,6 +24,7 @@ pub struct Resources {
     pub scorer: Box<dyn Scorer>,
     /// Transcribes videos without subtitles.
     pub speech: Option<Listener>,
+    pub screen_text: Option<ScreenTextReader>,
     /// Translates procedures in languages that the sentence model does not know.
     pub chat: Option<Chat>,
     /// Holds files that can be recomputed: encoded cuts and thumbnails.

@@ -83,6 +83,7 @@ fn index(state: &State, folder: &str, progress: &dyn Progress) -> Result<String>
         sentence: &state.resources.sentence,
         chat: None,
         speech: state.resources.speech.as_ref(),
+        screen_text: state.resources.screen_text.as_ref(),
         list: None,
         from: None,
     };

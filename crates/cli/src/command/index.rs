@@ -13,7 +13,7 @@ use stitch_engine::shards::{self, FetchCache, Made, Shards, Share, Worker};
 
 use crate::failure::Failure;
 use crate::options::{
-    Choices, DomainArguments, LanguageModelArguments, OptionalSpeechArguments, choice,
+    Choices, DomainArguments, LanguageModelArguments, OptionalSpeechArguments, ScreenTextArguments, choice,
 };
 use crate::setup::{Sentences, Setup};
 
@@ -66,6 +66,8 @@ pub struct IndexArguments {
     fetch_budget: u32,
     #[command(flatten)]
     speech: OptionalSpeechArguments,
+    #[command(flatten)]
+    screen_text: ScreenTextArguments,
     /// The spoken language, such as `en` or `de` [default: detected in each video]
     #[arg(long, value_name = "CODE")]
     language: Option<String>,
@@ -99,6 +101,7 @@ pub fn run(arguments: &IndexArguments, setup: &Setup) -> Result<u8, Failure> {
     if let Some(language) = &arguments.language {
         speech = speech.map(|speech| speech.in_language(language)).transpose()?;
     }
+    let screen_text = arguments.screen_text.load(setup)?;
     let paths = match &from {
         Some(from) if arguments.paths.is_empty() => index::files_of(from, &setup.progress)?,
         _ => arguments.paths.clone(),
@@ -108,6 +111,7 @@ pub fn run(arguments: &IndexArguments, setup: &Setup) -> Result<u8, Failure> {
         sentence: &sentences.encoder,
         chat: chat.as_ref().map(|chat| (chat, arguments.domain.domain)),
         speech: speech.as_ref(),
+        screen_text: screen_text.as_ref(),
         list: list.as_ref(),
         from: from.as_ref(),
     };
@@ -159,7 +163,11 @@ impl IndexArguments {
     fn made_with(&self, indexer: &Indexer<'_>) -> String {
         let speech = indexer.speech.map(|speech| &*speech.name);
         let chat = indexer.chat.map(|(chat, _)| (chat.model(), self.domain.domain));
-        format!("{:?} {speech:?} {:?} {chat:?}", self.decode, self.language)
+        let made = format!("{:?} {speech:?} {:?} {chat:?}", self.decode, self.language);
+        match indexer.screen_text {
+            Some(reader) => format!("{made} {}", reader.name),
+            None => made,
+        }
     }
 
     fn features(&self) -> Result<Option<Folder>, Failure> {

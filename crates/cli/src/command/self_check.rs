@@ -120,6 +120,7 @@ fn index(session: &Session, videos: &Path, setup: &Setup) -> Result<((), String)
         sentence: &session.sentences.encoder,
         chat: None,
         speech: None,
+        screen_text: None,
         list: None,
         from: None,
     };

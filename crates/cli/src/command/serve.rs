@@ -13,7 +13,7 @@ use stitch_server::settings::{Resources, Settings, random_token};
 use stitch_server::state::State;
 
 use crate::failure::Failure;
-use crate::options::{LanguageModelArguments, OptionalSpeechArguments};
+use crate::options::{LanguageModelArguments, OptionalSpeechArguments, ScreenTextArguments};
 use crate::setup::{ScorerArguments, Setup};
 use crate::signals;
 
@@ -61,6 +61,8 @@ pub struct ServedArguments {
     encoder: Option<String>,
     #[command(flatten)]
     speech: OptionalSpeechArguments,
+    #[command(flatten)]
+    screen_text: ScreenTextArguments,
     #[command(flatten)]
     chat: LanguageModelArguments,
 }
@@ -153,6 +155,7 @@ impl ServedArguments {
             sentence_weights: sentences.weights,
             scorer,
             speech: self.speech.load(setup)?,
+            screen_text: self.screen_text.load(setup)?,
             chat: self.chat.chat(setup),
             cache: setup.home.cache.clone(),
         })

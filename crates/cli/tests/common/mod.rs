@@ -190,6 +190,8 @@ impl Home {
         let mut features: Vec<PathBuf> = std::fs::read_dir(self.path("home/library/features"))
             .unwrap()
             .map(|entry| entry.unwrap().path())
+            // What a killed process was writing is left behind, and read by nobody.
+            .filter(|path| path.extension().is_some_and(|extension| extension == "safetensors"))
             .collect();
         features.sort();
         (list, features.iter().flat_map(|file| std::fs::read(file).unwrap()).collect())

@@ -109,7 +109,12 @@ impl Picture {
 
     /// `width` and `height` are at most the picture's.
     fn middle(&self, width: u32, height: u32) -> Self {
-        let (left, top) = ((self.width - width) as usize / 2, (self.height - height) as usize / 2);
+        self.part((self.width - width) / 2, (self.height - height) / 2, width, height)
+    }
+
+    /// A rectangle inside the picture.
+    pub fn part(&self, left: u32, top: u32, width: u32, height: u32) -> Self {
+        let (left, top) = (left as usize, top as usize);
         let row = |y: usize| {
             let start = 3 * ((top + y) * self.width as usize + left);
             &self.rgb[start..start + 3 * width as usize]

@@ -21,6 +21,7 @@ use crate::library::{Library, LibraryError, Outcome, VideoRecord, VideoStatus};
 use crate::listen::Listener;
 use crate::media::MediaError;
 use crate::progress::{Progress, Stopped, Within};
+use crate::screen_text::ScreenTextReader;
 use crate::sentence::SentenceEncoder;
 use crate::summarise::PromptDomain;
 use crate::summarise::chat::Chat;
@@ -38,6 +39,8 @@ pub struct Indexer<'a> {
     pub chat: Option<(&'a Chat, PromptDomain)>,
     /// For videos without subtitles; without it they have no narration.
     pub speech: Option<&'a Listener>,
+    /// For videos in which nobody speaks.
+    pub screen_text: Option<&'a ScreenTextReader>,
     /// Videos without files.
     pub list: Option<&'a VideoList>,
     /// A library of another encoder, which narration, steps and spans of the same videos are copied from.

@@ -76,13 +76,13 @@ impl Indexer<'_> {
         Ok(Outcome::Ready(listed.video.clone(), Box::new(indexed)))
     }
 
-    /// A subtitle file beside the video, else a text stream inside it, else recognised speech.
+    /// A subtitle file beside the video, else a text stream inside it, else recognised speech, else text on the screen.
     fn narration(
         &self,
         record: &VideoRecord,
         probe: &Probe,
         progress: &dyn Progress,
-    ) -> Result<Option<Narration>, MediaError> {
+    ) -> Result<Option<Narration>, EncoderError> {
         let narration =
             |sentences, by| Narration { sentences, uncertain: Vec::new(), by: Some(by) };
         for file in transcript::sidecar(&record.path) {
@@ -97,9 +97,17 @@ impl Indexer<'_> {
                 return Ok(Some(narration(sentences, "a text stream of the video".into())));
             }
         }
-        match self.speech.filter(|_| probe.audio.is_some()) {
-            Some(listener) => recognised_speech(listener, record, progress),
-            None => Ok(None),
+        let spoken = match self.speech.filter(|_| probe.audio.is_some()) {
+            Some(listener) => recognised_speech(listener, record, progress)?,
+            None => None,
+        };
+        match (spoken, self.screen_text) {
+            (None, Some(reader)) => {
+                let sentences = reader.read(&record.path, probe, progress)?;
+                let by = format!("text on the screen, read by {}", reader.name);
+                Ok(Some(narration(sentences, by)).filter(|found| !found.sentences.is_empty()))
+            }
+            (spoken, _) => Ok(spoken),
         }
     }
 

@@ -13,6 +13,8 @@ pub enum Role {
     /// F_M: text and pictures in one space.
     Encoder,
     Speech,
+    /// Reads text in pictures.
+    Text,
     /// F_R: how good a sequence of clips is.
     Evaluator,
     Runtime,
@@ -127,7 +129,7 @@ pub struct Part {
 pub enum Joined {
     /// A zip archive that holds the files in this folder.
     Zip { folder: String },
-    /// The only file of the model.
+    /// The first file of the model; the others lie beside its last part.
     File,
     /// The `model.bin` of CTranslate2; its `config.json` and `tokenizer.json` lie beside a part.
     Ctranslate2,

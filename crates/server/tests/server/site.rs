@@ -161,6 +161,7 @@ pub fn try_open(folder: &Path, settings: Settings) -> Result<SharedState, Server
         sentence_weights: "tiny".into(),
         scorer: Box::new(AverageSimilarity),
         speech: None,
+        screen_text: None,
         chat: None,
         cache: folder.join("cache"),
     };
