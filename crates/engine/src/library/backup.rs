@@ -77,7 +77,7 @@ impl Library {
         }
         let (renders, copies) = (page.join("renders"), to.join("renders"));
         fs::create_dir_all(&copies).map_err(FileError::at(&copies))?;
-        schema::read_only(&file)
+        schema::recovered(&file)
             .and_then(|database| copy_database(&database, &copy))
             .map_err(|source| LibraryError::Database { file, source })?;
         for render in fs::read_dir(&renders).into_iter().flatten().flatten() {

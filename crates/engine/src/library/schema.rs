@@ -158,6 +158,17 @@ pub(super) fn read_only(file: &Path) -> rusqlite::Result<Connection> {
     open("").or_else(|error| if can_change(file) { Err(error) } else { open("?immutable=1") })
 }
 
+/// Opens a database for reading. Where it can be written, SQLite first undoes what a killed process left unfinished.
+pub(super) fn recovered(file: &Path) -> rusqlite::Result<Connection> {
+    let opened = Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_WRITE);
+    let recovered = opened.and_then(|database| {
+        database.busy_timeout(BUSY_TIMEOUT)?;
+        version(&database)?;
+        Ok(database)
+    });
+    recovered.or_else(|error| if is_refused(&error) { read_only(file) } else { Err(error) })
+}
+
 fn can_change(file: &Path) -> bool {
     file.with_extension("db-wal").exists() || temporary(folder_of(file), "").is_ok()
 }
@@ -298,6 +309,26 @@ mod tests {
         set(0o555).unwrap();
         assert!(can_change(&folder.path().join("library.db")));
         set(0o755).unwrap();
+    }
+
+    #[test]
+    fn a_database_that_a_killed_process_left_is_recovered() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("page.db");
+        let writer = Connection::open(&file).unwrap();
+        let begun = "CREATE TABLE t (x); INSERT INTO t VALUES (1); PRAGMA cache_size = 1; BEGIN;
+                     INSERT INTO t SELECT zeroblob(9000) FROM (VALUES (1), (2), (3), (4), (5), (6));";
+        writer.execute_batch(begun).unwrap();
+        // As the files are at this moment, without the process.
+        let left = tempfile::tempdir().unwrap();
+        for name in ["page.db", "page.db-journal"] {
+            std::fs::copy(folder.path().join(name), left.path().join(name)).unwrap();
+        }
+        let left = left.path().join("page.db");
+        read_only(&left).err().expect("a journal that must be played back");
+        let database = recovered(&left).unwrap();
+        let count = database.query_row("SELECT count(*) FROM t", [], |row| row.get::<_, i64>(0));
+        assert_eq!(count, Ok(1));
     }
 
     #[test]

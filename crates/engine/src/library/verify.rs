@@ -158,7 +158,7 @@ impl Library {
         if !file.is_file() {
             return Ok(Vec::new());
         }
-        let reasons = schema::read_only(&file).and_then(|database| integrity(&database));
+        let reasons = schema::recovered(&file).and_then(|database| integrity(&database));
         let reasons = reasons.unwrap_or_else(|error| vec![error.to_string()]);
         Ok(in_database(&file, &reasons, PAGE_IS_DAMAGED))
     }
