@@ -119,9 +119,10 @@ impl Library {
         {
             return Err(damaged(&segments[*other].file, "its rows have another length"));
         }
-        let clips =
-            videos.par_iter().flat_map_iter(|(segment, video)| segments[*segment].clips(video));
-        let clips = clips.collect::<Result<Vec<Clip>, LibraryError>>()?;
+        let clips = videos.par_iter().map(|(segment, video)| {
+            segments[*segment].clips(video).collect::<Result<Vec<Clip>, LibraryError>>()
+        });
+        let clips = clips.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect();
         let stretches: Vec<_> =
             videos.iter().map(|(at, video)| (*at, video.rows.clone())).collect();
         let rows = Arc::new(MappedRows::new(segments, stretches.into_iter()));

@@ -126,7 +126,7 @@ const CLIPS: &str =
     "SELECT video, start_ms, end_ms, text FROM clips WHERE video = ? ORDER BY position";
 
 const FEATURE_FILES: &str = "SELECT content, features_sha256, \
-    (SELECT count(*) FROM clips WHERE video = id) FROM videos";
+    (SELECT coalesce(max(position) + 1, 0) FROM clips WHERE video = id) FROM videos";
 
 impl Library {
     /// Enters files that are new or changed, in this order; those that failed before become pending
