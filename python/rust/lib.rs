@@ -14,7 +14,7 @@ mod _stitch {
     #[pymodule_export]
     use crate::errors::{OptionError, StitchError, StitchWarning};
     #[pymodule_export]
-    use crate::library::Library;
+    use crate::library::{Library, merge};
     #[pymodule_export]
     use crate::matrix::Matrix;
     #[pymodule_export]

@@ -7,6 +7,7 @@ use pyo3::prelude::*;
 use serde::Serialize;
 use serde_json::json;
 use stitch_core::clip::VideoId;
+use stitch_core::features::Features;
 use stitch_engine::demonstrate::{Asked, Demonstrator, Stock, solve};
 use stitch_engine::encoder::mini;
 use stitch_engine::index::Indexer;
@@ -14,6 +15,7 @@ use stitch_engine::library::{self as engine, MappedMatrix};
 use stitch_engine::media::Decode;
 use stitch_engine::progress::Progress;
 use stitch_engine::session::{Home, Session};
+use stitch_engine::shards::{self, Shards};
 
 use crate::errors::failed;
 use crate::matrix::Matrix;
@@ -149,6 +151,31 @@ impl Library {
         })
     }
 
+    /// What the steps of a procedure are searched by: rows in the space of the texts, and in that of the pictures. Those of
+    /// the steps in their context follow those of the steps.
+    fn encode(
+        &self,
+        py: Python<'_>,
+        procedure: Written,
+        title: Option<String>,
+        progress: Callback,
+    ) -> PyResult<(Vec<Vec<f32>>, Vec<Vec<f32>>)> {
+        run(py, progress, |progress| {
+            let session = self.session(progress)?;
+            let reading = procedure.read(title.as_deref(), &session.sentences)?;
+            let asked = Asked::encode(&session.demonstrator(), &reading.procedure).map_err(failed)?;
+            let steps = asked.steps();
+            let rows = |features: &Features| features.rows().map(<[f32]>::to_vec).collect::<Vec<_>>();
+            let context = steps.context;
+            let text = context.iter().flat_map(|context| rows(context.text));
+            let clip = context.and_then(|context| context.clip).into_iter().flat_map(rows);
+            Ok((
+                rows(steps.text).into_iter().chain(text).collect(),
+                rows(steps.clip).into_iter().chain(clip).collect(),
+            ))
+        })
+    }
+
     /// The demonstration, and the lines of the text that are no part of the procedure.
     fn demonstrate(
         &self,
@@ -174,6 +201,15 @@ impl Library {
             Ok((text(&found)?, reading.left_out))
         })
     }
+}
+
+/// Adds the videos of the shards in a folder to the library in another; returns what was done.
+#[pyfunction]
+pub fn merge(py: Python<'_>, url: String, library: PathBuf, progress: Callback) -> PyResult<String> {
+    run(py, progress, |progress| {
+        let shards = Shards::open(&url).map_err(failed)?;
+        text(&shards::merge(&[shards], &library, progress).map_err(failed)?)
+    })
 }
 
 impl Library {
