@@ -162,6 +162,8 @@ fn a_language_that_the_speech_model_does_not_know_is_told() {
     let home = Home::with_videos();
     let data = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../engine/tests/data");
     let speech = data.join("tiny-whisper").to_string_lossy().into_owned();
+    let said = home.fails(&["index", "videos", "--screen-text", "ppocr-v9"], 1);
+    assert!(said.contains("no model `ppocr-v9`; known are") && said.contains("ppocr-v6"), "{said}");
     let said = home.fails(&["index", "videos", "--speech", &speech, "--language", "klingon"], 1);
     assert!(said.contains("does not know the language `klingon`; it knows en, de, haw"), "{said}");
     home.run(&["index", "videos", "--speech", &speech, "--language", "de"]).success();

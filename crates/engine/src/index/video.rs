@@ -361,7 +361,8 @@ fn no_steps(sentences: &[Sentence], no_listener: bool) -> &'static str {
          `stitch models pull whisper-base` and index again"
     } else if sentences.is_empty() {
         "nothing is known of what it shows: there is no subtitle file beside it and no text inside \
-         it; put NAME.srt, NAME.vtt or NAME.steps.json beside it and index again"
+         it; put NAME.srt, NAME.vtt or NAME.steps.json beside it, or run `stitch models pull ppocr-v6` \
+         if it shows text, and index again"
     } else {
         "its narration names no step; write the steps into NAME.steps.json beside it and index \
          again"
