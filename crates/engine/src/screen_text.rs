@@ -131,8 +131,9 @@ fn sentences(frames: &[Vec<Line>]) -> Vec<Sentence> {
         let passing =
             lines.iter().filter(|line| !lasting.iter().any(|text| same(text, &line.text)));
         for text in blocks(passing.cloned().collect()) {
-            let is_shown =
-                |(_, last, shown): &&mut (_, usize, String)| *last + 1 >= frame && same(shown, &text);
+            let is_shown = |(_, last, shown): &&mut (_, usize, String)| {
+                *last + 1 >= frame && same(shown, &text)
+            };
             match captions.iter_mut().rev().find(is_shown) {
                 Some((_, last, _)) => *last = frame,
                 None => captions.push((frame, frame, text)),
@@ -229,8 +230,10 @@ mod tests {
         let (chop, fry) = (shown(300, &["CHOP THE", "ONIONS"]), shown(300, &["Fry them gently"]));
         let misread = shown(300, &["CH0P THE", "ONIONS"]);
         let told = told(&[vec![], chop, misread, fry.clone(), fry, vec![]]);
-        let expected =
-            [(2000, 6000, "Chop the onions.".to_owned()), (6000, 10_000, "Fry them gently.".into())];
+        let expected = [
+            (2000, 6000, "Chop the onions.".to_owned()),
+            (6000, 10_000, "Fry them gently.".into()),
+        ];
         assert_eq!(told, expected);
     }
 
@@ -244,7 +247,10 @@ mod tests {
         };
         let frames: Vec<_> = (0..16).map(|frame| [channel(), step(frame)].concat()).collect();
         let told = told(&frames);
-        assert!(told.len() == 8 && told.iter().all(|(.., text)| !text.contains("kitchen")), "{told:?}");
+        assert!(
+            told.len() == 8 && told.iter().all(|(.., text)| !text.contains("kitchen")),
+            "{told:?}"
+        );
     }
 
     #[test]

@@ -198,7 +198,8 @@ mod tests {
     /// A map with these rectangles of probability 0.9.
     fn map(width: usize, height: usize, rectangles: &[TextBox]) -> Vec<f32> {
         let inside = |x: usize, y: usize| {
-            let is_in = |r: &TextBox| (r.left..r.right).contains(&x) && (r.top..r.bottom).contains(&y);
+            let is_in =
+                |r: &TextBox| (r.left..r.right).contains(&x) && (r.top..r.bottom).contains(&y);
             rectangles.iter().any(is_in)
         };
         (0..width * height).map(|i| if inside(i % width, i / width) { 0.9 } else { 0.1 }).collect()

@@ -13,7 +13,8 @@ use stitch_engine::shards::{self, FetchCache, Made, Shards, Share, Worker};
 
 use crate::failure::Failure;
 use crate::options::{
-    Choices, DomainArguments, LanguageModelArguments, OptionalSpeechArguments, ScreenTextArguments, choice,
+    Choices, DomainArguments, LanguageModelArguments, OptionalSpeechArguments, ScreenTextArguments,
+    choice,
 };
 use crate::setup::{Sentences, Setup};
 
