@@ -8,7 +8,7 @@ ALL := --release --workspace
 BUILD := $(CARGO) build $(ALL) --bins --example timelines
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint models suite slow interop quick bench scale cloud setup browser fuzz fuzz-api crash load docs cuda dist
+.PHONY: help demo test lint models suite slow interop quick bench scale cloud setup browser fuzz fuzz-api crash load docs cuda dist container container-check
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
@@ -92,9 +92,15 @@ load: ## 200 readers of video ranges and 20 jobs for SECONDS=n; the server is ki
 	@python3 tests/browser/load.py $${CARGO_TARGET_DIR:-target}/release/stitch $${CARGO_TARGET_DIR:-target}/load \
 		--seconds $(SECONDS) --kills $(KILLS)
 
-dist: ## pack the program for other machines: completions, manual pages, unit, SBOM, checksums
+dist: ## pack the program for other machines: completions, manual pages, unit, SBOM, checksums, formula
 	$(CARGO) build $(ALL)
 	@scripts/dist.sh
+
+container: dist ## a container image of the program, ffmpeg and the default models; downloads 700 MB
+	@scripts/container.sh $(BUILD_ARGUMENTS)
+
+container-check: ## run the image: self-check, serve on a read-only file system, health check
+	@scripts/container-check.sh $(RUN_ARGUMENTS)
 
 .PHONY: wheel python-test ray-test
 wheel: ## build the Python package, into target/wheels; builds the engine once more

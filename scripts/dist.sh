@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Packs the built program with completions, manual pages, the systemd unit, its SBOM and checksums into a
-# tarball below the target folder. The same sources give the same bytes.
+# tarball below the target folder; beside it the source tarball of the commit and the Homebrew formula that
+# builds it. The same sources give the same bytes.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -36,3 +37,17 @@ tar --sort=name --owner=0 --group=0 --numeric-owner --mode=go-w --mtime="@$date"
 mv "$work/$name.tar.gz" "$out/$name.tar.gz"
 (cd "$out" && sha256sum "$name.tar.gz" > "$name.tar.gz.sha256")
 echo "$out/$name.tar.gz: $(($(stat -c %s "$out/$name.tar.gz") / 1000000)) MB"
+
+# The commit, not the working tree. Without a `repository` in Cargo.toml, the formula has the path of the tarball.
+git rev-parse --quiet --verify HEAD >/dev/null || { echo "dist: no commit, so no source tarball" >&2; exit 0; }
+source=stitch-$version.tar.gz
+git archive --format=tar --prefix="stitch-$version/" HEAD | gzip -n > "$work/$source"
+mv "$work/$source" "$out/$source"
+(cd "$out" && sha256sum "$source" > "$source.sha256")
+repository=$(sed -n 's/^repository = "\(.*\)"$/\1/p' Cargo.toml | head -n 1)
+releases=${repository:+$repository/releases/download/v$version}
+place=file://$(cd "$out" && pwd)
+sed -e "s|@HOMEPAGE@|${repository:-$place}|" -e "s|@URL@|${releases:-$place}/$source|" \
+  -e "s|@SHA256@|$(cut -d' ' -f1 "$out/$source.sha256")|" packaging/homebrew/stitch.rb > "$work/stitch.rb"
+mv "$work/stitch.rb" "$out/stitch.rb"
+echo "$out/$source, $out/stitch.rb"

@@ -43,6 +43,14 @@ fn the_tarball_has_everything_and_its_checksums_hold() {
     assert!(read("one") == read("two"), "the same sources give the same bytes");
     let out = folder.path().join("one");
     run(Command::new("sha256sum").args(["-c", &format!("{tarball}.sha256")]).current_dir(&out));
+    let source = "stitch-1.2.3.tar.gz";
+    let sum = fs::read_to_string(out.join(format!("{source}.sha256"))).unwrap();
+    run(Command::new("sha256sum").args(["-c", &format!("{source}.sha256")]).current_dir(&out));
+    let formula = fs::read_to_string(out.join("stitch.rb")).unwrap();
+    for part in [sum.split(' ').next().unwrap(), format!("/{source}\"\n").as_str()] {
+        assert!(formula.contains(part), "{part} is not in {formula}");
+    }
+    assert!(!formula.contains("\"@"), "every placeholder is filled: {formula}");
     run(Command::new("tar").args(["-xf", &tarball]).current_dir(&out));
     let packed = out.join(&name);
     for file in [
