@@ -37,6 +37,7 @@ type Visitor = Extension<Access>;
 pub fn routes(description: OpenApi) -> Router<SharedState> {
     Router::new()
         .route("/api/openapi.json", get(move || async move { Plain(description).into_response() }))
+        .route("/health", get(|| async { "ok\n" }))
         .route("/", get(library))
         .route("/hits", get(search_results))
         .route("/new", get(new))

@@ -229,6 +229,7 @@ fn elsewhere_than_at_home_a_token_is_needed() {
     assert_eq!(site.get("/").status, 401);
     assert_eq!(site.get("/api/videos/1/picture").status, 401);
     assert_eq!(site.get("/assets/x/page.js").status, 200, "the same in every copy of the program");
+    assert_eq!(site.get("/health").status, 200, "for whoever restarts the server");
     assert_eq!(site.get("/?token=0123456789abcdeX").status, 401);
     let first = site.get("/?token=0123456789abcdef");
     assert_eq!((first.status.as_u16(), first.header("location")), (303, "/"));
