@@ -168,18 +168,20 @@ impl PoolSegment {
 
     /// The clips of one of its videos.
     pub fn clips(&self, video: &SegmentVideo) -> impl Iterator<Item = Result<Clip, LibraryError>> {
-        let (rows, _) = self.at(&self.clips).as_chunks::<CLIP_BYTES>();
-        let texts = self.at(&self.texts);
         let id = VideoId(video.id);
-        video.rows.clone().map(move |row| {
-            let from = row.checked_sub(1).map_or(0, |before| numbers(&rows[before])[2]);
-            let [start, end, to] = numbers(&rows[row]);
-            let text = texts.get(from as usize..to as usize);
-            let text = text.and_then(|text| String::from_utf8(text.to_vec()).ok());
-            let clip = Span::new(start, end).zip(text);
-            let clip = clip.map(|(span, text)| Clip { video: id, span, text });
-            clip.ok_or_else(|| damaged(&self.file, "its list of clips is damaged"))
-        })
+        video.rows.clone().map(move |row| self.clip(id, row))
+    }
+
+    /// The clip of a row, which is one of the video's.
+    pub fn clip(&self, video: VideoId, row: usize) -> Result<Clip, LibraryError> {
+        let (rows, _) = self.at(&self.clips).as_chunks::<CLIP_BYTES>();
+        let from = row.checked_sub(1).map_or(0, |before| numbers(&rows[before])[2]);
+        let [start, end, to] = numbers(&rows[row]);
+        let text = self.at(&self.texts).get(from as usize..to as usize);
+        let text = text.and_then(|text| String::from_utf8(text.to_vec()).ok());
+        let clip = Span::new(start, end).zip(text);
+        let clip = clip.map(|(span, text)| Clip { video, span, text });
+        clip.ok_or_else(|| damaged(&self.file, "its list of clips is damaged"))
     }
 }
 

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rayon::prelude::*;
-use stitch_core::clip::Clip;
+use stitch_core::clip::{Clip, VideoId};
 use stitch_core::features::{Features, Rows};
 use stitch_core::pool::{Agreement, Pool};
 
@@ -119,10 +119,7 @@ impl Library {
         {
             return Err(damaged(&segments[*other].file, "its rows have another length"));
         }
-        let clips = videos.par_iter().map(|(segment, video)| {
-            segments[*segment].clips(video).collect::<Result<Vec<Clip>, LibraryError>>()
-        });
-        let clips = clips.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect();
+        let clips = all_clips(&segments, &videos)?;
         let stretches: Vec<_> =
             videos.iter().map(|(at, video)| (*at, video.rows.clone())).collect();
         let rows = Arc::new(MappedRows::new(segments, stretches.into_iter()));
@@ -224,6 +221,28 @@ impl Parts {
         let halves = [0, 1, 2].map(|matrix| segment.halves(matrix, video.rows.clone()));
         new.push(video, segment.clips(video), segment.dims(), halves)
     }
+}
+
+/// The clips of the videos, one after the other. Each thread writes its clips to their places: copying a million takes
+/// as long as reading them.
+fn all_clips(
+    segments: &[PoolSegment],
+    videos: &[(usize, &SegmentVideo)],
+) -> Result<Vec<Clip>, LibraryError> {
+    let mut count = 0;
+    let first = |(_, video): &(usize, &SegmentVideo)| {
+        count += video.rows.len();
+        count - video.rows.len()
+    };
+    let firsts: Vec<usize> = videos.iter().map(first).collect();
+    let clip = |row: usize| {
+        let at = firsts.partition_point(|first| *first <= row) - 1;
+        let (segment, video) = videos[at];
+        segments[segment].clip(VideoId(video.id), video.rows.start + row - firsts[at])
+    };
+    let clips: Vec<_> = (0..count).into_par_iter().map(|row| clip(row).ok()).collect();
+    let clips = clips.into_iter().enumerate();
+    clips.map(|(row, found)| found.map_or_else(|| clip(row), Ok)).collect()
 }
 
 /// The segments of a library.
