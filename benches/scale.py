@@ -6,10 +6,12 @@
 The bench target makes a library of made-up clips (768 numbers for the text, 384 for the pictures), and measures opening
 it, a query, and adding a video; it also scores every clip exactly and compares. faiss gets the same vectors, in 32 bits
 and one row a clip, so that one inner product is the score, and the same steps. Both use all cores and return 200 clips
-a step; of both the best of seven runs counts. Prints one line of JSON.
+a step; of both the best of seven runs counts. Prints one line of JSON. `exponents` says how the time of recording videos, as
+indexing and merging do, and that of making segments grow with the number of clips, from the smallest size to the largest.
 """
 
 import json
+import math
 import pathlib
 import subprocess
 import sys
@@ -60,7 +62,14 @@ def main():
             printed = subprocess.run([ours, folder, str(size)], capture_output=True, text=True, check=True).stdout
             result[str(size)] = {"stitch": json.loads(printed), "faiss": flat_scan(folder)}
             print(size, result[str(size)], file=sys.stderr)
+    if len(SIZES) > 1:
+        result["exponents"] = {name: exponent(result, name) for name in ("fill_s", "segments_s")}
     print(json.dumps(result))
+
+
+def exponent(result, name):
+    least, most = (result[str(size)]["stitch"][name] for size in (min(SIZES), max(SIZES)))
+    return round(math.log(most / least) / math.log(max(SIZES) / min(SIZES)), 3)
 
 
 main()

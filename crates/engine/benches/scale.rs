@@ -63,7 +63,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (_, add_s) = best_of(add_one(&made, &library, videos as u32))?;
     let wrong = differing(&found, &exact);
     println!(
-        r#"{{"clips":{clips},"open_s":{open_s:.4},"query_s":{query_s:.4},"memory_mb":{memory_mb:.0},"differing_steps":{wrong},"add_s":{add_s:.4},"fill_s":{fill_s:.1},"segments_s":{segments_s:.1}}}"#
+        r#"{{"clips":{clips},"open_s":{open_s:.4},"query_s":{query_s:.4},"memory_mb":{memory_mb:.0},"differing_steps":{wrong},"add_s":{add_s:.4},"fill_s":{fill_s:.3},"segments_s":{segments_s:.3}}}"#
     );
     Ok(())
 }
