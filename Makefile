@@ -8,7 +8,7 @@ ALL := --release --workspace
 BUILD := $(CARGO) build $(ALL) --bins --example timelines
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint models suite slow interop quick bench scale cloud setup browser fuzz fuzz-api crash load docs cuda dist container container-check
+.PHONY: help demo test lint models suite slow interop quick bench scale cloud setup browser fuzz fuzz-api crash load docs pictures cuda dist container container-check
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
@@ -113,6 +113,11 @@ python-test: ## the Python package against a small made-up library, and its note
 ray-test: ## indexing into a bucket on a Ray cluster of four nodes on this machine, of which five are lost; takes minutes
 	$(CARGO) build $(ALL) --features stitch-cli/cloud
 	@scripts/wheel.sh --ray
+
+pictures: demo ## make the pictures of the guide again, from the library of `make demo`; needs Chromium
+	@scripts/setup.sh --browser
+	@$${CARGO_TARGET_DIR:-target}/release/stitch models pull ppocr-v6
+	@python3 scripts/pictures.py $${CARGO_TARGET_DIR:-target}/release/stitch $${STITCH_DEMO:-demo} $${CARGO_TARGET_DIR:-target}/pictures
 
 docs: ## build the documentation as a book, into docs/book
 	@command -v mdbook >/dev/null || $(CARGO) install mdbook --version 0.4.52 --locked

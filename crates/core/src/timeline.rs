@@ -60,6 +60,8 @@ pub struct Room {
     /// Where its shots begin, in order, empty where unknown. Footage is not added across one: a moment of
     /// another scene would flash up.
     pub shots: Vec<u64>,
+    /// Its clips: footage of one is not added to another, which shows another step.
+    pub clips: Vec<Span>,
 }
 
 /// The cuts of these clips of steps, in the order of the steps; several of one step are of one video and in its
@@ -183,17 +185,20 @@ fn divide_equally(pieces: &mut [Piece], end: u64) {
     }
 }
 
-/// Adds footage on both sides, up to the middle of the gap to the neighbours, and within the shots that the
-/// piece begins and ends in.
+/// Adds footage on both sides, up to the middle of the gap to the neighbours, within the shots that the piece begins and
+/// ends in, and without that of other clips.
 fn pad(pieces: &mut [Piece], room: &Room, padding: u64) {
     let bounds: Vec<u64> =
         pieces.windows(2).map(|two| two[0].end.midpoint(two[1].start.max(two[0].end))).collect();
     for (i, piece) in pieces.iter_mut().enumerate() {
-        let shot = room.shots.iter().rfind(|shot| **shot <= piece.start).copied().unwrap_or(0);
-        let next = room.shots.iter().find(|shot| **shot >= piece.end).copied();
-        let before = if i == 0 { shot } else { shot.max(bounds[i - 1]) };
-        let after =
-            bounds.get(i).copied().unwrap_or(room.length_ms.max(1)).min(next.unwrap_or(u64::MAX));
+        let (ends, starts) =
+            (room.clips.iter().map(|clip| clip.end()), room.clips.iter().map(|clip| clip.start()));
+        let before = room.shots.iter().copied().chain(ends).filter(|at| *at <= piece.start).max();
+        let after = room.shots.iter().copied().chain(starts).filter(|at| *at >= piece.end).min();
+        let left = if i == 0 { 0 } else { bounds[i - 1] };
+        let right = bounds.get(i).copied().unwrap_or(room.length_ms.max(1));
+        let (before, after) =
+            (before.unwrap_or(0).max(left), after.unwrap_or(u64::MAX).min(right));
         piece.start = piece.start.saturating_sub(padding).max(before.min(piece.start));
         piece.end = piece.end.saturating_add(padding).min(after.max(piece.end));
     }
@@ -224,7 +229,7 @@ mod tests {
     const LENGTH: u64 = 60_000;
 
     fn cuts(clips: &[(u32, u64, u64)], options: &TimelineOptions) -> Vec<Cut> {
-        cuts_of(clips, &Room { length_ms: LENGTH, shots: Vec::new() }, options)
+        cuts_of(clips, &Room { length_ms: LENGTH, ..Room::default() }, options)
     }
 
     fn cuts_of(clips: &[(u32, u64, u64)], room: &Room, options: &TimelineOptions) -> Vec<Cut> {
@@ -249,7 +254,8 @@ mod tests {
     #[test]
     fn no_footage_is_added_across_a_shot() {
         let plain = TimelineOptions { padding_ms: 300, ..TimelineOptions::default() };
-        let room = Room { length_ms: LENGTH, shots: vec![0, 5000, 9000, 20_000] };
+        let shots = vec![0, 5000, 9000, 20_000];
+        let room = Room { length_ms: LENGTH, shots, ..Room::default() };
         let span = |start, end| {
             let cut = cuts_of(&[(0, start, end)], &room, &plain)[0];
             (cut.span.start(), cut.span.end())
@@ -259,6 +265,18 @@ mod tests {
         assert_eq!(span(5400, 10_000), (5100, 10_300));
         // a clip that is too short is lengthened all the same
         assert_eq!(span(5000, 5500).1 - span(5000, 5500).0, 2000);
+    }
+
+    #[test]
+    fn no_footage_of_another_clip_is_added() {
+        let plain = TimelineOptions { padding_ms: 300, ..TimelineOptions::default() };
+        let span = |start, end| Span::new(start, end).unwrap();
+        let clips = vec![span(1000, 5000), span(5000, 9000), span(9200, 12_000)];
+        let room = Room { length_ms: LENGTH, clips, ..Room::default() };
+        let cut = cuts_of(&[(0, 5000, 9000)], &room, &plain)[0];
+        assert_eq!((cut.span.start(), cut.span.end()), (5000, 9200));
+        let cut = cuts_of(&[(0, 9200, 12_000)], &room, &plain)[0];
+        assert_eq!((cut.span.start(), cut.span.end()), (9000, 12_300));
     }
 
     #[test]
@@ -318,7 +336,7 @@ mod tests {
         let pool = Pool::new(clips, rows.clone(), rows).unwrap();
         let options =
             TimelineOptions { padding_ms: 0, shortest_ms: 0, longest_ms: 8000, fastest: 1.0 };
-        let room = Room { length_ms: LENGTH, shots: Vec::new() };
+        let room = Room { length_ms: LENGTH, ..Room::default() };
         let clips = [(1, ClipId(0)), (1, ClipId(1)), (2, ClipId(2))];
         let cuts = timeline(&clips, &pool, |_| room.clone(), &options);
         let found: Vec<_> = cuts.iter().map(|c| (c.step, c.clip.0, c.span.length())).collect();

@@ -189,9 +189,9 @@ fn blocks(mut lines: Vec<Line>) -> Vec<String> {
     blocks.into_iter().map(|(_, text)| text).collect()
 }
 
-/// With a full stop, and not all in capitals.
+/// With a full stop, not all in capitals, and without specks at its ends that were read as quotes.
 fn as_sentence(text: &str) -> String {
-    let text = text.trim();
+    let text = text.trim_matches(|c: char| c.is_whitespace() || "'\"`|".contains(c));
     let mut sentence = match text.chars().any(char::is_lowercase) {
         true => text.to_owned(),
         false => {
@@ -227,7 +227,7 @@ mod tests {
 
     #[test]
     fn a_text_lasts_from_its_first_frame_to_its_last() {
-        let (chop, fry) = (shown(300, &["CHOP THE", "ONIONS"]), shown(300, &["Fry them gently"]));
+        let (chop, fry) = (shown(300, &["CHOP THE", "ONIONS'"]), shown(300, &["Fry them gently"]));
         let misread = shown(300, &["CH0P THE", "ONIONS"]);
         let told = told(&[vec![], chop, misread, fry.clone(), fry, vec![]]);
         let expected = [

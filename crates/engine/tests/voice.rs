@@ -56,7 +56,7 @@ impl Studio {
         let speaker = Speaker::Espeak("en-us".into());
         let cache = self.path("cache/voice");
         let narrator = Narrator { speaker, listener: None, cache };
-        let rooms = |_: u32| Ok(Room { length_ms, shots: Vec::new() });
+        let rooms = |_: u32| Ok(Room { length_ms, ..Room::default() });
         let voice = narrate(demonstration, &narrator, &rooms, 0, progress).unwrap();
         Soundtrack { voice, ..Soundtrack::default() }
     }

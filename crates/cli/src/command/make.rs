@@ -378,7 +378,10 @@ fn step_rows((number, step): (usize, &Step)) -> Vec<Vec<String>> {
         if choice.source.generated.is_some() {
             return ["gap: filled with a generated clip".into(), String::new(), String::new()];
         }
-        let probability = percent(choice.similarity.probability);
+        let mut probability = percent(choice.similarity.probability);
+        if Confidence::of(Some(choice)) == Confidence::Perhaps {
+            probability = format!("perhaps {probability}");
+        }
         [clipped(&choice.source.title, 36), time(choice), probability]
     };
     let nearest = |choice: &Choice| {
@@ -405,10 +408,18 @@ fn step_rows((number, step): (usize, &Step)) -> Vec<Vec<String>> {
 
 fn summary(demonstration: &Demonstration) -> String {
     let shown = demonstration.steps.len() - demonstration.gaps().count();
-    let in_part = demonstration.steps.iter().filter(|step| step.partly_shown().is_some()).count();
-    let in_part = if in_part > 0 { format!(" ({in_part} only in part)") } else { String::new() };
+    let steps = demonstration.steps.iter();
+    let perhaps = |step: &&Step| Confidence::of(step.chosen.as_ref()) == Confidence::Perhaps;
+    let doubts = [
+        (steps.clone().filter(perhaps).count(), "perhaps"),
+        (steps.filter(|step| step.partly_shown().is_some()).count(), "only in part"),
+    ];
+    let doubts = doubts.iter().filter(|(count, _)| *count > 0);
+    let doubts: Vec<String> = doubts.map(|(count, how)| format!("{count} {how}")).collect();
+    let doubts =
+        if doubts.is_empty() { String::new() } else { format!(" ({})", doubts.join(", ")) };
     format!(
-        "{} of {} steps shown{in_part}, from {} with {}; chosen from {} by {}",
+        "{} of {} steps shown{doubts}, from {} with {}; chosen from {} by {}",
         shown,
         demonstration.steps.len(),
         count(sources(demonstration), "video"),

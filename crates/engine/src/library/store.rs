@@ -237,6 +237,7 @@ impl Library {
             wanted.parse() == Ok(video.id)
                 || video.path.as_path() == Path::new(wanted)
                 || video.path.file_name().is_some_and(|name| name == wanted)
+                || video.video.title == wanted
         };
         let mut matching = self.videos()?.into_iter().filter(named);
         match (matching.next(), matching.next()) {

@@ -127,7 +127,7 @@ fn fit_step(
 /// the next.
 pub fn room(library: &Library, video: u32) -> Result<Room, LibraryError> {
     let length_ms = library.video(VideoId(video))?.video.length_ms;
-    Ok(Room { length_ms, shots: library.boundaries(VideoId(video))? })
+    Ok(Room { length_ms, shots: library.boundaries(VideoId(video))?, ..Room::default() })
 }
 
 /// How much of its shot follows a cut that is shown nowhere else.

@@ -9,7 +9,7 @@ use super::library::name;
 use crate::demonstrations;
 use crate::error::{ApiError, Result};
 use crate::state::State;
-use crate::wire::{DemonstrationView, StepView};
+use crate::wire::{ClipRef, DemonstrationView, StepView};
 
 /// The versions to compare, by number from 1; without them the current one and the one before.
 #[derive(Clone, Copy, Debug, serde::Deserialize)]
@@ -62,8 +62,8 @@ pub fn compare(state: &State, id: i64, versions: Versions) -> Result<Markup> {
     Ok(page(state, NavItem::None, name(&record), &content))
 }
 
-fn clip(step: &StepView) -> Option<(u64, u64, u32)> {
-    step.chosen.as_ref().map(|clip| (clip.cut_start_ms, clip.cut_end_ms, clip.clip.video))
+fn clip(step: &StepView) -> Option<ClipRef> {
+    step.chosen.as_ref().map(|chosen| chosen.clip)
 }
 
 fn summary(view: &DemonstrationView) -> Markup {
