@@ -197,8 +197,7 @@ fn pad(pieces: &mut [Piece], room: &Room, padding: u64) {
         let after = room.shots.iter().copied().chain(starts).filter(|at| *at >= piece.end).min();
         let left = if i == 0 { 0 } else { bounds[i - 1] };
         let right = bounds.get(i).copied().unwrap_or(room.length_ms.max(1));
-        let (before, after) =
-            (before.unwrap_or(0).max(left), after.unwrap_or(u64::MAX).min(right));
+        let (before, after) = (before.unwrap_or(0).max(left), after.unwrap_or(u64::MAX).min(right));
         piece.start = piece.start.saturating_sub(padding).max(before.min(piece.start));
         piece.end = piece.end.saturating_add(padding).min(after.max(piece.end));
     }

@@ -11,7 +11,9 @@ use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use serde_json::json;
 use stitch_core::format::{clock, count, percent};
-use stitch_engine::demonstrate::{Choice, Demonstration, Options, Preference, SourceFilter, Step};
+use stitch_engine::demonstrate::{
+    Choice, Confidence, Demonstration, Options, Preference, SourceFilter, Step,
+};
 use stitch_engine::export::{FORMATS, Format};
 use stitch_engine::fill::Filler;
 use stitch_engine::media::VideoEncoder;

@@ -382,7 +382,7 @@ fn rooms(
         sequence.0.iter().flatten().map(|clip| stock.pool.clip(*clip).video).collect();
     let room = |video: VideoId| {
         let length_ms = stock.videos[&video].video.length_ms;
-        let clips = stock.pool.clips_of(video).map(|clip| clip.span).collect();
+        let clips = library.clips(video)?.iter().map(|clip| clip.span).collect();
         Ok((video, Room { length_ms, shots: library.shots(video)?, clips }))
     };
     videos.into_iter().map(room).collect()

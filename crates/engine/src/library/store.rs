@@ -225,13 +225,13 @@ impl Library {
         let id = VideoId(record.id);
         Ok(Some(KnownVideo {
             sentences: self.sentences(id)?,
-            clips: self.rows(CLIPS, [record.id], read_clip)?,
+            clips: self.clips(id)?,
             shots: self.shots(id)?,
             record,
         }))
     }
 
-    /// One video by its number, its path, or a file name that only one video has.
+    /// One video by its number, its path, or a file name or title that only one video has.
     pub fn find(&self, wanted: &str) -> Result<VideoRecord, LibraryError> {
         let named = |video: &VideoRecord| {
             wanted.parse() == Ok(video.id)
@@ -271,6 +271,11 @@ impl Library {
     pub fn shots(&self, video: VideoId) -> Result<Vec<u64>, LibraryError> {
         let sql = "SELECT start_ms FROM shots WHERE video = ? ORDER BY start_ms";
         self.rows(sql, [video.0], |row| number(row, 0))
+    }
+
+    /// The clips of a video, in order.
+    pub fn clips(&self, video: VideoId) -> Result<Vec<Clip>, LibraryError> {
+        self.rows(CLIPS, [video.0], read_clip)
     }
 
     /// Where a shot or a clip begins in a video, in milliseconds.
