@@ -12,6 +12,7 @@ use stitch_engine::encoder::{Encoder, EncoderModels, mini, onnx_runtime};
 use stitch_engine::media::Decode;
 use stitch_engine::models::{NnError, Store, Weights};
 use stitch_engine::sentence::SentenceEncoder;
+use stitch_engine::session::Home;
 use stitch_nn::onnx::{Graph, Input, Runtime};
 
 #[derive(Deserialize)]
@@ -21,10 +22,7 @@ struct Golden {
 
 /// The runtime where `make setup` left it.
 fn runtime() -> Option<Runtime> {
-    let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
-    let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
-    let store = Store::new(cache.or_else(home)?.join("stitch/models"));
-    match onnx_runtime(&store) {
+    match onnx_runtime(&Home::from_environment().store()) {
         Ok(runtime) => Some(runtime),
         Err(error) => {
             eprintln!("skipped: {error}");

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use stitch_core::features::similarity;
 use stitch_engine::encoder::{Encoder, Picture, Towers, load_folder, onnx_runtime};
 use stitch_engine::models::Store;
+use stitch_engine::session::Home;
 
 fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
@@ -15,9 +16,7 @@ fn data(name: &str) -> PathBuf {
 
 /// The models where `make setup` left them, if the runtime is among them.
 fn store() -> Option<Store> {
-    let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
-    let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
-    let store = Store::new(cache.or_else(home)?.join("stitch/models"));
+    let store = Home::from_environment().store();
     onnx_runtime(&store).map_err(|error| eprintln!("skipped: {error}")).ok().map(|_| store)
 }
 

@@ -9,14 +9,12 @@ use std::path::{Path, PathBuf};
 
 use common::ffmpeg;
 use stitch_engine::media;
-use stitch_engine::models::Store;
 use stitch_engine::progress::Silent;
 use stitch_engine::screen_text::ScreenTextReader;
+use stitch_engine::session::Home;
 
 fn reader() -> Option<ScreenTextReader> {
-    let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
-    let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
-    let store = Store::new(cache.or_else(home)?.join("stitch/models"));
+    let store = Home::from_environment().store();
     let folder = match store.path(ScreenTextReader::MODEL) {
         Ok(folder) => folder,
         Err(error) => {

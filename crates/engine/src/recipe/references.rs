@@ -143,7 +143,9 @@ impl Reference {
         let mark = self.length.checked_sub(1).and_then(|last| words[self.at + last].mark);
         let mut meant = words[..self.at].to_vec();
         let open = meant.last_mut().filter(|_| self.length == 0).and_then(|word| word.mark.take());
-        meant.extend(marked(&format!("{}the {thing}", self.before), mark.or(open)));
+        let owned = |word: &str| word.ends_with("'s") || word.ends_with("s'");
+        let article = if thing.split(' ').next().is_some_and(owned) { "" } else { "the " };
+        meant.extend(marked(&format!("{}{article}{thing}", self.before), mark.or(open)));
         let rest = &words[end..];
         let emphasis = rest.len() == 1 && is_emphasis(low(rest, 0));
         meant.extend_from_slice(&rest[usize::from(emphasis)..]);
@@ -349,7 +351,7 @@ mod tests {
 
     #[test]
     fn what_a_step_may_mean_is_among_its_readings() {
-        let cases: [(&str, &[&str], &str); 21] = [
+        let cases: [(&str, &[&str], &str); 22] = [
             ("", &["Sow the lettuce seeds.", "Water them well."], "water the lettuce seeds"),
             ("Potato gratin", &["Bake until bubbly."], "bake the potato gratin"),
             ("", &["Peel the onion.", "Cut it into dice."], "cut the onion into dice"),
@@ -379,6 +381,7 @@ mod tests {
             ("", &["Get the butter foaming.", "Skim it."], "skim the butter"),
             ("", &["Leave the icing to set.", "Cut it."], "cut the icing"),
             ("", &["Sift half the flour.", "Fold it in."], "fold the flour in"),
+            ("Grandad's nest box", &["Paint it."], "paint grandad's nest box"),
         ];
         for (title, steps, expected) in cases {
             let found = of(title, steps).pop().unwrap();
