@@ -10,6 +10,7 @@ from __future__ import annotations
 import builtins
 import json
 import os
+import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -113,7 +114,8 @@ def write(
     root = os.fspath(shards)
 
     def fragment(of: list[str]) -> list[Any]:
-        rows = pyarrow.RecordBatchReader.from_batches(schema, _batches(_Shards.open(root), of, schema, made))
+        source = _Shards.open(root)
+        rows = pyarrow.RecordBatchReader.from_batches(schema, _batches(source, _finished(source, of, made), schema))
         return lance.fragment.write_fragments(rows, target, schema=schema, mode="append" if known else "create")
 
     batches = [keys[start : start + batch] for start in range(0, len(keys), batch)]
@@ -143,6 +145,7 @@ def build_index(table: str | PathLike[str], *, text_rows: Rows | None = None, ro
         sample = numpy.vstack([sample, text_rows])
     kmeans = lance.util.KMeans(partitions, max_iters=20)
     kmeans.fit(_list(_unit(sample), numpy.float32))
+    assert kmeans.centroids is not None, "fit has set them"
     centroids = kmeans.centroids.to_numpy_ndarray()
     data.create_index(
         "vector",
@@ -215,9 +218,8 @@ class Table:
         keys, given = list(keys), Path(folder) / "given"
         with ThreadPoolExecutor() as pool:
             list(pool.map(lambda key: self._shards.copy(key, self._cache / key), keys))
-        (given / "shards").mkdir(parents=True)
         for key in keys:
-            (given / "shards" / key).symlink_to((self._cache / key).resolve())
+            shutil.copytree(self._cache / key, given / "shards" / key, copy_function=_link)
         _stitch.merge(str(given), Path(folder) / "library", None)
         return Library.open(Path(folder) / "library")
 
@@ -245,6 +247,14 @@ class Table:
             self._folder = tempfile.TemporaryDirectory()
             self._empty = Library.create(self._folder.name, encoder=self._about["encoder"]["name"])
         return self._empty
+
+
+def _link(source: str, target: str) -> None:
+    """A copy, where a link cannot reach."""
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copyfile(source, target)
 
 
 def _uri(url: str | PathLike[str]) -> str:
@@ -287,16 +297,20 @@ def _schema(source: _Shards, keys: list[str], about: dict[str, Any]) -> pyarrow.
     return pyarrow.schema(columns, metadata={"stitch": json.dumps(about)})
 
 
-def _batches(
-    source: _Shards, keys: list[str], schema: pyarrow.Schema, made: dict[str, Any]
-) -> Iterator[pyarrow.RecordBatch]:
-    """The clips of each finished shard."""
-    for key in keys:
-        shard = source.manifest(key)
-        if shard is None:
-            continue
+def _finished(source: _Shards, keys: list[str], made: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """The manifests of the finished shards. An error in the middle of writing would be told in Lance's words."""
+    found = {key: shard for key in keys if (shard := source.manifest(key)) is not None}
+    for key, shard in found.items():
         if {name: shard["made"][name] for name in made} != made:
             raise StitchError(f"the shard {source.root}/{key} was made with another encoder than the others")
+    return found
+
+
+def _batches(
+    source: _Shards, shards: dict[str, dict[str, Any]], schema: pyarrow.Schema
+) -> Iterator[pyarrow.RecordBatch]:
+    """The clips of each shard."""
+    for key, shard in shards.items():
         features = _features(source.read(key, f"{shard['features']}.safetensors"))
         clips = shard["clips"]
         columns = {

