@@ -31,8 +31,8 @@ check() { STITCH=$target/release/stitch "$venv/bin/python" -m pytest --quiet -p 
 install --force-reinstall --no-deps "$target"/wheels/*.whl
 case $1 in
   --test)
-    "$venv/bin/mypy" --config-file python/pyproject.toml --cache-dir=/dev/null -p stitch
     install 'pylance>=14,<15'
+    "$venv/bin/mypy" --config-file python/pyproject.toml --cache-dir=/dev/null -p stitch
     check python/tests --ignore python/tests/test_ray.py ;;
   --ray)
     install 'ray==2.60.0' 'moto[server]>=5,<6'

@@ -1,7 +1,7 @@
 """The first stage of a query through Lance: how many of the best clips it finds, and how its time grows.
 
     make demo && make wheel && pip install target/wheels/*.whl pylance
-    python benches/lance.py [--dim N] ROWS [ROWS …]
+    python benches/lance_tables.py [--dim N] ROWS [ROWS …]
 
 A table holds the clips of the library that `make demo` leaves among made-up ones, whose features have the mean and the
 covariance of the real ones. Queries are steps of `stitch eval natural`, encoded as texts. Of each query the best 100 clips by
