@@ -59,7 +59,7 @@
 //!
 //! let costs = KBestOptions { switch_cost: 0.5, order_cost: 0.2 };
 //! let candidates = k_best(&step_map, &pool, 5, &costs);
-//! let room = Room { length_ms: 60_000, shots: vec![] };
+//! let room = Room { length_ms: 60_000, ..Room::default() };
 //! let clips: Vec<_> = candidates[0].shown().collect();
 //! let cuts = timeline(&clips, &pool, |_| room.clone(), &TimelineOptions::default());
 //! assert!(cuts.iter().all(|cut| cut.video == VideoId(0)));
