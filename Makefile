@@ -93,7 +93,7 @@ load: ## 200 readers of video ranges and 20 jobs for SECONDS=n; the server is ki
 		--seconds $(SECONDS) --kills $(KILLS)
 
 dist: ## pack the program for other machines: completions, manual pages, unit, SBOM, checksums, formula
-	$(CARGO) build $(ALL)
+	$(BUILD)
 	@scripts/dist.sh
 
 container: dist ## a container image of the program, ffmpeg and the default models; downloads 700 MB
@@ -107,7 +107,7 @@ wheel: ## build the Python package, into target/wheels; builds the engine once m
 	@scripts/wheel.sh
 
 python-test: ## the Python package against a small made-up library, and its notebook
-	$(CARGO) build $(ALL)
+	$(BUILD)
 	@scripts/wheel.sh --test
 
 ray-test: ## indexing into a bucket on a Ray cluster of four nodes on this machine, of which five are lost; takes minutes

@@ -13,7 +13,7 @@ step "requirements"
 scripts/setup.sh
 
 step "build (minutes the first time)"
-cargo build --release --workspace
+cargo build --release --workspace --bins --example timelines # as `make test` does, which then need not build again
 
 step "models"
 "$stitch" models pull all-mpnet-base-v2 onnxruntime
