@@ -18,6 +18,9 @@ pub struct Evidence {
     pub context: Option<f32>,
     /// As `clip`, of the step understood in its procedure; `clip` stands in where it is unknown.
     pub context_clip: Option<f32>,
+    /// The log-odds that the clip's text is what the step asks for, by a cross-encoder: a network that reads both
+    /// together. Only the best clips by all else are read so.
+    pub cross: Option<f32>,
 }
 
 /// The log-odds that a clip shows a step: the bias, and each part of the evidence times its weight.
@@ -37,11 +40,40 @@ pub struct Belief {
     pub both: Logit,
     pub text: Logit,
     pub clip: Logit,
+    pub cross: Stacked,
+}
+
+/// What the log-odds of all other evidence become where the cross-encoder spoke too.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Stacked {
+    pub bias: f32,
+    /// Of the log-odds of all other evidence.
+    pub odds: f32,
+    /// Of the cross-encoder's.
+    pub cross: f32,
+}
+
+impl Stacked {
+    /// What the cross-encoder says does not count.
+    pub const WITHOUT: Self = Self { bias: 0.0, odds: 1.0, cross: 0.0 };
+}
+
+impl Default for Stacked {
+    fn default() -> Self {
+        Self::WITHOUT
+    }
 }
 
 impl Belief {
     /// The log-odds that the clip shows the step; none where no sense spoke.
     pub fn log_odds(&self, evidence: &Evidence) -> Option<f32> {
+        let Stacked { bias, odds, cross } = self.cross;
+        let apart = self.apart(evidence)?;
+        Some(evidence.cross.map_or(apart, |read| bias + odds * apart + cross * read))
+    }
+
+    /// The same by texts and frames that were encoded apart from the step.
+    fn apart(&self, evidence: &Evidence) -> Option<f32> {
         let logit = match (evidence.text, evidence.clip) {
             (Some(_), Some(_)) => self.both,
             (Some(_), None) => self.text,
@@ -85,7 +117,17 @@ mod tests {
             both: logit(-3.0, 2.0, 1.0, 4.0),
             text: logit(-1.0, 3.0, 1.0, 0.0),
             clip: logit(-5.0, 0.0, 0.0, 6.0),
+            cross: Stacked { bias: -1.0, odds: 0.5, cross: 2.0 },
         }
+    }
+
+    #[test]
+    fn what_was_read_together_is_weighed_against_all_else() {
+        let apart = Evidence { text: Some(0.5), ..Evidence::default() };
+        assert_eq!(belief().log_odds(&apart), Some(0.5));
+        let read = |cross| belief().log_odds(&Evidence { cross: Some(cross), ..apart });
+        assert_eq!((read(3.0), read(-3.0)), (Some(5.25), Some(-6.75)));
+        assert_eq!(Belief::default().log_odds(&Evidence { cross: Some(9.0), ..apart }), Some(0.0));
     }
 
     #[test]

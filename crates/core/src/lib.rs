@@ -50,7 +50,7 @@
 //!
 //! let logit = Logit { bias: -5.0, text: 5.0, words: 1.0, clip: 5.0, ..Logit::default() };
 //! let query = Steps { texts: procedure.steps(), text: &steps, clip: &steps, context: None };
-//! let belief = Belief { both: logit, text: logit, clip: logit };
+//! let belief = Belief { both: logit, text: logit, clip: logit, ..Belief::default() };
 //! let mut step_map = map(&query, &pool, |_, _| true, &belief, 10)?;
 //!
 //! // Nothing shows "Add honey": its best clip is unlikely, so the step is a gap.

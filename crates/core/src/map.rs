@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
+use std::collections::HashMap;
 
 use crate::belief::{Belief, Evidence, Logit, log_probability};
 use crate::clip::ClipId;
@@ -73,6 +74,34 @@ impl StepMap {
             matches.iter().filter(|found| found.log_prob >= least).copied().collect()
         };
         Self { steps: self.steps.iter().map(near).collect() }
+    }
+
+    /// The different texts of each step's best matches, at most `most` of a step, with their steps.
+    pub fn best_texts<'a>(&self, pool: &'a Pool, most: usize) -> Vec<(usize, &'a str)> {
+        let mut texts = Vec::new();
+        for (step, matches) in self.steps.iter().enumerate() {
+            let first = texts.len();
+            for found in matches.iter().filter(|found| found.evidence.text.is_some()) {
+                let text = (step, pool.clip(found.clip).text.as_str());
+                if texts.len() < first + most && !texts[first..].contains(&text) {
+                    texts.push(text);
+                }
+            }
+        }
+        texts
+    }
+
+    /// Adds what the cross-encoder says of some texts, and sorts anew.
+    pub fn add_cross(&mut self, said: &HashMap<(usize, &str), f32>, pool: &Pool, belief: &Belief) {
+        for (step, matches) in self.steps.iter_mut().enumerate() {
+            for found in matches.iter_mut().filter(|found| found.evidence.text.is_some()) {
+                let text = pool.clip(found.clip).text.as_str();
+                found.evidence.cross = said.get(&(step, text)).copied();
+                let log_odds = belief.log_odds(&found.evidence);
+                found.log_prob = log_odds.map_or(found.log_prob, log_probability);
+            }
+            matches.sort_unstable_by(Match::order);
+        }
     }
 }
 
@@ -172,6 +201,7 @@ fn by_meaning(
             clip: clip_cosine(steps.clip),
             context: context.and_then(|context| text_cosine(context.text)),
             context_clip: context.and_then(|context| clip_cosine(context.clip?)),
+            cross: None,
         };
         if let Some(log_odds) = belief.log_odds(&evidence) {
             best[step].offer(Match { clip, evidence, log_prob: log_probability(log_odds) });
@@ -291,12 +321,14 @@ impl Best {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::belief::Stacked;
     use crate::clip::{Clip, Span, VideoId};
     use proptest::prelude::*;
 
     const LOGIT: Logit =
         Logit { bias: -2.0, text: 3.0, words: 2.0, clip: 2.0, context: 1.5, context_clip: 0.5 };
-    const BELIEF: Belief = Belief { both: LOGIT, text: LOGIT, clip: LOGIT };
+    const BELIEF: Belief =
+        Belief { both: LOGIT, text: LOGIT, clip: LOGIT, cross: Stacked::WITHOUT };
 
     fn pool(text: Features, clip: Features) -> Pool {
         let span = Span::new(0, 1000).unwrap();
@@ -342,6 +374,7 @@ mod tests {
                             .map(|row| similarity(steps.context.unwrap().text.row(step), &row)),
                         context_clip: there(pool.clip_features().row(row))
                             .map(|row| similarity(steps.context.unwrap().text.row(step), &row)),
+                        cross: None,
                     };
                     let log_prob = log_probability(BELIEF.log_odds(&evidence)?);
                     Some(Match { clip: ClipId(row as u32), evidence, log_prob })
@@ -375,6 +408,28 @@ mod tests {
             let found = map(&steps, &pool, allowed, &BELIEF, top).unwrap();
             prop_assert_eq!(found.within(margin).steps, naive(&steps, &pool, top, margin));
         }
+    }
+
+    #[test]
+    fn what_is_said_of_a_text_counts_for_all_clips_that_say_it() {
+        // The texts are those of `said`, the last without any.
+        let rows = Features::new(1, vec![0.5, 0.6, 0.7, 0.8, 0.9]).unwrap();
+        let steps = Features::new(1, vec![1.0, 1.0]).unwrap();
+        let texts = texts(2);
+        let steps = Steps { texts: &texts, text: &steps, clip: &steps, context: None };
+        let pool = pool(rows.clone(), rows);
+        let belief = Belief { cross: Stacked { bias: 0.0, odds: 0.0, cross: 1.0 }, ..BELIEF };
+        let mut map = map(&steps, &pool, |_, _| true, &belief, 9).unwrap();
+        let asked = map.best_texts(&pool, 2);
+        assert_eq!(asked.iter().map(|(step, _)| *step).collect::<Vec<_>>(), [0, 0, 1, 1]);
+        assert!(asked.iter().all(|(step, text)| {
+            map.steps[*step][..3].iter().any(|found| pool.clip(found.clip).text == *text)
+        }));
+        let before = map.steps[0].clone();
+        map.add_cross(&HashMap::from([((1, "Chop the onion"), 50.0)]), &pool, &belief);
+        assert_eq!(map.steps[0], before, "nothing was said for this step");
+        let best: Vec<u32> = map.steps[1][..2].iter().map(|found| found.clip.0).collect();
+        assert_eq!(best, [0, 4]);
     }
 
     #[test]

@@ -16,6 +16,7 @@ pub mod lexicon;
 pub mod transcript;
 pub mod recipe;
 pub mod models;
+mod cross_encoder;
 pub mod reader;
 pub mod sentence;
 pub mod listen;

@@ -10,6 +10,7 @@ use stitch_nn::bert::{Adapter, Bert, BertConfig, PooledText};
 use stitch_nn::tokenizer;
 use tokenizers::Tokenizer;
 
+use crate::cross_encoder::{self, CrossEncoder};
 use crate::models::{NnError, Weights};
 use crate::progress::{Progress, Silent, Stopped};
 use crate::reader::Reader;
@@ -44,6 +45,10 @@ pub struct SentenceEncoder {
     adapter: OnceLock<Option<Adapter>>,
     /// The same for reading texts.
     reader: OnceLock<Option<Reader>>,
+    /// The same for reading a step and a clip's text together.
+    cross_encoder: OnceLock<Option<CrossEncoder>>,
+    /// What it said, by tokens.
+    pairs: Mutex<HashMap<Vec<u32>, f32>>,
 }
 
 /// The low-rank update with which the model reads a step in its procedure, trained by
@@ -70,6 +75,8 @@ impl SentenceEncoder {
             remembered: Mutex::default(),
             adapter: OnceLock::new(),
             reader: OnceLock::new(),
+            cross_encoder: OnceLock::new(),
+            pairs: Mutex::default(),
         })
     }
 
@@ -136,6 +143,7 @@ impl SentenceEncoder {
     /// Forgets every vector, so that the next time can be measured.
     pub fn forget(&self) {
         lock(&self.remembered).clear();
+        lock(&self.pairs).clear();
     }
 
     /// One vector of length 1 per step, each understood in its procedure: read with the title and the
@@ -175,6 +183,39 @@ impl SentenceEncoder {
         let sums =
             own.as_slice().iter().zip(context.as_slice()).map(|(own, context)| own + context);
         Ok(Features::new(self.dim(), sums.collect())?)
+    }
+
+    /// The log-odds that the text of a clip is what a step asks for, for pairs of a step's number and a text. None where
+    /// the model has other sizes than the one that was trained.
+    pub fn read_together(
+        &self,
+        title: &str,
+        steps: &[impl AsRef<str>],
+        pairs: &[(usize, &str)],
+    ) -> Result<Option<Vec<f32>>, SentenceError> {
+        let network = self.cross_encoder.get_or_init(|| CrossEncoder::load(&self.config));
+        let Some(cross_encoder) = network else { return Ok(None) };
+        let marked =
+            self.tokenise(std::iter::once(title).chain(steps.iter().map(AsRef::as_ref)).collect())?;
+        let clips = self.tokenise(pairs.iter().map(|(_, text)| *text).collect())?;
+        let title = (!title.is_empty()).then_some(&marked[0]);
+        let network = self.network()?;
+        let read = |(clip, (step, _)): (&Vec<u32>, &(usize, &str))| {
+            let (step, own) = in_context(title, &marked[1..=step + 1]);
+            let (tokens, pooled) = cross_encoder::tokens(clip, (&step, own));
+            if let Some(known) = lock(&self.pairs).get(&tokens) {
+                return Ok(*known);
+            }
+            let log_odds = cross_encoder.log_odds(&network, (&tokens, pooled))?;
+            let mut known = lock(&self.pairs);
+            if known.len() >= REMEMBERED {
+                known.clear();
+            }
+            known.insert(tokens, log_odds);
+            Ok(log_odds)
+        };
+        let all: Result<Vec<f32>, SentenceError> = clips.par_iter().zip(pairs).map(read).collect();
+        Ok(Some(all?))
     }
 
     /// What each sentence of a text is; none where the text is too long or the model has other sizes
@@ -363,6 +404,37 @@ mod tests {
     }
 
     #[test]
+    fn a_clip_is_read_together_with_the_step_in_its_procedure() {
+        let encoder = SentenceEncoder::load(&tiny()).unwrap();
+        assert_eq!(encoder.read_together("", &["chop"], &[(0, "chop")]).unwrap(), None);
+        let mut encoder = SentenceEncoder::load(&tiny()).unwrap();
+        encoder.cross_encoder = Some(cross_encoder::tests::tiny(&encoder.config)).into();
+        let steps = ["chop the onion", "fry it"];
+        let said = |title: &str, pairs: &[(usize, &str)]| {
+            encoder.read_together(title, &steps, pairs).unwrap().unwrap()
+        };
+        let all =
+            said("Tacos", &[(1, "fry the onion"), (1, "water the pot"), (0, "fry the onion")]);
+        assert_eq!(all.len(), 3);
+        assert!(all[0] != all[1] && all[0] != all[2], "{all:?}");
+        assert_eq!(said("Tacos", &[(1, "water the pot")]), all[1..2], "remembered");
+        assert_ne!(said("", &[(1, "water the pot")]), all[1..2], "without the title");
+        // By hand: the clip, then the step, the title and the step before.
+        let texts = ["fry the onion", "fry it", "Tacos", "chop the onion"];
+        let tokens = encoder.tokenise(texts.to_vec()).unwrap();
+        let joined: Vec<u32> = tokens[0]
+            .iter()
+            .chain(tokens[1..].iter().flat_map(|text| &text[1..]))
+            .copied()
+            .collect();
+        let own = tokens[0].len() + tokens[1].len() - 1;
+        let network = encoder.network().unwrap();
+        let expected =
+            cross_encoder::tests::tiny(&encoder.config).log_odds(&network, (&joined, own));
+        assert!((expected.unwrap() - all[0]).abs() < 1e-6);
+    }
+
+    #[test]
     fn the_shipped_adapters_are_for_the_sizes_and_family_of_all_mpnet() {
         let folder = tempfile::tempdir().unwrap();
         let mut config = std::fs::read_to_string(tiny().join("config.json")).unwrap();
@@ -385,6 +457,7 @@ mod tests {
             let config = BertConfig::read(folder.path()).unwrap();
             assert_eq!(read_adapter(CONTEXT_ADAPTER, &config).is_some(), is_trained);
             assert_eq!(Reader::load(&config).is_some(), is_trained);
+            assert_eq!(CrossEncoder::load(&config).is_some(), is_trained);
         }
         let encoder = SentenceEncoder::load(&tiny()).unwrap();
         assert!(encoder.encode_in_context("", &["chop"]).unwrap().is_none(), "of other sizes");

@@ -205,7 +205,7 @@ impl<'a> PooledText<'a> {
 
 /// Low-rank updates (LoRA) of some layers, over the same base weights.
 pub struct Adapter {
-    /// By layer; none where the layer stays as it is.
+    /// By layer; none where the layer stays as it is. Layers beyond these are not run.
     layers: Vec<Option<LayerAdapter>>,
 }
 
@@ -245,6 +245,13 @@ impl Adapter {
     /// Whether it changes nothing, as one made for a deeper network or another family may.
     pub fn is_empty(&self) -> bool {
         self.layers.iter().all(Option::is_none)
+    }
+
+    /// The same for a network that ends with the last layer it changes.
+    pub fn ending_with_its_last_layer(mut self) -> Self {
+        let last = self.layers.iter().rposition(Option::is_some);
+        self.layers.truncate(last.map_or(0, |last| last + 1));
+        self
     }
 
     /// Reads the updates of a network of this config; layers without tensors are left as they are.
@@ -307,8 +314,9 @@ impl Bert {
         self.norm.forward_in_place(&mut x); // [N, d]
         let heads = self.config.config.num_attention_heads;
         let attention = Attention { heads, spans: &spans, bias: self.relative.as_ref() };
-        for (number, layer) in self.layers.iter().enumerate() {
-            let adapter = adapter.and_then(|adapter| adapter.layers.get(number)?.as_ref());
+        let depth = adapter.map_or(self.layers.len(), |adapter| adapter.layers.len());
+        for (number, layer) in self.layers.iter().take(depth).enumerate() {
+            let adapter = adapter.and_then(|adapter| adapter.layers[number].as_ref());
             layer.forward(&mut x, &attention, adapter, d);
         }
         Ok(mean(&x, d, &pooled))
@@ -574,6 +582,22 @@ mod tests {
             distance(&adapted, &rows(&base(), None, &texts)) > 0.01,
             "it must change something"
         );
+    }
+
+    #[test]
+    fn a_network_may_end_with_the_last_layer_that_an_adapter_changes() {
+        let of_first = |name: String| name.replace("layer.1", "layer.0");
+        let update: Tensors = update().into_iter().map(|(n, t)| (of_first(n), t)).collect();
+        let adapter = || Adapter::read(&weights(&update), &config()).unwrap();
+        let tokens = [0, 5, 9, 2];
+        let text = [PooledText::first(&tokens, 4)];
+        let mut shallow = config();
+        shallow.config.num_hidden_layers = 1;
+        let network = Bert::read(&weights(&base()), &shallow).unwrap();
+        let expected = network.forward(text.iter().cloned(), Some(&adapter())).unwrap();
+        let ended = rows(&base(), Some(&adapter().ending_with_its_last_layer()), &text);
+        assert_eq!(ended, expected);
+        assert!(distance(&ended, &rows(&base(), Some(&adapter()), &text)) > 1e-3);
     }
 
     #[test]

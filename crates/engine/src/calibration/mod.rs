@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
-use stitch_core::belief::{Belief, Evidence, Logit};
+use stitch_core::belief::{Belief, Evidence, Logit, Stacked};
 use stitch_core::gaps::{FEATURES, GapModel};
 use stitch_core::pool::Agreement;
 
@@ -27,6 +27,9 @@ pub struct Calibration {
     pub text: Weights,
     /// For clips without text.
     pub clip: Weights,
+    /// How the cross-encoder changes what the others say.
+    #[serde(default)]
+    pub cross: CrossWeights,
     /// Decides, in a whole solution, whether a chosen clip shows its step.
     pub gaps: GapWeights,
     /// The same for a clip without text; `gaps` where there is none.
@@ -47,6 +50,30 @@ pub struct GapWeights {
 impl From<GapWeights> for GapModel {
     fn from(GapWeights { bias, weights }: GapWeights) -> Self {
         Self { bias, weights }
+    }
+}
+
+/// A [`Stacked`] as it stands in the file.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CrossWeights {
+    pub bias: f32,
+    /// Of the log-odds of all other evidence.
+    pub odds: f32,
+    /// Of the cross-encoder's.
+    pub cross: f32,
+}
+
+impl Default for CrossWeights {
+    fn default() -> Self {
+        let Stacked { bias, odds, cross } = Stacked::WITHOUT;
+        Self { bias, odds, cross }
+    }
+}
+
+impl From<CrossWeights> for Stacked {
+    fn from(CrossWeights { bias, odds, cross }: CrossWeights) -> Self {
+        Self { bias, odds, cross }
     }
 }
 
@@ -110,18 +137,23 @@ impl Calibration {
     pub fn is_sound(&self) -> bool {
         let mut evidence = [self.both, self.text, self.clip].into_iter().chain(self.agreeing);
         let mut gaps = [self.gaps].into_iter().chain(self.silent_gaps);
-        evidence.all(Weights::is_sound) && gaps.all(GapWeights::is_sound)
+        let CrossWeights { bias, odds, cross } = self.cross;
+        [bias, odds, cross].iter().all(|weight| weight.is_finite())
+            && evidence.all(Weights::is_sound)
+            && gaps.all(GapWeights::is_sound)
     }
 
     /// The same with a gap model and one threshold for all evidence.
     pub fn with_gaps(&self, from: String, gaps: GapWeights, threshold: f32) -> Self {
         let at = |weights: Weights| Weights { threshold, ..weights };
         let [both, text, clip] = [self.both, self.text, self.clip].map(at);
-        Self { from, both, agreeing: self.agreeing.map(at), text, clip, gaps, silent_gaps: None }
+        let (agreeing, cross) = (self.agreeing.map(at), self.cross);
+        Self { from, both, agreeing, text, clip, cross, gaps, silent_gaps: None }
     }
 
     pub fn belief(&self) -> Belief {
-        Belief { both: self.both.into(), text: self.text.into(), clip: self.clip.into() }
+        let [both, text, clip] = [self.both, self.text, self.clip].map(Logit::from);
+        Belief { both, text, clip, cross: self.cross.into() }
     }
 }
 

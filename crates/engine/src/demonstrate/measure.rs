@@ -3,14 +3,15 @@
 use std::collections::HashSet;
 
 use serde::Serialize;
+use stitch_core::belief::Evidence;
 use stitch_core::cover::Sequence;
 use stitch_core::gaps;
-use stitch_core::map::StepMap;
+use stitch_core::map::{Match, StepMap};
 
 use super::prefer::Prices;
 use super::{
-    Asked, DemonstrateError, Demonstrator, Found, Options, Stock, decide, mapped, moments, search,
-    with_prices,
+    Asked, DemonstrateError, Demonstrator, Found, Options, Place, Stock, decide, mapped, moments,
+    search, with_prices,
 };
 use crate::evaluator::Batch;
 use crate::evaluator::answer::AnswerInputs;
@@ -77,13 +78,31 @@ pub struct GapEvidence {
     pub threshold: f32,
 }
 
-/// The evidence for the best solution before gaps are decided, by step; for fitting a calibration.
-pub fn gap_features(
+/// A clip whose text the cross-encoder read together with a step.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ReadClip {
+    pub place: Place,
+    /// The log-odds of all other evidence.
+    pub odds: f32,
+    /// The cross-encoder's.
+    pub cross: f32,
+}
+
+/// What a calibration is fitted to.
+#[derive(Clone, Debug, Default)]
+pub struct StepEvidence {
+    /// Of the best solution before gaps are decided; none where it has no clip.
+    pub gap: Option<GapEvidence>,
+    pub read: Vec<ReadClip>,
+}
+
+/// The evidence of each step; for fitting a calibration.
+pub fn step_evidence(
     with: &Demonstrator<'_>,
     stock: &Stock,
     asked: &Asked,
     options: &Options,
-) -> Result<Vec<Option<GapEvidence>>, DemonstrateError> {
+) -> Result<Vec<StepEvidence>, DemonstrateError> {
     let calibration = stock.calibration(with.encoder);
     let map = mapped(with, stock, asked, options, |_| true)?;
     let found = search(with, stock, asked, (&map, &calibration), options)?;
@@ -95,5 +114,15 @@ pub fn gap_features(
             (judge.probability(step, &chosen)?, judge.threshold(chosen[step]?));
         Some(GapEvidence { features, probability, threshold })
     };
-    Ok((0..chosen.len()).map(evidence).collect())
+    let belief = calibration.belief();
+    let read = |found: &Match| {
+        let apart = Evidence { cross: None, ..found.evidence };
+        let (odds, cross) = (belief.log_odds(&apart)?, found.evidence.cross?);
+        Some(ReadClip { place: Place::from(stock.pool.clip(found.clip)), odds, cross })
+    };
+    let of_step = |step: usize| StepEvidence {
+        gap: evidence(step),
+        read: map.all.steps[step].iter().filter_map(read).collect(),
+    };
+    Ok((0..chosen.len()).map(of_step).collect())
 }

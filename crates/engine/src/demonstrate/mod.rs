@@ -40,7 +40,9 @@ pub use demonstration::{
 };
 pub use doubts::{Doubt, doubts};
 use judge::Judge;
-pub use measure::{GapEvidence, answer_candidates, gap_features, score_sequences};
+pub use measure::{
+    GapEvidence, ReadClip, StepEvidence, answer_candidates, score_sequences, step_evidence,
+};
 use parts::FoundPart;
 pub use prefer::Preference;
 use prefer::{Facts, Prices};
@@ -255,7 +257,9 @@ fn mapped(
 ) -> Result<Kept, DemonstrateError> {
     let (pool, model) = (&stock.pool, stock.calibration(with.encoder).belief());
     let wishes = &options.wishes;
-    let mut map = map_within(&asked.steps(), pool, allowed, &model, wishes, limits(options))?;
+    let read_together = |map: &mut StepMap| asked.read_together(map, with.sentence, pool, &model);
+    let steps = &asked.steps();
+    let mut map = map_within(steps, pool, allowed, &model, wishes, limits(options), read_together)?;
     map.collapse(pool, with.library);
     Ok(map)
 }

@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use stitch_core::belief::Belief;
 use stitch_core::clip::{ClipId, VideoId};
 use stitch_core::features::Features;
-use stitch_core::map::{Context, Match, Steps, map};
+use stitch_core::map::{Context, Match, StepMap, Steps, map};
 use stitch_core::pool::Pool;
 use stitch_core::procedure::Procedure;
 
@@ -18,6 +19,9 @@ use crate::library::{Library, LibraryError, VideoRecord, VideoStatus};
 use crate::scorer::Query;
 use crate::sentence::SentenceEncoder;
 use crate::understand::{InContext, Translated, in_context, translate};
+
+/// The texts of a step's best clips that the cross-encoder reads.
+const TEXTS_READ_TOGETHER: usize = 3;
 
 /// P and the videos it is from.
 pub struct Stock {
@@ -173,6 +177,23 @@ impl Asked {
             clip: &self.clip,
             context: self.context.as_ref().map(context),
         }
+    }
+
+    /// Adds what the cross-encoder says of each step's best clips to M.
+    pub(super) fn read_together(
+        &self,
+        map: &mut StepMap,
+        sentence: &SentenceEncoder,
+        pool: &Pool,
+        belief: &Belief,
+    ) -> Result<(), DemonstrateError> {
+        let words = self.translation.as_ref().unwrap_or(&self.procedure);
+        let pairs = map.best_texts(pool, TEXTS_READ_TOGETHER);
+        let said = sentence.read_together(words.title(), words.steps(), &pairs);
+        if let Some(said) = said.map_err(EncoderError::from)? {
+            map.add_cross(&pairs.into_iter().zip(said).collect(), pool, belief);
+        }
+        Ok(())
     }
 
     /// The same as scorers and maps take it.

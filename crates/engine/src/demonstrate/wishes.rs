@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 use stitch_core::belief::Belief;
 use stitch_core::clip::{Clip, ClipId, VideoId};
-use stitch_core::map::{MapError, Match, StepMap, Steps, map, map_among};
+use stitch_core::map::{Match, StepMap, Steps, map, map_among};
 use stitch_core::pool::Pool;
 
 use super::copies::{self, Copies};
-use super::{Choice, Interval};
+use super::{Choice, DemonstrateError, Interval};
 use crate::library::Library;
 
 /// A clip by what it is: its row in the pool changes when videos are added.
@@ -145,7 +145,8 @@ impl Kept {
     }
 }
 
-/// M within what the person has decided. `allowed` says which clips there are at all.
+/// M within what the person has decided. `allowed` says which clips there are at all, `read_together` adds what the
+/// cross-encoder says.
 pub(super) fn map_within(
     steps: &Steps<'_>,
     pool: &Pool,
@@ -153,13 +154,15 @@ pub(super) fn map_within(
     model: &Belief,
     wishes: &Wishes,
     limits: Limits,
-) -> Result<Kept, MapError> {
+    read_together: impl Fn(&mut StepMap) -> Result<(), DemonstrateError>,
+) -> Result<Kept, DemonstrateError> {
     let wish_of: Vec<Option<&Wish>> =
         (0..steps.texts.len()).map(|step| wishes.get(&step)).collect();
     let free = |step: usize, id: ClipId| {
         allowed(id) && wish_of[step].is_none_or(|wish| wish.allows(pool.clip(id)))
     };
-    let all = map(steps, pool, free, model, limits.top)?;
+    let mut all = map(steps, pool, free, model, limits.top)?;
+    read_together(&mut all)?;
     let offered = all.within(limits.margin.max(MIN_OFFERED_MARGIN));
     let mut used = all.within(limits.margin);
     let fixed: Vec<usize> = (0..wish_of.len())
@@ -178,6 +181,7 @@ pub(super) fn map_within(
         let mut clips: Vec<(ClipId, usize)> = fixed.iter().flat_map(clips_of).collect();
         clips.sort_unstable();
         let mut found = map_among(&clips, steps, pool, model, limits.top)?;
+        read_together(&mut found)?;
         fixed.iter().for_each(|step| used.steps[*step] = std::mem::take(&mut found.steps[*step]));
     }
     Ok(Kept { used, all, offered, copies: Copies::default() })
@@ -209,7 +213,8 @@ mod tests {
         let steps = Steps { texts: &texts, text: &steps, clip: &steps, context: None };
         let model = Calibration::of("narration").belief();
         let limits = Limits { top: 50, margin: 11.0 };
-        let found = map_within(&steps, &pool, |_| true, &model, &wishes, limits).unwrap();
+        let found =
+            map_within(&steps, &pool, |_| true, &model, &wishes, limits, |_| Ok(())).unwrap();
         let rows = |map: StepMap| -> Vec<Vec<u32>> {
             map.steps.iter().map(|step| step.iter().map(|m| m.clip.0).collect()).collect()
         };
@@ -234,6 +239,25 @@ mod tests {
         assert!(used[0].is_empty() && !used[1].is_empty());
         let gone = Some(Fixed::Clip(place(9, 0)));
         assert!(kept(one(Wish { fixed: gone, ..Wish::default() })).0[0].is_empty());
+    }
+
+    #[test]
+    fn what_is_read_together_counts_for_found_and_for_fixed_clips() {
+        let pool = pool();
+        let steps = Features::new(2, vec![1.0, 0.0, 1.0, 0.0]).unwrap();
+        let texts = ["x".to_owned(), "x".to_owned()];
+        let steps = Steps { texts: &texts, text: &steps, clip: &steps, context: None };
+        let model = Calibration::of("narration").belief();
+        let wishes = one(Wish { fixed: Some(Fixed::Clip(place(2, 5000))), ..Wish::default() });
+        let limits = Limits { top: 50, margin: 11.0 };
+        let read = |map: &mut StepMap| {
+            map.steps.iter_mut().flatten().for_each(|found| found.log_prob = -0.25);
+            Ok(())
+        };
+        let found = map_within(&steps, &pool, |_| true, &model, &wishes, limits, read).unwrap();
+        assert_eq!((found.used.steps[0].len(), found.used.steps[1].len()), (1, 4));
+        let all = [&found.used, &found.all, &found.offered].map(|map| map.steps.concat());
+        assert!(all.concat().iter().all(|found| found.log_prob == -0.25));
     }
 
     #[test]

@@ -248,7 +248,7 @@ mod tests {
             context: number(),
             context_clip: number(),
         };
-        Belief { both: logit(), text: logit(), clip: logit() }
+        Belief { both: logit(), text: logit(), clip: logit(), ..Belief::default() }
     }
 
     fn any_kind() -> impl Strategy<Value = Kind> {

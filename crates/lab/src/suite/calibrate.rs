@@ -304,6 +304,7 @@ mod tests {
             clip: None,
             probability: None,
             gap: Some(GapEvidence { features: [0.0; FEATURES], probability: 0.5, threshold: 0.4 }),
+            read: Vec::new(),
             best_right: Some(shown),
         }
     }

@@ -4,8 +4,10 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
+use stitch_core::clip::VideoId;
 use stitch_engine::demonstrate::{
-    Asked, Choice, Demonstrator, GapEvidence, Options, Stock, gap_features, solve,
+    Asked, Choice, Demonstrator, GapEvidence, Options, Place, ReadClip, StepEvidence, Stock, solve,
+    step_evidence,
 };
 use stitch_engine::progress::Progress;
 use stitch_engine::recipe::Labeller;
@@ -47,8 +49,20 @@ pub struct JudgedStep {
     /// What the decision about gaps went by, for the first step that this one was read as: rows to fit
     /// must not be chosen by their outcome.
     pub gap: Option<GapEvidence>,
+    /// The clips of that first step that the cross-encoder read.
+    pub read: Vec<JudgedClip>,
     /// Whether the best clip of that first step, before the decision about gaps, is right.
     pub best_right: Option<bool>,
+}
+
+/// What the evidence says of a clip, in log-odds, and whether it shows the step.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct JudgedClip {
+    /// Without the cross-encoder.
+    pub odds: f32,
+    /// The cross-encoder alone.
+    pub cross: f32,
+    pub right: bool,
 }
 
 #[derive(Clone, Debug, Default, Serialize)]
@@ -122,6 +136,8 @@ struct Answered {
     text: String,
     chosen: Option<ChosenClip>,
     gap: Option<GapEvidence>,
+    /// With the path of its video and its span.
+    read: Vec<(PathBuf, (u64, u64), ReadClip)>,
     /// Before the decision about gaps.
     best: Option<ChosenClip>,
 }
@@ -156,15 +172,20 @@ fn answer(
         return Ok(Vec::new());
     };
     let asked = Asked::encode(with, &procedure)?;
-    let evidence = gap_features(with, stock, &asked, options)?;
+    let evidence = step_evidence(with, stock, &asked, options)?;
     let never = Options { threshold: Some(0.0), ..options.clone() };
     let before = solve(with, stock, &asked, &never)?;
     let answer = solve(with, stock, &asked, options)?;
     let steps = answer.steps.into_iter().zip(before.steps).zip(evidence);
-    let answered = steps.map(|((step, before), gap)| Answered {
+    let located = |read: ReadClip| {
+        let Place { video, start_ms, end_ms } = read.place;
+        (stock.videos[&VideoId(video)].path.clone(), (start_ms, end_ms), read)
+    };
+    let answered = steps.map(|((step, before), StepEvidence { gap, read })| Answered {
         text: step.text,
         chosen: step.chosen.map(ChosenClip::from),
         gap,
+        read: read.into_iter().map(located).collect(),
         best: before.chosen.map(ChosenClip::from),
     });
     Ok(answered.collect())
@@ -188,6 +209,11 @@ fn judge(
         report.missed_unshown += usize::from(hits.is_empty() && shown_by.is_empty());
         let hits: Vec<&Answered> = hits.into_iter().map(|at| &answered[at]).collect();
         let right = |clip: &ChosenClip| shown_by.includes(&clip.video, clip.span_ms, world);
+        let judged = |(video, span_ms, read): &(PathBuf, (u64, u64), ReadClip)| JudgedClip {
+            odds: read.odds,
+            cross: read.cross,
+            right: shown_by.includes(video, *span_ms, world),
+        };
         let is_right = |step: &&&Answered| step.chosen.as_ref().is_some_and(right);
         let shown = hits.iter().find(|step| step.chosen.is_some());
         let first = hits.first().copied();
@@ -210,6 +236,7 @@ fn judge(
             clip: chosen.map(|clip| clip.text.clone()),
             probability: chosen.map(|clip| clip.probability),
             gap: first.and_then(|first| first.gap),
+            read: first.map(|first| first.read.iter().map(judged).collect()).unwrap_or_default(),
             best_right,
         });
     }
@@ -277,7 +304,8 @@ mod tests {
     #[test]
     fn the_committed_sets_are_sound() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("data/natural");
-        let development: Vec<NaturalProcedure> = read(&root.join("development.jsonl")).unwrap();
+        let mut development: Vec<NaturalProcedure> = read(&root.join("development.jsonl")).unwrap();
+        development.extend(read(&root.join("development-2.jsonl")).unwrap());
         let reporting: Vec<NaturalProcedure> = read(&root.join("reporting.jsonl")).unwrap();
         assert!(development.len() + reporting.len() >= 150);
         let lines = |set: &[NaturalProcedure]| -> BTreeSet<String> {
@@ -330,7 +358,7 @@ mod tests {
     }
 
     fn answered(text: &str, chosen: Option<ChosenClip>, best: Option<ChosenClip>) -> Answered {
-        Answered { text: text.into(), chosen, gap: None, best }
+        Answered { text: text.into(), chosen, gap: None, read: Vec::new(), best }
     }
 
     const CHOP: (Verb, Kind) = (Verb::Chop, Kind::Onion);
