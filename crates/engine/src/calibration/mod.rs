@@ -32,9 +32,12 @@ pub struct Calibration {
     pub cross: CrossWeights,
     /// Decides, in a whole solution, whether a chosen clip shows its step.
     pub gaps: GapWeights,
-    /// The same for a clip without text; `gaps` where there is none.
+    /// The same for a clip without text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub silent_gaps: Option<GapWeights>,
+    /// The same for a clip that the cross-encoder has not read, as with another sentence model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub apart_gaps: Option<GapWeights>,
 }
 
 /// A [`GapModel`] as it stands in the file.
@@ -129,14 +132,18 @@ impl Calibration {
 
     /// Of a chosen clip with this evidence.
     pub fn gap_model(&self, evidence: &Evidence) -> GapModel {
-        let silent = self.silent_gaps.filter(|_| evidence.text.is_none());
-        silent.unwrap_or(self.gaps).into()
+        let own = match (evidence.text, evidence.cross) {
+            (None, _) => self.silent_gaps.or(self.apart_gaps),
+            (Some(_), None) => self.apart_gaps,
+            (Some(_), Some(_)) => None,
+        };
+        own.unwrap_or(self.gaps).into()
     }
 
     /// Whether all weights are finite and all thresholds probabilities.
     pub fn is_sound(&self) -> bool {
         let mut evidence = [self.both, self.text, self.clip].into_iter().chain(self.agreeing);
-        let mut gaps = [self.gaps].into_iter().chain(self.silent_gaps);
+        let mut gaps = [self.gaps].into_iter().chain(self.silent_gaps).chain(self.apart_gaps);
         let CrossWeights { bias, odds, cross } = self.cross;
         [bias, odds, cross].iter().all(|weight| weight.is_finite())
             && evidence.all(Weights::is_sound)
@@ -148,7 +155,7 @@ impl Calibration {
         let at = |weights: Weights| Weights { threshold, ..weights };
         let [both, text, clip] = [self.both, self.text, self.clip].map(at);
         let (agreeing, cross) = (self.agreeing.map(at), self.cross);
-        Self { from, both, agreeing, text, clip, cross, gaps, silent_gaps: None }
+        Self { from, both, agreeing, text, clip, cross, gaps, silent_gaps: None, apart_gaps: None }
     }
 
     pub fn belief(&self) -> Belief {
@@ -231,13 +238,16 @@ mod tests {
     }
 
     #[test]
-    fn a_clip_without_text_is_decided_by_its_own_weights() {
+    fn a_clip_without_text_and_one_that_was_not_read_are_decided_by_their_own_weights() {
         let mini = &ALL["mini"];
         let silent = mini.silent_gaps.unwrap();
-        let of = |text| mini.gap_model(&Evidence { text, clip: Some(0.3), ..Evidence::default() });
-        assert_eq!(of(Some(0.3)), mini.gaps.into());
-        assert_eq!(of(None), silent.into());
-        assert_ne!(silent, mini.gaps);
+        let of = |text, cross| {
+            mini.gap_model(&Evidence { text, clip: Some(0.3), cross, ..Evidence::default() })
+        };
+        assert_eq!(of(Some(0.3), Some(1.0)), mini.gaps.into());
+        assert_eq!(of(Some(0.3), None), mini.apart_gaps.unwrap().into());
+        assert_eq!(of(None, None), silent.into());
+        assert!(silent != mini.gaps && mini.apart_gaps != Some(mini.gaps));
         let fitted = mini.with_gaps(String::new(), GapWeights::default(), 0.5);
         assert_eq!(
             fitted.gap_model(&Evidence::default()),

@@ -154,7 +154,7 @@ mod tests {
             ("\"words\"", "\"sounds\"", "unknown field `sounds`"),
             ("\"bias\": -12.18", "\"bias\": null", "invalid type: null"),
             ("\"bias\": -12.18", "\"bias\": 1e300", "no number"),
-            ("\"threshold\": 0.48", "\"threshold\": 1.5", "outside 0 to 1"),
+            ("\"threshold\": 0.5", "\"threshold\": 1.5", "outside 0 to 1"),
         ] {
             assert!(whole.contains(from), "{from} in {whole}");
             std::fs::write(&path, whole.replacen(from, to, 1)).unwrap();
