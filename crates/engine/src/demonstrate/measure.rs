@@ -13,6 +13,7 @@ use super::{
     Asked, DemonstrateError, Demonstrator, Found, Options, Place, Stock, decide, mapped, moments,
     search, with_prices,
 };
+use crate::calibration::Calibration;
 use crate::evaluator::Batch;
 use crate::evaluator::answer::AnswerInputs;
 use crate::scorer::{Query, Scorer, Search};
@@ -74,6 +75,8 @@ pub struct GapEvidence {
     pub features: [f32; gaps::FEATURES],
     /// That the clip shows the step, by the weights in use.
     pub probability: f32,
+    /// The same by the built-in weights.
+    pub built_in: f32,
     /// The least probability of a clip that is shown.
     pub threshold: f32,
 }
@@ -112,7 +115,9 @@ pub fn step_evidence(
         let features = gaps::features(step, &chosen, judge.used, judge.all, judge.pool)?;
         let (probability, threshold) =
             (judge.probability(step, &chosen)?, judge.threshold(chosen[step]?));
-        Some(GapEvidence { features, probability, threshold })
+        let built_in = Calibration::of(&with.encoder.id().name);
+        let built_in = built_in.gap_model(&chosen[step]?.evidence).probability(&features);
+        Some(GapEvidence { features, probability, built_in, threshold })
     };
     let belief = calibration.belief();
     let read = |found: &Match| {

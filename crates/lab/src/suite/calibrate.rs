@@ -164,11 +164,7 @@ pub fn fit(
 /// By the built-in weights. The evidence of a library that is calibrated has the threshold of its own weights;
 /// the built-in one is then that of clips with text and frames.
 fn decisions_before(steps: &[JudgedStep], built_in: &Calibration, calibrated: bool) -> Decisions {
-    let model = GapModel::from(built_in.gaps);
-    let probabilities = evidence(steps, |gap| match calibrated {
-        true => model.probability(&gap.features),
-        false => gap.probability,
-    });
+    let probabilities = evidence(steps, |gap| gap.built_in);
     let threshold = |step: &JudgedStep| match step.gap {
         Some(gap) if !calibrated => gap.threshold,
         _ => built_in.both.threshold,
@@ -303,7 +299,12 @@ mod tests {
             reason: None,
             clip: None,
             probability: None,
-            gap: Some(GapEvidence { features: [0.0; FEATURES], probability: 0.5, threshold: 0.4 }),
+            gap: Some(GapEvidence {
+                features: [0.0; FEATURES],
+                probability: 0.5,
+                built_in: 0.5,
+                threshold: 0.4,
+            }),
             read: Vec::new(),
             best_right: Some(shown),
         }
@@ -318,7 +319,8 @@ mod tests {
             features.fill_with(|| random.random_range(-2.0..2.0));
             let right = random.random_range(0.0..1.0) < model.probability(&features);
             let mut step = step(number / 10, None, right || number.is_multiple_of(2));
-            step.gap = Some(GapEvidence { features, probability: 0.5, threshold: 0.4 });
+            step.gap =
+                Some(GapEvidence { features, probability: 0.5, built_in: 0.5, threshold: 0.4 });
             step.best_right = Some(right);
             step
         };
@@ -356,7 +358,7 @@ mod tests {
         for step in &mut steps {
             let gap = step.gap.as_mut().unwrap();
             gap.threshold = built_in.both.threshold;
-            gap.probability = GapModel::from(built_in.gaps).probability(&gap.features);
+            gap.built_in = GapModel::from(built_in.gaps).probability(&gap.features);
         }
         let before = of(&steps, None).before;
         assert!(before.shown.gap > 0.0 && before.shown.gap < 1.0, "{before:?}");

@@ -373,7 +373,14 @@ mod tests {
             answered("Fry", None, clip("right", 4500, 0.2)),
             answered("Enjoy!", None, None),
         ];
-        let gap = |x| Some(GapEvidence { features: [x; FEATURES], probability: x, threshold: 0.5 });
+        let gap = |x| {
+            Some(GapEvidence {
+                features: [x; FEATURES],
+                probability: x,
+                built_in: x,
+                threshold: 0.5,
+            })
+        };
         (steps[0].gap, steps[1].gap) = (gap(0.1), gap(0.2));
         let mut report = NaturalReport::default();
         judge(&natural, &steps, Some(&truth()), &mut report);
