@@ -343,7 +343,7 @@ fn batches(tokens: &[Vec<u32>], threads: usize) -> Vec<Vec<usize>> {
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use stitch_core::features::similarity;
 
     use super::*;
@@ -403,12 +403,18 @@ mod tests {
         }
     }
 
+    /// The small random model with a cross-encoder of its size.
+    pub fn with_cross_encoder() -> SentenceEncoder {
+        let mut encoder = SentenceEncoder::load(&tiny()).unwrap();
+        encoder.cross_encoder = Some(cross_encoder::tests::tiny(&encoder.config)).into();
+        encoder
+    }
+
     #[test]
     fn a_clip_is_read_together_with_the_step_in_its_procedure() {
         let encoder = SentenceEncoder::load(&tiny()).unwrap();
         assert_eq!(encoder.read_together("", &["chop"], &[(0, "chop")]).unwrap(), None);
-        let mut encoder = SentenceEncoder::load(&tiny()).unwrap();
-        encoder.cross_encoder = Some(cross_encoder::tests::tiny(&encoder.config)).into();
+        let encoder = with_cross_encoder();
         let steps = ["chop the onion", "fry it"];
         let said = |title: &str, pairs: &[(usize, &str)]| {
             encoder.read_together(title, &steps, pairs).unwrap().unwrap()

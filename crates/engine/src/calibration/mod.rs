@@ -35,9 +35,9 @@ pub struct Calibration {
     /// The same for a clip without text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub silent_gaps: Option<GapWeights>,
-    /// The same for a clip that the cross-encoder has not read, as with another sentence model.
+    /// The same where there is no cross-encoder, as with another sentence model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub apart_gaps: Option<GapWeights>,
+    pub gaps_without_cross: Option<GapWeights>,
 }
 
 /// A [`GapModel`] as it stands in the file.
@@ -130,20 +130,18 @@ impl Calibration {
         }
     }
 
-    /// Of a chosen clip with this evidence.
-    pub fn gap_model(&self, evidence: &Evidence) -> GapModel {
-        let own = match (evidence.text, evidence.cross) {
-            (None, _) => self.silent_gaps.or(self.apart_gaps),
-            (Some(_), None) => self.apart_gaps,
-            (Some(_), Some(_)) => None,
-        };
-        own.unwrap_or(self.gaps).into()
+    /// Of a chosen clip with this evidence, of a step that the cross-encoder read with some clips or with none.
+    pub fn gap_model(&self, evidence: &Evidence, was_read: bool) -> GapModel {
+        let silent = self.silent_gaps.filter(|_| evidence.text.is_none());
+        let without_cross = self.gaps_without_cross.filter(|_| !was_read);
+        silent.or(without_cross).unwrap_or(self.gaps).into()
     }
 
     /// Whether all weights are finite and all thresholds probabilities.
     pub fn is_sound(&self) -> bool {
         let mut evidence = [self.both, self.text, self.clip].into_iter().chain(self.agreeing);
-        let mut gaps = [self.gaps].into_iter().chain(self.silent_gaps).chain(self.apart_gaps);
+        let mut gaps =
+            [self.gaps].into_iter().chain(self.silent_gaps).chain(self.gaps_without_cross);
         let CrossWeights { bias, odds, cross } = self.cross;
         [bias, odds, cross].iter().all(|weight| weight.is_finite())
             && evidence.all(Weights::is_sound)
@@ -155,7 +153,17 @@ impl Calibration {
         let at = |weights: Weights| Weights { threshold, ..weights };
         let [both, text, clip] = [self.both, self.text, self.clip].map(at);
         let (agreeing, cross) = (self.agreeing.map(at), self.cross);
-        Self { from, both, agreeing, text, clip, cross, gaps, silent_gaps: None, apart_gaps: None }
+        Self {
+            from,
+            both,
+            agreeing,
+            text,
+            clip,
+            cross,
+            gaps,
+            silent_gaps: None,
+            gaps_without_cross: None,
+        }
     }
 
     pub fn belief(&self) -> Belief {
@@ -238,19 +246,20 @@ mod tests {
     }
 
     #[test]
-    fn a_clip_without_text_and_one_that_was_not_read_are_decided_by_their_own_weights() {
+    fn clips_without_text_or_without_cross_encoder_are_decided_by_weights_of_their_own() {
         let mini = &ALL["mini"];
         let silent = mini.silent_gaps.unwrap();
-        let of = |text, cross| {
-            mini.gap_model(&Evidence { text, clip: Some(0.3), cross, ..Evidence::default() })
+        let of = |text, was_read| {
+            let evidence = Evidence { text, clip: Some(0.3), ..Evidence::default() };
+            mini.gap_model(&evidence, was_read)
         };
-        assert_eq!(of(Some(0.3), Some(1.0)), mini.gaps.into());
-        assert_eq!(of(Some(0.3), None), mini.apart_gaps.unwrap().into());
-        assert_eq!(of(None, None), silent.into());
-        assert!(silent != mini.gaps && mini.apart_gaps != Some(mini.gaps));
+        assert_eq!(of(Some(0.3), true), mini.gaps.into());
+        assert_eq!(of(Some(0.3), false), mini.gaps_without_cross.unwrap().into());
+        assert_eq!([of(None, true), of(None, false)], [silent.into(); 2]);
+        assert!(silent != mini.gaps && mini.gaps_without_cross != Some(mini.gaps));
         let fitted = mini.with_gaps(String::new(), GapWeights::default(), 0.5);
         assert_eq!(
-            fitted.gap_model(&Evidence::default()),
+            fitted.gap_model(&Evidence::default(), false),
             GapWeights::default().into(),
             "a library's own"
         );

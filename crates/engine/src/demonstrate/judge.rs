@@ -47,8 +47,19 @@ impl<'a> Judge<'a> {
 
     /// How likely the clip of a step shows it, given the whole solution; none where it has no clip.
     pub fn probability(&self, step: usize, chosen: &[Option<&Match>]) -> Option<f32> {
+        self.probability_by(self.calibration, step, chosen)
+    }
+
+    /// The same by another calibration.
+    pub fn probability_by(
+        &self,
+        calibration: &Calibration,
+        step: usize,
+        chosen: &[Option<&Match>],
+    ) -> Option<f32> {
         let features = gaps::features(step, chosen, self.used, self.all, self.pool)?;
-        let model = self.calibration.gap_model(&chosen[step]?.evidence);
+        let was_read = self.all.steps[step].iter().any(|found| found.evidence.cross.is_some());
+        let model = calibration.gap_model(&chosen[step]?.evidence, was_read);
         Some(model.probability(&features))
     }
 

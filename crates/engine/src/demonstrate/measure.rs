@@ -1,6 +1,7 @@
 //! What training, fitting and measuring are told of a query.
 
 use std::collections::HashSet;
+use std::path::PathBuf;
 
 use serde::Serialize;
 use stitch_core::belief::Evidence;
@@ -10,8 +11,8 @@ use stitch_core::map::{Match, StepMap};
 
 use super::prefer::Prices;
 use super::{
-    Asked, DemonstrateError, Demonstrator, Found, Options, Place, Stock, decide, mapped, moments,
-    search, with_prices,
+    Asked, DemonstrateError, Demonstrator, Found, Options, Stock, decide, mapped, moments, search,
+    with_prices,
 };
 use crate::calibration::Calibration;
 use crate::evaluator::Batch;
@@ -82,9 +83,10 @@ pub struct GapEvidence {
 }
 
 /// A clip whose text the cross-encoder read together with a step.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct ReadClip {
-    pub place: Place,
+    pub video: PathBuf,
+    pub span_ms: (u64, u64),
     /// The log-odds of all other evidence.
     pub odds: f32,
     /// The cross-encoder's.
@@ -116,14 +118,16 @@ pub fn step_evidence(
         let (probability, threshold) =
             (judge.probability(step, &chosen)?, judge.threshold(chosen[step]?));
         let built_in = Calibration::of(&with.encoder.id().name);
-        let built_in = built_in.gap_model(&chosen[step]?.evidence).probability(&features);
+        let built_in = judge.probability_by(built_in, step, &chosen)?;
         Some(GapEvidence { features, probability, built_in, threshold })
     };
     let belief = calibration.belief();
     let read = |found: &Match| {
         let apart = Evidence { cross: None, ..found.evidence };
         let (odds, cross) = (belief.log_odds(&apart)?, found.evidence.cross?);
-        Some(ReadClip { place: Place::from(stock.pool.clip(found.clip)), odds, cross })
+        let clip = stock.pool.clip(found.clip);
+        let video = stock.videos[&clip.video].path.clone();
+        Some(ReadClip { video, span_ms: (clip.span.start(), clip.span.end()), odds, cross })
     };
     let of_step = |step: usize| StepEvidence {
         gap: evidence(step),

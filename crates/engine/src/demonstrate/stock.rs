@@ -201,3 +201,50 @@ impl Asked {
         Query { texts: self.texts(), text: &self.text, clip: &self.clip, search: None }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use stitch_core::clip::{Clip, Span};
+
+    use super::*;
+    use crate::sentence::tests::with_cross_encoder;
+
+    #[test]
+    fn the_best_texts_of_a_step_are_read_with_it() {
+        let texts = ["chop it", "chop the onion", "fry it", "water the pot", "chop it"];
+        let clip = |(i, text): (usize, &&str)| Clip {
+            video: VideoId(i as u32),
+            span: Span::new(0, 1000).unwrap(),
+            text: (*text).into(),
+        };
+        let rows = Features::new(1, vec![1.0; 5]).unwrap();
+        let clips = texts.iter().enumerate().map(clip).collect();
+        let pool = Pool::new(clips, rows.clone(), rows).unwrap();
+        let row = Features::new(1, vec![1.0]).unwrap();
+        let asked = Asked {
+            procedure: Procedure::new("Soup", vec!["chop the onion".to_owned()]).unwrap(),
+            translation: None,
+            understood: vec![None],
+            language_note: None,
+            text: row.clone(),
+            clip: row.clone(),
+            context: None,
+            context_clip: None,
+            actions: Actions::new(Vec::new(), row.clone(), row),
+        };
+        let belief = Calibration::of("narration").belief();
+        let mut map = map(&asked.steps(), &pool, |_, _| true, &belief, 9).unwrap();
+        let before = map.steps[0].clone();
+        asked.read_together(&mut map, &with_cross_encoder(), &pool, &belief).unwrap();
+        let was_read = |clip: u32| {
+            let found = map.steps[0].iter().find(|found| found.clip == ClipId(clip)).unwrap();
+            found.evidence.cross.is_some()
+        };
+        let read: Vec<bool> = (0..5).map(was_read).collect();
+        let last = before.last().unwrap().clip;
+        assert_eq!(read.iter().filter(|read| **read).count(), 4, "three texts, one of them twice");
+        assert!(read[1] && !was_read(last.0), "{read:?}");
+        let changed = |found: &&Match| !before.contains(found);
+        assert_eq!(map.steps[0].iter().filter(changed).count(), 4);
+    }
+}

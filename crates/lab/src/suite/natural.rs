@@ -4,9 +4,8 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
-use stitch_core::clip::VideoId;
 use stitch_engine::demonstrate::{
-    Asked, Choice, Demonstrator, GapEvidence, Options, Place, ReadClip, StepEvidence, Stock, solve,
+    Asked, Choice, Demonstrator, GapEvidence, Options, ReadClip, StepEvidence, Stock, solve,
     step_evidence,
 };
 use stitch_engine::progress::Progress;
@@ -136,8 +135,7 @@ struct Answered {
     text: String,
     chosen: Option<ChosenClip>,
     gap: Option<GapEvidence>,
-    /// With the path of its video and its span.
-    read: Vec<(PathBuf, (u64, u64), ReadClip)>,
+    read: Vec<ReadClip>,
     /// Before the decision about gaps.
     best: Option<ChosenClip>,
 }
@@ -177,15 +175,11 @@ fn answer(
     let before = solve(with, stock, &asked, &never)?;
     let answer = solve(with, stock, &asked, options)?;
     let steps = answer.steps.into_iter().zip(before.steps).zip(evidence);
-    let located = |read: ReadClip| {
-        let Place { video, start_ms, end_ms } = read.place;
-        (stock.videos[&VideoId(video)].path.clone(), (start_ms, end_ms), read)
-    };
     let answered = steps.map(|((step, before), StepEvidence { gap, read })| Answered {
         text: step.text,
         chosen: step.chosen.map(ChosenClip::from),
         gap,
-        read: read.into_iter().map(located).collect(),
+        read,
         best: before.chosen.map(ChosenClip::from),
     });
     Ok(answered.collect())
@@ -209,10 +203,10 @@ fn judge(
         report.missed_unshown += usize::from(hits.is_empty() && shown_by.is_empty());
         let hits: Vec<&Answered> = hits.into_iter().map(|at| &answered[at]).collect();
         let right = |clip: &ChosenClip| shown_by.includes(&clip.video, clip.span_ms, world);
-        let judged = |(video, span_ms, read): &(PathBuf, (u64, u64), ReadClip)| JudgedClip {
+        let judged = |read: &ReadClip| JudgedClip {
             odds: read.odds,
             cross: read.cross,
-            right: shown_by.includes(video, *span_ms, world),
+            right: shown_by.includes(&read.video, read.span_ms, world),
         };
         let is_right = |step: &&&Answered| step.chosen.as_ref().is_some_and(right);
         let shown = hits.iter().find(|step| step.chosen.is_some());
