@@ -195,7 +195,7 @@ def measure(encoder, loras, procedures, everything):
 
 def main():
     p = argparse.ArgumentParser()
-    p.add_argument("--model", required=True); p.add_argument("--data", required=True); p.add_argument("--out")
+    p.add_argument("--model", required=True); p.add_argument("--data", nargs="+", required=True); p.add_argument("--out")
     p.add_argument("--rank", type=int, default=16); p.add_argument("--first-layer", type=int, default=4)
     p.add_argument("--rate", type=float, default=1e-3); p.add_argument("--epochs", type=int, default=8)
     p.add_argument("--batch", type=int, default=64); p.add_argument("--dropout", type=float, default=0.1)
@@ -203,7 +203,7 @@ def main():
     a = p.parse_args()
     device = "cuda" if torch.cuda.is_available() else "cpu"
     encoder = Encoder(a.model, device)
-    procedures = [json.loads(l) for f in sorted(glob.glob(f"{a.data}/*.jsonl")) for l in open(f)]
+    procedures = [json.loads(l) for folder in a.data for f in sorted(glob.glob(f"{folder}/*.jsonl")) for l in open(f)]
     torch.manual_seed(a.seed)
     loras = adapt(encoder.model, a.rank, a.dropout, a.first_layer)
     encoder.model.to(device)

@@ -2,10 +2,11 @@
 tell whether the text of a clip is what a step asks for.
 
 The network reads `clip </s> step </s> title </s> previous steps`, nearest first; the tokens of clip and step are averaged.
-Right are the plain wordings of the step's actions. Wrong are wordings of other steps of the procedure, wordings that are
-similar to the right ones, and any. Loss: cross-entropy among the wordings of a step, and of each by itself.
+Right are the plain wordings of the step's actions. The other texts of a step, and how right they are, come from the
+teacher (`teacher.py`). Loss: cross-entropy among the texts of a step, and of each by itself, halfway between the
+teacher's opinion and the plain truth.
 
-    python3 train.py --model FOLDER --data FILE.jsonl... --out cross_encoder.safetensors
+    python3 train.py --model FOLDER --opinions opinions.jsonl --out cross_encoder.safetensors
 """
 import argparse, json, os, random, sys, time
 
@@ -14,13 +15,13 @@ import torch.nn.functional as F
 from safetensors.torch import save_file
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "context"))
-from train import Encoder, adapt, context_of, switch  # noqa: E402
+from train import Encoder, adapt, context_of  # noqa: E402
 
 CLIP_TOKENS, STEP_TOKENS, ALL_TOKENS = 40, 62, 96
-NEGATIVES = 7
-SAME = 0.9  # wordings closer than this to a right one are no negatives
-SIMILAR = 30  # negatives are drawn among so many of the most similar wordings
-POSITIVE_WEIGHT = 3.0
+TEXTS = 8  # of a step in a batch
+CONFUSING = 12  # half of the wrong texts are drawn among so many that the teacher likes best
+TRUTH = 0.5  # share of the plain truth in what is learnt; the rest is the teacher's opinion
+NOTHING_RIGHT = 0.3  # weight of the comparison among texts of a step that has no right one
 
 
 class CrossEncoder:
@@ -58,77 +59,63 @@ class CrossEncoder:
         save_file({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}, path)
 
 
-class Negatives:
-    """Draws wrong wordings for the steps of procedures; `bank` has a row of the unchanged model for each wording."""
-
-    def __init__(self, wordings, bank, rng):
-        self.wordings, self.bank, self.rng, self.similar = wordings, bank, rng, {}
-        self.row = {wording: i for i, wording in enumerate(wordings)}
-
-    def near(self, right):
-        key = tuple(right)
-        if key not in self.similar:
-            rows = torch.tensor([self.row[wording] for wording in right], device=self.bank.device)
-            scores = (self.bank[rows] @ self.bank.T).amax(0)
-            scores[scores > SAME] = -1
-            scores[rows] = -1
-            self.similar[key] = scores.topk(SIMILAR).indices.tolist()
-        return self.wordings[self.rng.choice(self.similar[key])]
-
-    def draw(self, right, of_other_steps):
-        taken = self.rng.sample(of_other_steps, min(len(of_other_steps), (NEGATIVES + 1) // 2))
-        while len(taken) < NEGATIVES:
-            near = right and self.rng.random() < 0.7
-            taken.append(self.near(right) if near else self.rng.choice(self.wordings))
-        return [wording for wording in taken if wording not in right]
+def texts_of(opinion, line, rng):
+    """Places of the texts to learn from: a right one first where there is one, then wrong ones."""
+    texts, odds = opinion["texts"], opinion["odds"]
+    right = [k for k, text in enumerate(texts) if text in opinion["right"]]
+    wrong = sorted((k for k in range(len(texts)) if k not in right), key=lambda k: -odds[k])
+    taken = [rng.choice([k for k in right if texts[k] != line] or right)] if right else []
+    taken += rng.sample(wrong[:CONFUSING], min(len(wrong), TEXTS // 2))
+    rest = [k for k in wrong if k not in taken]
+    return taken + rng.sample(rest, min(len(rest), TEXTS - len(taken))), bool(right)
 
 
-def steps_of(procedures):
-    for p in procedures:
-        lines = [step["line"] for step in p["steps"]]
-        wordings = [[w for action in step["actions"] for w in action] for step in p["steps"]]
-        for i, right in enumerate(wordings):
-            yield p["title"], lines, i, right, [w for j, other in enumerate(wordings) if j != i for w in other]
-
-
-def batch_of(steps, cross, negatives, rng):
-    """Inputs with their labels, and the first and last place of each step that has a right wording."""
-    inputs, labels, groups = [], [], []
-    for title, lines, i, right, of_other_steps in steps:
-        context = context_of(title if rng.random() < 0.85 else "", lines, i)
+def batch_of(opinions, cross, rng):
+    """Inputs, the teacher's log-odds, the truth, and for each step its first and last place and whether a text is right."""
+    inputs, odds, truth, groups = [], [], [], []
+    for opinion in opinions:
+        lines, i, right = opinion["lines"], opinion["i"], opinion["right"]
+        context = context_of(opinion["title"] if rng.random() < 0.85 else "", lines, i)
         line = rng.choice(right) if right and rng.random() < 0.1 else lines[i]  # a plain wording is a step too
-        chosen = [rng.choice([w for w in right if w != line] or right)] if right else []
-        first = len(inputs)
-        for wording in chosen + negatives.draw(right, of_other_steps):
-            inputs.append(cross.tokens(wording, line, context))
-        labels += [1.0] * len(chosen) + [0.0] * (len(inputs) - first - len(chosen))
-        groups += [(first, len(inputs))] if right else []
-    return inputs, labels, groups
+        taken, has_right = texts_of(opinion, line, rng)
+        groups.append((len(inputs), len(inputs) + len(taken), has_right))
+        inputs += [cross.tokens(opinion["texts"][k], line, context) for k in taken]
+        odds += [opinion["odds"][k] for k in taken]
+        truth += [float(has_right and n == 0) for n in range(len(taken))]
+    return inputs, odds, truth, groups
 
 
-def train(cross, procedures, bank, wordings, epochs, rate, batch, seed):
+def loss_of(scores, odds, truth, groups):
+    target = TRUTH * truth + (1 - TRUTH) * torch.sigmoid(odds)
+    each = F.binary_cross_entropy_with_logits(scores, target, weight=1 + 2 * target)
+    among = 0
+    for begin, end, has_right in groups:
+        share = F.softmax(odds[begin:end], 0)
+        if has_right:
+            share = TRUTH * truth[begin:end] + (1 - TRUTH) * share
+        among = among - (share * F.log_softmax(scores[begin:end], 0)).sum() * (1 if has_right else NOTHING_RIGHT)
+    return each + among / len(groups)
+
+
+def train(cross, opinions, epochs, rate, batch, seed):
     rng = random.Random(seed)
     torch.manual_seed(seed)
-    steps, parameters = list(steps_of(procedures)), cross.parameters()
-    negatives = Negatives(wordings, bank, rng)
+    parameters = cross.parameters()
     optimiser = torch.optim.AdamW(parameters, lr=rate, weight_decay=0.01)
-    count = epochs * (len(steps) // batch)
+    count = epochs * (len(opinions) // batch)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda s: min(1, (s + 1) / 50) * max(0.0, 1 - s / count))
     model, device, begun = cross.encoder.model, cross.encoder.device, time.time()
     model.train()
     for module in model.modules():
         if isinstance(module, torch.nn.Dropout):
             module.p = 0.0
-    weight = torch.tensor(POSITIVE_WEIGHT, device=device)
     for epoch in range(epochs):
-        rng.shuffle(steps)
-        for at in range(0, len(steps) - batch + 1, batch):
-            inputs, labels, groups = batch_of(steps[at : at + batch], cross, negatives, rng)
+        rng.shuffle(opinions)
+        for at in range(0, len(opinions) - batch + 1, batch):
+            inputs, odds, truth, groups = batch_of(opinions[at : at + batch], cross, rng)
             with torch.autocast("cuda", torch.bfloat16, enabled=device == "cuda"):
                 scores = cross.log_odds(inputs)
-            each = F.binary_cross_entropy_with_logits(scores, torch.tensor(labels, device=device), pos_weight=weight)
-            among = torch.stack([F.log_softmax(scores[a:b], 0)[0] for a, b in groups]).mean()
-            loss = each - among
+            loss = loss_of(scores, torch.tensor(odds, device=device), torch.tensor(truth, device=device), groups)
             optimiser.zero_grad()
             loss.backward()
             torch.nn.utils.clip_grad_norm_(parameters, 1.0)
@@ -140,25 +127,19 @@ def train(cross, procedures, bank, wordings, epochs, rate, batch, seed):
 
 def main():
     p = argparse.ArgumentParser()
-    p.add_argument("--model", required=True); p.add_argument("--data", nargs="+", required=True)
-    p.add_argument("--out", required=True)
+    p.add_argument("--model", required=True); p.add_argument("--opinions", required=True); p.add_argument("--out", required=True)
     p.add_argument("--layers", type=int, default=6); p.add_argument("--rank", type=int, default=64)
-    p.add_argument("--rate", type=float, default=7e-4); p.add_argument("--epochs", type=int, default=16)
+    p.add_argument("--rate", type=float, default=7e-4); p.add_argument("--epochs", type=int, default=6)
     p.add_argument("--batch", type=int, default=32); p.add_argument("--seed", type=int, default=1)
     a = p.parse_args()
     device = "cuda" if torch.cuda.is_available() else "cpu"
-    procedures = [json.loads(line) for file in a.data for line in open(file)]
     encoder = Encoder(a.model, device)
     encoder.model.half().float()  # as the shipped weights were trained
     torch.manual_seed(a.seed)
     loras = adapt(encoder.model, a.rank, 0.1, 0)
     encoder.model.to(device)
-    wordings = sorted({w for _, _, _, right, _ in steps_of(procedures) for w in right})
-    switch(loras, False)
-    bank = encoder.embed([encoder.tokens(wording) for wording in wordings])
-    switch(loras, True)
     cross = CrossEncoder(encoder, loras, a.layers)
-    train(cross, procedures, bank, wordings, a.epochs, a.rate, a.batch, a.seed)
+    train(cross, [json.loads(line) for line in open(a.opinions)], a.epochs, a.rate, a.batch, a.seed)
     cross.save(a.out)
 
 

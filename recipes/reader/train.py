@@ -29,10 +29,12 @@ def closes(word):
 def sentences(line):
     """The sentences of a line as spans of characters."""
     words = [m.span() for m in re.finditer(r"\S+", line)]
+    pairs = [(line[a:b], line[c:d]) for (a, b), (c, d) in zip(words, words[1:])]
+    small = line.strip()[:1].islower() and not any(next[0].isupper() for word, next in pairs if closes(word))
     spans, start = [], None
     for i, (a, b) in enumerate(words):
         start = a if start is None else start
-        begins = i + 1 < len(words) and not line[words[i + 1][0]].islower()
+        begins = i + 1 < len(words) and (small or not line[words[i + 1][0]].islower())
         mark = a == start and re.fullmatch(r"\W*\d{1,3}\W*", line[a:b])
         if i + 1 == len(words) or begins and closes(line[a:b]) and not mark:
             spans.append((start, b))

@@ -319,8 +319,10 @@ fn is_wrapped(lines: &[String]) -> bool {
     small * 2 >= lines.len().saturating_sub(1) && small > 0
 }
 
-/// The sentences of a text.
+/// The sentences of a text. They begin with a capital, but not in a text that begins without one and has none after a full
+/// stop, as in a chat.
 pub fn sentences(text: &str) -> Vec<&str> {
+    let capitals = !is_small(text);
     let mut sentences = Vec::new();
     let at = |word: &str| word.as_ptr() as usize - text.as_ptr() as usize;
     let mut words = text.split_whitespace().peekable();
@@ -329,7 +331,10 @@ pub fn sentences(text: &str) -> Vec<&str> {
         let from = *start.get_or_insert(at(word));
         let is_mark = from == at(word) && is_number(word);
         let ends = match words.peek() {
-            Some(next) => !next.starts_with(char::is_lowercase) && closes(word) && !is_mark,
+            Some(next) => {
+                let begins = !capitals || !next.starts_with(char::is_lowercase);
+                begins && closes(word) && !is_mark
+            }
             None => true,
         };
         if ends {
@@ -338,6 +343,13 @@ pub fn sentences(text: &str) -> Vec<&str> {
         }
     }
     sentences
+}
+
+/// Whether the author begins sentences without a capital.
+fn is_small(text: &str) -> bool {
+    let mut pairs = text.split_whitespace().zip(text.split_whitespace().skip(1));
+    text.trim_start().starts_with(char::is_lowercase)
+        && pairs.all(|(word, next)| !closes(word) || !next.starts_with(char::is_uppercase))
 }
 
 /// Whether the word is a number as lists have it: `2.`, `(3)`.
@@ -461,4 +473,21 @@ fn is_ingredient(line: &str) -> bool {
     let counted = |part: &&&str| part.trim_start().starts_with(|c: char| c.is_ascii_digit());
     let listed = parts.len() >= 4 && parts.iter().filter(counted).count() * 2 >= parts.len();
     listed || quantity && line.split_whitespace().count() <= 9 && !words.next().is_some_and(acts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sentences_may_begin_without_a_capital_where_none_does() {
+        for (text, expected) in [
+            ("wash it, shake dry. slice it. 2 eggs! whisk them", 4),
+            ("Wash it. Slice it, e.g. thinly. whisk it", 2),
+            ("then wash it. slice it. Whisk it", 2),
+            ("add 2 tbsp. of sugar", 1),
+        ] {
+            assert_eq!(sentences(text).len(), expected, "{text}");
+        }
+    }
 }
