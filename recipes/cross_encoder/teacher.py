@@ -1,11 +1,11 @@
-"""Train the teacher of the cross-encoder and write its opinions: Qwen2.5-Coder-1.5B with a low-rank update (LoRA) tells which
+"""Train the teacher of the cross-encoder and write its scores as soft labels: Qwen2.5-Coder-1.5B with a low-rank update (LoRA) tells which
 texts are what a step asks for.
 
 The network reads title, previous steps and the step once, and behind them each candidate text by itself (a mask hides the
 candidates from each other); a linear head judges the last token of each. Procedures are split in two halves. A teacher that
-learnt from one half judges the other, so that no opinion is about a step that it was trained on.
+learnt from one half judges the other, so that no step is scored by a teacher that was trained on it.
 
-    python3 teacher.py --model FOLDER --gguf FILE --sentences FOLDER --data FILE.jsonl... --out opinions.jsonl
+    python3 teacher.py --model FOLDER --gguf FILE --sentences FOLDER --data FILE.jsonl... --out soft-labels.jsonl
 """
 import argparse, json, math, os, random, sys, time
 
@@ -19,7 +19,7 @@ from train import Encoder  # noqa: E402
 PREFIX_TOKENS, TEXT_TOKENS, STEPS_BEFORE = 190, 40, 6
 NEGATIVES, CANDIDATES = 9, 24
 SAME = 0.9  # wordings closer than this to a right one are no negatives
-HIDDEN = -30000.0  # added to the attention that a candidate must not pay; finite, as -inf gave NaN on the GPU
+MASKED = -30000.0  # with the least number of bfloat16 and cuDNN's attention the loss was NaN; both were changed at once
 POSITIVE_WEIGHT = 3.0
 
 
@@ -79,7 +79,7 @@ class Teacher(torch.nn.Module):
         ids, positions, block = ids.to(device), positions.to(device), block.to(device)
         sees = (block[:, :, None] == block[:, None]) | (block[:, None] == 0)
         sees &= torch.ones(length, length, dtype=torch.bool, device=device).tril()
-        mask = torch.zeros(len(batch), 1, length, length, device=device, dtype=torch.bfloat16).masked_fill_(~sees[:, None], HIDDEN)
+        mask = torch.zeros(len(batch), 1, length, length, device=device, dtype=torch.bfloat16).masked_fill_(~sees[:, None], MASKED)
         hidden = self.model(input_ids=ids, attention_mask=mask, position_ids=positions, use_cache=False).last_hidden_state
         odds = self.head(hidden.flatten(0, 1)[last].float()).squeeze(-1)
         return odds.split([len(candidates) for _, candidates in batch])
@@ -179,6 +179,7 @@ def main():
     p.add_argument("--batch", type=int, default=16)
     a = p.parse_args()
     device = "cuda" if torch.cuda.is_available() else "cpu"
+    torch.backends.cuda.enable_cudnn_sdp(False)
     procedures = [list(steps_of(json.loads(line))) for file in a.data for line in open(file)]
     sentences = Encoder(a.sentences, device)
     with open(a.out, "w") as out:

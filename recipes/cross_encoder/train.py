@@ -4,9 +4,9 @@ tell whether the text of a clip is what a step asks for.
 The network reads `clip </s> step </s> title </s> previous steps`, nearest first; the tokens of clip and step are averaged.
 Right are the plain wordings of the step's actions. The other texts of a step, and how right they are, come from the
 teacher (`teacher.py`). Loss: cross-entropy among the texts of a step, and of each by itself, halfway between the
-teacher's opinion and the plain truth.
+teacher's probabilities and the truth.
 
-    python3 train.py --model FOLDER --opinions opinions.jsonl --out cross_encoder.safetensors
+    python3 train.py --model FOLDER --soft-labels soft-labels.jsonl --out cross_encoder.safetensors
 """
 import argparse, json, os, random, sys, time
 
@@ -20,7 +20,7 @@ from train import Encoder, adapt, context_of  # noqa: E402
 CLIP_TOKENS, STEP_TOKENS, ALL_TOKENS = 40, 62, 96
 TEXTS = 8  # of a step in a batch
 CONFUSING = 12  # half of the wrong texts are drawn among so many that the teacher likes best
-TRUTH = 0.5  # share of the plain truth in what is learnt; the rest is the teacher's opinion
+TRUTH = 0.5  # share of the hard labels in the target; the rest is soft
 NOTHING_RIGHT = 0.3  # weight of the comparison among texts of a step that has no right one
 
 
@@ -59,10 +59,10 @@ class CrossEncoder:
         save_file({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}, path)
 
 
-def texts_of(opinion, line, rng):
+def texts_of(step, line, rng):
     """Places of the texts to learn from: a right one first where there is one, then wrong ones."""
-    texts, odds = opinion["texts"], opinion["odds"]
-    right = [k for k, text in enumerate(texts) if text in opinion["right"]]
+    texts, odds = step["texts"], step["odds"]
+    right = [k for k, text in enumerate(texts) if text in step["right"]]
     wrong = sorted((k for k in range(len(texts)) if k not in right), key=lambda k: -odds[k])
     taken = [rng.choice([k for k in right if texts[k] != line] or right)] if right else []
     taken += rng.sample(wrong[:CONFUSING], min(len(wrong), TEXTS // 2))
@@ -70,17 +70,17 @@ def texts_of(opinion, line, rng):
     return taken + rng.sample(rest, min(len(rest), TEXTS - len(taken))), bool(right)
 
 
-def batch_of(opinions, cross, rng):
+def batch_of(steps, cross, rng):
     """Inputs, the teacher's log-odds, the truth, and for each step its first and last place and whether a text is right."""
     inputs, odds, truth, groups = [], [], [], []
-    for opinion in opinions:
-        lines, i, right = opinion["lines"], opinion["i"], opinion["right"]
-        context = context_of(opinion["title"] if rng.random() < 0.85 else "", lines, i)
+    for step in steps:
+        lines, i, right = step["lines"], step["i"], step["right"]
+        context = context_of(step["title"] if rng.random() < 0.85 else "", lines, i)
         line = rng.choice(right) if right and rng.random() < 0.1 else lines[i]  # a plain wording is a step too
-        taken, has_right = texts_of(opinion, line, rng)
+        taken, has_right = texts_of(step, line, rng)
         groups.append((len(inputs), len(inputs) + len(taken), has_right))
-        inputs += [cross.tokens(opinion["texts"][k], line, context) for k in taken]
-        odds += [opinion["odds"][k] for k in taken]
+        inputs += [cross.tokens(step["texts"][k], line, context) for k in taken]
+        odds += [step["odds"][k] for k in taken]
         truth += [float(has_right and n == 0) for n in range(len(taken))]
     return inputs, odds, truth, groups
 
@@ -97,12 +97,12 @@ def loss_of(scores, odds, truth, groups):
     return each + among / len(groups)
 
 
-def train(cross, opinions, epochs, rate, batch, seed):
+def train(cross, steps, epochs, rate, batch, seed):
     rng = random.Random(seed)
     torch.manual_seed(seed)
     parameters = cross.parameters()
     optimiser = torch.optim.AdamW(parameters, lr=rate, weight_decay=0.01)
-    count = epochs * (len(opinions) // batch)
+    count = epochs * (len(steps) // batch)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda s: min(1, (s + 1) / 50) * max(0.0, 1 - s / count))
     model, device, begun = cross.encoder.model, cross.encoder.device, time.time()
     model.train()
@@ -110,9 +110,9 @@ def train(cross, opinions, epochs, rate, batch, seed):
         if isinstance(module, torch.nn.Dropout):
             module.p = 0.0
     for epoch in range(epochs):
-        rng.shuffle(opinions)
-        for at in range(0, len(opinions) - batch + 1, batch):
-            inputs, odds, truth, groups = batch_of(opinions[at : at + batch], cross, rng)
+        rng.shuffle(steps)
+        for at in range(0, len(steps) - batch + 1, batch):
+            inputs, odds, truth, groups = batch_of(steps[at : at + batch], cross, rng)
             with torch.autocast("cuda", torch.bfloat16, enabled=device == "cuda"):
                 scores = cross.log_odds(inputs)
             loss = loss_of(scores, torch.tensor(odds, device=device), torch.tensor(truth, device=device), groups)
@@ -127,7 +127,7 @@ def train(cross, opinions, epochs, rate, batch, seed):
 
 def main():
     p = argparse.ArgumentParser()
-    p.add_argument("--model", required=True); p.add_argument("--opinions", required=True); p.add_argument("--out", required=True)
+    p.add_argument("--model", required=True); p.add_argument("--soft-labels", required=True); p.add_argument("--out", required=True)
     p.add_argument("--layers", type=int, default=6); p.add_argument("--rank", type=int, default=64)
     p.add_argument("--rate", type=float, default=7e-4); p.add_argument("--epochs", type=int, default=6)
     p.add_argument("--batch", type=int, default=32); p.add_argument("--seed", type=int, default=1)
@@ -139,7 +139,7 @@ def main():
     loras = adapt(encoder.model, a.rank, 0.1, 0)
     encoder.model.to(device)
     cross = CrossEncoder(encoder, loras, a.layers)
-    train(cross, [json.loads(line) for line in open(a.opinions)], a.epochs, a.rate, a.batch, a.seed)
+    train(cross, [json.loads(line) for line in open(a.soft_labels)], a.epochs, a.rate, a.batch, a.seed)
     cross.save(a.out)
 
 
