@@ -177,6 +177,13 @@ def save(loras, path):
     save_file(tensors, path)
 
 
+def load(loras, path):
+    tensors = load_file(path)
+    for name, lora in loras.items():
+        lora.a.data, lora.b.data = tensors[f"{name}.a"].float(), tensors[f"{name}.b"].float()
+    return loras
+
+
 def measure(encoder, loras, procedures, everything):
     """The share of steps whose nearest wording, among those of all procedures, is a right one: by the step alone
     with the unchanged model, and in context with the adapter."""

@@ -5,7 +5,7 @@ The network reads title, previous steps and the step once, and behind them each 
 candidates from each other); a linear head judges the last token of each. Procedures are split in two halves. A teacher that
 learnt from one half judges the other, so that no step is scored by a teacher that was trained on it.
 
-    python3 teacher.py --model FOLDER --gguf FILE --sentences FOLDER --data FILE.jsonl... --out soft-labels.jsonl
+    python3 teacher.py --model FOLDER --gguf FILE --sentences FOLDER --adapter adapter.safetensors --data FILE.jsonl... --out soft-labels.jsonl
 """
 import argparse, json, math, os, random, sys, time
 
@@ -14,10 +14,10 @@ import torch.nn.functional as F
 from transformers import AutoModel, AutoTokenizer
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "context"))
-from train import Encoder  # noqa: E402
+from train import Encoder, adapt, context_of, load, switch  # noqa: E402
 
 PREFIX_TOKENS, TEXT_TOKENS, STEPS_BEFORE = 190, 40, 6
-NEGATIVES, CANDIDATES = 9, 24
+NEGATIVES, CANDIDATES = 9, 28
 SAME = 0.9  # wordings closer than this to a right one are no negatives
 MASKED = -30000.0  # with the least number of bfloat16 and cuDNN's attention the loss was NaN; both were changed at once
 POSITIVE_WEIGHT = 3.0
@@ -88,10 +88,21 @@ class Teacher(torch.nn.Module):
 class Wordings:
     """All wordings with their vectors of the sentence model, to draw similar ones."""
 
-    def __init__(self, steps, sentences, rng):
+    def __init__(self, steps, sentences, adapter, rng):
         self.all, self.rng, self.similar = sorted({w for step in steps for w in step["right"]}), rng, {}
         self.row = {wording: i for i, wording in enumerate(self.all)}
+        self.sentences, self.adapter = sentences, adapter
+        switch(adapter, False)
         self.bank = sentences.embed([sentences.tokens(wording) for wording in self.all])
+
+    def found(self, step, count=80):
+        """Those that the search would find first for the step, written and in context."""
+        title, lines, i = step["title"], step["lines"], step["i"]
+        switch(self.adapter, False)
+        query = self.sentences.embed([self.sentences.tokens(lines[i])])[0]
+        switch(self.adapter, True)
+        query = query + 2 * self.sentences.embed([self.sentences.tokens(lines[i], context_of(title, lines, i))])[0]
+        return [self.all[k] for k in (self.bank @ query).topk(count).indices.tolist()]
 
     def near(self, right, count, same):
         key = (right[0], count, same)
@@ -112,9 +123,10 @@ class Wordings:
 
     def candidates(self, step):
         right, others = step["right"], step["others"]
-        taken = self.rng.sample(right, min(len(right), 4)) + self.rng.sample(others, min(len(others), 8))
-        taken += [self.all[i] for i in self.rng.sample(self.near(right, 50, 1.1), 9)] if right else []
-        taken += self.rng.sample(self.all, max(0, CANDIDATES - len(taken)))
+        taken = self.rng.sample(right, min(len(right), 4)) + self.rng.sample(others, min(len(others), 7))
+        taken += [self.all[i] for i in self.rng.sample(self.near(right, 50, 1.1), 5)] if right else []
+        taken += self.rng.sample(self.found(step), 9)
+        taken += self.rng.sample(self.all, max(2, CANDIDATES - len(taken)))
         return list(dict.fromkeys(taken))
 
 
@@ -174,6 +186,7 @@ def judge(teacher, steps, wordings, out, batch=12):
 def main():
     p = argparse.ArgumentParser()
     p.add_argument("--model", required=True); p.add_argument("--gguf", required=True); p.add_argument("--sentences", required=True)
+    p.add_argument("--adapter", required=True)
     p.add_argument("--data", nargs="+", required=True); p.add_argument("--out", required=True)
     p.add_argument("--rank", type=int, default=16); p.add_argument("--rate", type=float, default=2e-4)
     p.add_argument("--batch", type=int, default=16)
@@ -182,11 +195,13 @@ def main():
     torch.backends.cuda.enable_cudnn_sdp(False)
     procedures = [list(steps_of(json.loads(line))) for file in a.data for line in open(file)]
     sentences = Encoder(a.sentences, device)
+    adapter = load(adapt(sentences.model, 16, 0.0, 4), a.adapter)
+    sentences.model.to(device)
     with open(a.out, "w") as out:
         for half in (0, 1):
             rng = random.Random(half)
             torch.manual_seed(half)
-            wordings = Wordings([step for steps in procedures for step in steps], sentences, rng)
+            wordings = Wordings([step for steps in procedures for step in steps], sentences, adapter, rng)
             teacher = Teacher(a.model, a.gguf, a.rank).to(device)
             train(teacher, [s for steps in procedures[1 - half :: 2] for s in steps], wordings, a.rate, a.batch, rng)
             judge(teacher, [s for steps in procedures[half::2] for s in steps], wordings, out)

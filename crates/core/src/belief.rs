@@ -51,11 +51,14 @@ pub struct Stacked {
     pub odds: f32,
     /// Of the cross-encoder's.
     pub cross: f32,
+    /// Of how far the sum of these is behind that of the step's best clip: where one clip surely shows the step, a
+    /// clip that shows something else may not win by its source.
+    pub behind: f32,
 }
 
 impl Stacked {
     /// What the cross-encoder says does not count.
-    pub const WITHOUT: Self = Self { bias: 0.0, odds: 1.0, cross: 0.0 };
+    pub const WITHOUT: Self = Self { bias: 0.0, odds: 1.0, cross: 0.0, behind: 0.0 };
 }
 
 impl Default for Stacked {
@@ -65,9 +68,9 @@ impl Default for Stacked {
 }
 
 impl Belief {
-    /// The log-odds that the clip shows the step; none where no sense spoke.
+    /// The log-odds that the clip shows the step, whatever the other clips; none where no sense spoke.
     pub fn log_odds(&self, evidence: &Evidence) -> Option<f32> {
-        let Stacked { bias, odds, cross } = self.cross;
+        let Stacked { bias, odds, cross, behind: _ } = self.cross;
         let apart = self.apart(evidence)?;
         Some(evidence.cross.map_or(apart, |read| bias + odds * apart + cross * read))
     }
@@ -117,7 +120,7 @@ mod tests {
             both: logit(-3.0, 2.0, 1.0, 4.0),
             text: logit(-1.0, 3.0, 1.0, 0.0),
             clip: logit(-5.0, 0.0, 0.0, 6.0),
-            cross: Stacked { bias: -1.0, odds: 0.5, cross: 2.0 },
+            cross: Stacked { bias: -1.0, odds: 0.5, cross: 2.0, behind: 0.0 },
         }
     }
 

@@ -101,7 +101,19 @@ impl StepMap {
                 found.log_prob = log_odds.map_or(found.log_prob, log_probability);
             }
             matches.sort_unstable_by(Match::order);
+            if matches.iter().any(|found| found.evidence.cross.is_some()) {
+                compete(matches, belief.cross.behind);
+            }
         }
+    }
+}
+
+/// Lowers each clip of a step by how far it is behind the best, the first.
+fn compete(matches: &mut [Match], behind: f32) {
+    let best = matches.first().map_or(0.0, Match::log_odds);
+    for found in matches {
+        let own = found.log_odds();
+        found.log_prob = log_probability(own + behind * (own - best));
     }
 }
 
@@ -418,7 +430,7 @@ mod tests {
         let texts = texts(2);
         let steps = Steps { texts: &texts, text: &steps, clip: &steps, context: None };
         let pool = pool(rows.clone(), rows);
-        let belief = Belief { cross: Stacked { bias: 0.0, odds: 0.0, cross: 1.0 }, ..BELIEF };
+        let belief = Belief { cross: Stacked { cross: 1.0, odds: 0.0, ..Stacked::WITHOUT }, ..BELIEF };
         let mut map = map(&steps, &pool, |_, _| true, &belief, 9).unwrap();
         let asked = map.best_texts(&pool, 2);
         assert_eq!(asked.iter().map(|(step, _)| *step).collect::<Vec<_>>(), [0, 0, 1, 1]);
@@ -430,6 +442,28 @@ mod tests {
         assert_eq!(map.steps[0], before, "nothing was said for this step");
         let best: Vec<u32> = map.steps[1][..2].iter().map(|found| found.clip.0).collect();
         assert_eq!(best, [0, 4]);
+    }
+
+    #[test]
+    fn a_sure_clip_makes_the_others_of_its_step_less_likely() {
+        let rows = Features::new(1, vec![0.5, 0.6, 0.7]).unwrap();
+        let steps = Features::new(1, vec![1.0]).unwrap();
+        let texts = texts(1);
+        let steps = Steps { texts: &texts, text: &steps, clip: &steps, context: None };
+        let pool = pool(rows.clone(), rows);
+        let log_odds = |first: f32, behind: f32| {
+            let cross = Stacked { cross: 1.0, odds: 0.0, behind, ..Stacked::WITHOUT };
+            let belief = Belief { cross, ..BELIEF };
+            let mut map = map(&steps, &pool, |_, _| true, &belief, 9).unwrap();
+            let said = HashMap::from([((0, "Chop the onion"), first), ((0, "Sand the stool"), 1.0)]);
+            map.add_cross(&said, &pool, &belief);
+            let of = |clip| map.steps[0].iter().find(|found| found.clip == ClipId(clip)).unwrap();
+            [of(0).log_odds(), of(1).log_odds()]
+        };
+        let near = |a: [f32; 2], b: [f32; 2]| a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-4);
+        assert!(near(log_odds(5.0, 0.0), [5.0, 1.0]));
+        assert!(near(log_odds(5.0, 0.5), [5.0, -1.0]));
+        assert!(log_odds(2.0, 0.5)[1] > log_odds(5.0, 0.5)[1]);
     }
 
     #[test]

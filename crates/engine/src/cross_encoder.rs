@@ -12,7 +12,7 @@ const WEIGHTS: &[u8] = include_bytes!("../../../models/cross_encoder/cross_encod
 
 /// Of the clip's text, and of all; those of training.
 const MAX_CLIP_TOKENS: usize = 42;
-const MAX_TOKENS: usize = 64;
+const MAX_TOKENS: usize = 96;
 
 pub struct CrossEncoder {
     adapter: Adapter,

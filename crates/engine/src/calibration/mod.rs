@@ -65,18 +65,21 @@ pub struct CrossWeights {
     pub odds: f32,
     /// Of the cross-encoder's.
     pub cross: f32,
+    /// Of how far the sum of these is behind that of the step's best clip.
+    #[serde(default)]
+    pub behind: f32,
 }
 
 impl Default for CrossWeights {
     fn default() -> Self {
-        let Stacked { bias, odds, cross } = Stacked::WITHOUT;
-        Self { bias, odds, cross }
+        let Stacked { bias, odds, cross, behind } = Stacked::WITHOUT;
+        Self { bias, odds, cross, behind }
     }
 }
 
 impl From<CrossWeights> for Stacked {
-    fn from(CrossWeights { bias, odds, cross }: CrossWeights) -> Self {
-        Self { bias, odds, cross }
+    fn from(CrossWeights { bias, odds, cross, behind }: CrossWeights) -> Self {
+        Self { bias, odds, cross, behind }
     }
 }
 
@@ -142,8 +145,8 @@ impl Calibration {
         let mut evidence = [self.both, self.text, self.clip].into_iter().chain(self.agreeing);
         let mut gaps =
             [self.gaps].into_iter().chain(self.silent_gaps).chain(self.gaps_without_cross);
-        let CrossWeights { bias, odds, cross } = self.cross;
-        [bias, odds, cross].iter().all(|weight| weight.is_finite())
+        let CrossWeights { bias, odds, cross, behind } = self.cross;
+        [bias, odds, cross, behind].iter().all(|weight| weight.is_finite())
             && evidence.all(Weights::is_sound)
             && gaps.all(GapWeights::is_sound)
     }

@@ -204,47 +204,50 @@ impl Asked {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use stitch_core::clip::{Clip, Span};
 
+    use super::super::{Options, mapped};
     use super::*;
+    use crate::encoder::narration::Narration;
+    use crate::scorer::AverageSimilarity;
     use crate::sentence::tests::with_cross_encoder;
 
     #[test]
     fn the_best_texts_of_a_step_are_read_with_it() {
         let texts = ["chop it", "chop the onion", "fry it", "water the pot", "chop it"];
+        let sentence = Arc::new(with_cross_encoder());
+        let encoder = Narration::new(sentence.clone(), "ab".repeat(32));
+        let folder = tempfile::tempdir().unwrap();
+        let library = Library::open_or_create(folder.path(), encoder.id()).unwrap();
         let clip = |(i, text): (usize, &&str)| Clip {
             video: VideoId(i as u32),
             span: Span::new(0, 1000).unwrap(),
             text: (*text).into(),
         };
-        let rows = Features::new(1, vec![1.0; 5]).unwrap();
+        let rows = sentence.encode(&texts).unwrap();
         let clips = texts.iter().enumerate().map(clip).collect();
         let pool = Pool::new(clips, rows.clone(), rows).unwrap();
-        let row = Features::new(1, vec![1.0]).unwrap();
-        let asked = Asked {
-            procedure: Procedure::new("Soup", vec!["chop the onion".to_owned()]).unwrap(),
-            translation: None,
-            understood: vec![None],
-            language_note: None,
-            text: row.clone(),
-            clip: row.clone(),
-            context: None,
-            context_clip: None,
-            actions: Actions::new(Vec::new(), row.clone(), row),
+        let (videos, seconds) = (BTreeMap::new(), Mutex::default());
+        let stock = Stock { pool, videos, fitted: None, seconds };
+        let with = Demonstrator {
+            library: &library,
+            encoder: &encoder,
+            sentence: &sentence,
+            sentence_weights: "",
+            scorer: &AverageSimilarity,
+            chat: None,
         };
-        let belief = Calibration::of("narration").belief();
-        let mut map = map(&asked.steps(), &pool, |_, _| true, &belief, 9).unwrap();
-        let before = map.steps[0].clone();
-        asked.read_together(&mut map, &with_cross_encoder(), &pool, &belief).unwrap();
-        let was_read = |clip: u32| {
-            let found = map.steps[0].iter().find(|found| found.clip == ClipId(clip)).unwrap();
-            found.evidence.cross.is_some()
-        };
-        let read: Vec<bool> = (0..5).map(was_read).collect();
-        let last = before.last().unwrap().clip;
-        assert_eq!(read.iter().filter(|read| **read).count(), 4, "three texts, one of them twice");
-        assert!(read[1] && !was_read(last.0), "{read:?}");
-        let changed = |found: &&Match| !before.contains(found);
-        assert_eq!(map.steps[0].iter().filter(changed).count(), 4);
+        let procedure = Procedure::new("Soup", ["chop the onion"]).unwrap();
+        let asked = Asked::encode(&with, &procedure).unwrap();
+        let map = mapped(&with, &stock, &asked, &Options::default(), |_| true).unwrap();
+        let all = &map.all.steps[0];
+        let text = |found: &Match| texts[found.clip.row()];
+        let (read, unread): (Vec<&Match>, Vec<&Match>) =
+            all.iter().partition(|found| found.evidence.cross.is_some());
+        let texts_read: BTreeSet<&str> = read.iter().map(|found| text(found)).collect();
+        assert_eq!(texts_read.len(), TEXTS_READ_TOGETHER);
+        assert!(unread.len() == 5 - read.len() && !texts_read.contains(text(unread[0])));
     }
 }
