@@ -237,7 +237,9 @@ fn answer(
         false => found.settled,
     };
     let best = &ranked[0].0;
-    let parts = asked.actions.complete(best, pool, calibration, options)?;
+    let belief = calibration.belief();
+    let read = |map: &mut StepMap| asked.read_actions(map, with.sentence, pool, &belief);
+    let parts = asked.actions.complete(best, pool, calibration, options, read)?;
     let clips = played(best, &parts);
     let rooms = rooms(best, stock, with.library)?;
     let trimming = fitted(&options.timeline, options.length_ms, &clips);

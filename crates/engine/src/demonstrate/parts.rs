@@ -4,12 +4,12 @@
 use stitch_core::clip::{Clip, ClipId};
 use stitch_core::cover::Sequence;
 use stitch_core::features::Features;
-use stitch_core::map::{MapError, Match, StepMap, Steps, map_among};
+use stitch_core::map::{Match, StepMap, Steps, map_among};
 use stitch_core::parts::shown_by;
 use stitch_core::pool::Pool;
 use stitch_core::procedure::Procedure;
 
-use super::{Options, Place, Wish};
+use super::{DemonstrateError, Options, Place, Wish};
 use crate::calibration::Calibration;
 use crate::lexicon::words;
 use crate::recipe::clauses;
@@ -62,17 +62,27 @@ impl Actions {
         Self { steps, texts, text, clip }
     }
 
+    /// The step of an action, and the actions of that step so far, this one last.
+    pub fn until(&self, action: usize) -> (usize, &[String]) {
+        let step = self.steps[action];
+        let first = self.steps.partition_point(|other| *other < step);
+        (step, &self.texts[first..=action])
+    }
+
     /// The parts of each step; none for a step of one action, and for one whose clip shows all of them.
+    /// `read_together` adds what the cross-encoder says to M for the actions.
     pub fn complete(
         &self,
         best: &Sequence,
         pool: &Pool,
         calibration: &Calibration,
         options: &Options,
-    ) -> Result<Vec<Vec<FoundPart>>, MapError> {
+        read_together: impl FnOnce(&mut StepMap) -> Result<(), DemonstrateError>,
+    ) -> Result<Vec<Vec<FoundPart>>, DemonstrateError> {
         let mut parts: Vec<Vec<FoundPart>> = best.0.iter().map(|_| Vec::new()).collect();
         let mut nearby = self.nearby(best, pool, options);
-        let evidence = self.evidence(&nearby, pool, calibration)?;
+        let mut evidence = self.evidence(&nearby, pool, calibration)?;
+        read_together(&mut evidence)?;
         let mut added = Vec::new();
         for near in &mut nearby {
             near.leave(&added);
@@ -102,7 +112,7 @@ impl Actions {
         nearby: &[Nearby],
         pool: &Pool,
         calibration: &Calibration,
-    ) -> Result<StepMap, MapError> {
+    ) -> Result<StepMap, DemonstrateError> {
         if nearby.is_empty() {
             return Ok(StepMap::default());
         }
@@ -114,7 +124,7 @@ impl Actions {
         let mut pairs: Vec<(ClipId, usize)> = (0..self.steps.len()).flat_map(clips_of).collect();
         pairs.sort_unstable();
         let steps = Steps { texts: &self.texts, text: &self.text, clip: &self.clip, context: None };
-        map_among(&pairs, &steps, pool, &calibration.belief(), 2 * NEAR + 1)
+        Ok(map_among(&pairs, &steps, pool, &calibration.belief(), 2 * NEAR + 1)?)
     }
 
     fn parts(
@@ -194,6 +204,8 @@ impl Nearby {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashMap;
+
     use super::*;
     use crate::demonstrate::{Fixed, Interval, Trim};
     use stitch_core::clip::{Span, VideoId};
@@ -230,12 +242,28 @@ mod tests {
         actions: &[(usize, About)],
         options: &Options,
     ) -> Vec<Vec<(bool, Option<u32>)>> {
+        completed_by(clips, chosen, actions, options, &HashMap::new())
+    }
+
+    /// The same where the cross-encoder says this of an action and a text.
+    fn completed_by(
+        clips: &[(u32, About)],
+        chosen: &[u32],
+        actions: &[(usize, About)],
+        options: &Options,
+        said: &HashMap<(usize, &str), f32>,
+    ) -> Vec<Vec<(bool, Option<u32>)>> {
         let rows = features(actions.iter().map(|(_, about)| *about));
         let actions = actions.iter().map(|(step, about)| (*step, text(*about))).collect();
         let actions = Actions::new(actions, rows.clone(), rows);
         let best = Sequence(chosen.iter().map(|row| Some(ClipId(*row))).collect());
         let calibration = Calibration::of("narration");
-        let found = actions.complete(&best, &pool(clips), calibration, options).unwrap();
+        let pool = pool(clips);
+        let read = |map: &mut StepMap| {
+            map.add_cross(said, &pool, &calibration.belief());
+            Ok(())
+        };
+        let found = actions.complete(&best, &pool, calibration, options, read).unwrap();
         let part = |part: &FoundPart| (part.shown, part.clip.map(|found| found.clip.0));
         found.iter().map(|parts| parts.iter().map(part).collect()).collect()
     }
@@ -263,6 +291,29 @@ mod tests {
         assert_eq!(found(&[(1, FRY), (1, SHRED)], 1, &BOTH), [NOT_SHOWN, OWN]);
         assert_eq!(found(&[(1, SHRED), (2, WASH)], 0, &BOTH), [NOT_SHOWN, OWN], "another video");
         assert_eq!(found(&[(1, WASH), (1, SHRED)], 0, &[(0, WASH), (0, WASH)]), []);
+    }
+
+    #[test]
+    fn what_is_read_together_may_show_an_action() {
+        let clips = [(1, FRY), (1, SHRED)];
+        let options = Options::default();
+        let found = |said: f32| {
+            let said = HashMap::from([((0, "fry"), said)]);
+            completed_by(&clips, &[1], &BOTH, &options, &said).remove(0)
+        };
+        assert_eq!(found(-20.0), [NOT_SHOWN, OWN]);
+        assert_eq!(found(20.0), [(true, Some(0)), OWN]);
+    }
+
+    #[test]
+    fn an_action_follows_those_of_its_step() {
+        let texts = ["a", "b", "c", "d"].map(str::to_owned);
+        let rows = features([WASH; 4].into_iter());
+        let steps = [1, 1, 4, 4];
+        let actions = steps.into_iter().zip(texts.clone()).collect();
+        let actions = Actions::new(actions, rows.clone(), rows);
+        assert_eq!(actions.until(1), (1, &texts[..2]));
+        assert_eq!(actions.until(2), (4, &texts[2..3]));
     }
 
     #[test]

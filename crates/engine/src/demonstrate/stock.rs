@@ -17,7 +17,7 @@ use crate::calibration::Calibration;
 use crate::encoder::{Encoder, EncoderError};
 use crate::library::{Library, LibraryError, VideoRecord, VideoStatus};
 use crate::scorer::Query;
-use crate::sentence::SentenceEncoder;
+use crate::sentence::{SentenceEncoder, SentenceError};
 use crate::understand::{InContext, Translated, in_context, translate};
 
 /// The texts of a step's best clips that the cross-encoder reads.
@@ -179,6 +179,11 @@ impl Asked {
         }
     }
 
+    /// The procedure in the language of the models.
+    fn words(&self) -> &Procedure {
+        self.translation.as_ref().unwrap_or(&self.procedure)
+    }
+
     /// Adds what the cross-encoder says of each step's best clips to M.
     pub(super) fn read_together(
         &self,
@@ -187,19 +192,53 @@ impl Asked {
         pool: &Pool,
         belief: &Belief,
     ) -> Result<(), DemonstrateError> {
-        let words = self.translation.as_ref().unwrap_or(&self.procedure);
-        let pairs = map.best_texts(pool, TEXTS_READ_TOGETHER);
-        let said = sentence.read_together(words.title(), words.steps(), &pairs);
-        if let Some(said) = said.map_err(EncoderError::from)? {
-            map.add_cross(&pairs.into_iter().zip(said).collect(), pool, belief);
-        }
-        Ok(())
+        let words = self.words();
+        add_read(map, pool, belief, |pairs| {
+            sentence.read_together(words.title(), words.steps(), pairs)
+        })
+    }
+
+    /// The same to M for the actions of compound steps, each read in the place of its step.
+    pub(super) fn read_actions(
+        &self,
+        map: &mut StepMap,
+        sentence: &SentenceEncoder,
+        pool: &Pool,
+        belief: &Belief,
+    ) -> Result<(), DemonstrateError> {
+        let words = self.words();
+        let read = |of_action: &[(usize, &str)]| {
+            let (step, actions) = self.actions.until(of_action[0].0);
+            let steps: Vec<&String> = words.steps()[..step].iter().chain(actions).collect();
+            let pairs: Vec<(usize, &str)> =
+                of_action.iter().map(|(_, text)| (steps.len() - 1, *text)).collect();
+            sentence.read_together(words.title(), &steps, &pairs)
+        };
+        add_read(map, pool, belief, |pairs| {
+            let said = pairs.chunk_by(|(a, _), (b, _)| a == b).map(read);
+            let said: Vec<Option<Vec<f32>>> = said.collect::<Result<_, _>>()?;
+            Ok(said.into_iter().collect::<Option<Vec<_>>>().map(|said| said.concat()))
+        })
     }
 
     /// The same as scorers and maps take it.
     pub fn query(&self) -> Query<'_> {
         Query { texts: self.texts(), text: &self.text, clip: &self.clip, search: None }
     }
+}
+
+/// Adds what the cross-encoder says of the best clips to a map.
+fn add_read(
+    map: &mut StepMap,
+    pool: &Pool,
+    belief: &Belief,
+    read: impl FnOnce(&[(usize, &str)]) -> Result<Option<Vec<f32>>, SentenceError>,
+) -> Result<(), DemonstrateError> {
+    let pairs = map.best_texts(pool, TEXTS_READ_TOGETHER);
+    if let Some(said) = read(&pairs).map_err(EncoderError::from)? {
+        map.add_cross(&pairs.into_iter().zip(said).collect(), pool, belief);
+    }
+    Ok(())
 }
 
 #[cfg(test)]
