@@ -129,7 +129,7 @@ def main():
     p = argparse.ArgumentParser()
     p.add_argument("--model", required=True); p.add_argument("--soft-labels", required=True); p.add_argument("--out", required=True)
     p.add_argument("--layers", type=int, default=6); p.add_argument("--rank", type=int, default=64)
-    p.add_argument("--rate", type=float, default=7e-4); p.add_argument("--epochs", type=int, default=6)
+    p.add_argument("--rate", type=float, default=7e-4); p.add_argument("--epochs", type=int, default=12)
     p.add_argument("--batch", type=int, default=32); p.add_argument("--seed", type=int, default=1)
     a = p.parse_args()
     device = "cuda" if torch.cuda.is_available() else "cpu"

@@ -430,7 +430,8 @@ mod tests {
         let texts = texts(2);
         let steps = Steps { texts: &texts, text: &steps, clip: &steps, context: None };
         let pool = pool(rows.clone(), rows);
-        let belief = Belief { cross: Stacked { cross: 1.0, odds: 0.0, ..Stacked::WITHOUT }, ..BELIEF };
+        let belief =
+            Belief { cross: Stacked { cross: 1.0, odds: 0.0, ..Stacked::WITHOUT }, ..BELIEF };
         let mut map = map(&steps, &pool, |_, _| true, &belief, 9).unwrap();
         let asked = map.best_texts(&pool, 2);
         assert_eq!(asked.iter().map(|(step, _)| *step).collect::<Vec<_>>(), [0, 0, 1, 1]);
@@ -455,7 +456,8 @@ mod tests {
             let cross = Stacked { cross: 1.0, odds: 0.0, behind, ..Stacked::WITHOUT };
             let belief = Belief { cross, ..BELIEF };
             let mut map = map(&steps, &pool, |_, _| true, &belief, 9).unwrap();
-            let said = HashMap::from([((0, "Chop the onion"), first), ((0, "Sand the stool"), 1.0)]);
+            let said =
+                HashMap::from([((0, "Chop the onion"), first), ((0, "Sand the stool"), 1.0)]);
             map.add_cross(&said, &pool, &belief);
             let of = |clip| map.steps[0].iter().find(|found| found.clip == ClipId(clip)).unwrap();
             [of(0).log_odds(), of(1).log_odds()]
