@@ -447,7 +447,7 @@ mod tests {
 
     #[test]
     fn a_sure_clip_makes_the_others_of_its_step_less_likely() {
-        let rows = Features::new(1, vec![0.5, 0.6, 0.7]).unwrap();
+        let rows = Features::new(1, vec![0.5, 0.6]).unwrap();
         let steps = Features::new(1, vec![1.0]).unwrap();
         let texts = texts(1);
         let steps = Steps { texts: &texts, text: &steps, clip: &steps, context: None };
